@@ -19,6 +19,7 @@
 #include "jvmti/collections.h"
 #include "jvmti/collector.h"
 #include "jvmti/heap.h"
+#include "jvmti/holders.h"
 #include "jvmti/hotspot.h"
 #include "jvmti/hotspot_check.h"
 #include "jvmti/java_stack.h"
@@ -366,6 +367,17 @@ count_buffers(void)
 	return th_buffers_count(agent.vm, env);
 }
 
+/* On the agent thread. */
+static enum th_control_answer
+find_holders(const struct th_holders_request *request, struct th_holders_cost *cost_ret)
+{
+	JNIEnv *env;
+
+	if ((*agent.vm)->GetEnv(agent.vm, (void **)&env, JNI_VERSION_1_6) != JNI_OK)
+		return TH_CONTROL_NO_VM;
+	return th_holders_find(agent.vm, env, request, cost_ret);
+}
+
 /* A thread that is still attached to the VM ends: the VM keeps it for ever. */
 static void
 on_native_end(struct th_thread_record *record)
@@ -581,6 +593,7 @@ go_live(JNIEnv *env, jthread thread)
 		.switch_ledger = switch_ledger,
 		.switch_sampling = switch_sampling,
 		.count_buffers = count_buffers,
+		.find_holders = find_holders,
 		.end_recording = end_recording};
 
 	if (agent.is_hotspot && th_hotspot_find_env(&agent.hotspot, env))

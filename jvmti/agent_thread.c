@@ -318,6 +318,7 @@ start_serving(void)
 	th_control_set_java(thread.duties->switch_sampling);
 	th_control_set_buffers(thread.duties->count_buffers);
 	th_control_set_ledger(thread.duties->switch_ledger);
+	th_control_set_holders(thread.duties->find_holders);
 	th_full_collection_start(&thread.duties->full_collections);
 	th_housekeeping_set_server(true);
 }
@@ -333,6 +334,7 @@ stop_serving(void)
 	th_control_set_java(NULL);
 	th_control_set_buffers(NULL);
 	th_control_set_ledger(NULL);
+	th_control_set_holders(NULL);
 	th_full_collection_stop();
 }
 

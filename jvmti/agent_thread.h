@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "jvmti/full_collection.h"
+#include "unify/recording/control.h"
 #include "unify/shared/log_format.h"
 
 /* Callbacks of the agent, called under the guard. */
@@ -22,8 +23,9 @@ struct th_agent_duties {
 	bool (*switch_sampling)(bool is_wanted);       /* as for th_control_set_java() */
 	enum th_control_answer (*count_buffers)(void); /* as for th_control_set_buffers() */
 	enum th_control_answer (*switch_ledger)(
-		uint64_t interval);         /* th_control_set_ledger() */
-	void (*end_recording)(JNIEnv *env); /* on request */
+		uint64_t interval);            /* th_control_set_ledger() */
+	th_control_find_holders *find_holders; /* th_control_set_holders() */
+	void (*end_recording)(JNIEnv *env);    /* on request */
 };
 
 /*

@@ -162,3 +162,80 @@ th_field_index_own(jvmtiEnv *jvmti, JNIEnv *env, jclass type)
 
 	return first_of(&walk, type, type);
 }
+
+/* The reverse */
+
+/* The name of the field at a position among those of `declaring`. */
+static char *
+name_at(struct walk *walk, jclass declaring, int position)
+{
+	jfieldID *fields;
+	jint count;
+	char *name = NULL;
+
+	if ((*walk->jvmti)->GetClassFields(walk->jvmti, declaring, &count, &fields))
+		return NULL;
+	if (position >= count || (*walk->jvmti)
+					 ->GetFieldName(walk->jvmti, declaring,
+						 fields[position], &name, NULL, NULL))
+		name = NULL;
+	deallocate(walk, fields);
+	return name;
+}
+
+/* Whether the field at *index is one of `type`; if not, *index is the one among those that follow. */
+static bool
+is_field_of(struct walk *walk, jclass type, int *index)
+{
+	int count = field_count(walk, type);
+
+	if (*index < count)
+		return true;
+	*index -= count;
+	return false;
+}
+
+/* The class that declares a field, which is not one of an interface; NULL = none. */
+static jclass
+find_class(struct walk *walk, jclass type, int *index)
+{
+	jclass chain[INTERFACES_MAX];
+	size_t depth = 0;
+
+	for (; type && depth < INTERFACES_MAX;
+		type = (*walk->env)->GetSuperclass(walk->env, type))
+		chain[depth++] = type;
+	while (depth-- > 0)
+		if (is_field_of(walk, chain[depth], index))
+			return chain[depth];
+	return NULL;
+}
+
+static jclass
+find_declaring(struct walk *walk, jclass type, int *index)
+{
+	interface_fields(walk, type); /* collects the interfaces */
+	for (size_t i = 0; i < walk->count; i++)
+		if (is_field_of(walk, walk->interfaces[i], index))
+			return walk->interfaces[i];
+	return find_class(walk, type, index);
+}
+
+char *
+th_field_index_name(jvmtiEnv *jvmti, JNIEnv *env, jclass type, int index, jclass *declaring_ret)
+{
+	struct walk walk = {.jvmti = jvmti, .env = env};
+	jclass declaring;
+	char *name = NULL;
+
+	*declaring_ret = NULL;
+	if ((*env)->PushLocalFrame(env, 4 * INTERFACES_MAX)) {
+		(*env)->ExceptionClear(env);
+		return NULL;
+	}
+	declaring = find_declaring(&walk, type, &index);
+	if (declaring && !walk.failed)
+		name = name_at(&walk, declaring, index);
+	*declaring_ret = (*env)->PopLocalFrame(env, declaring);
+	return name;
+}

@@ -20,4 +20,12 @@ th_field_index(jvmtiEnv *jvmti, JNIEnv *env, jclass type, jclass declaring, cons
 /* The index of the first field that `type` itself declares; -1 as above. [agent-thread] */
 int th_field_index_own(jvmtiEnv *jvmti, JNIEnv *env, jclass type);
 
+/*
+ * The reverse: the name of the field with an index in `type`, and in *declaring_ret the class that
+ * declares it, a local reference.  The name is JVMTI's, to be deallocated; NULL: there is no such
+ * field. [agent-thread]
+ */
+char *th_field_index_name(
+	jvmtiEnv *jvmti, JNIEnv *env, jclass type, int index, jclass *declaring_ret);
+
 #endif

@@ -17,6 +17,7 @@ enum state { FREE, CLAIMED, FOLLOWED, GONE };
 struct slot {
 	uint32_t state; /* atomic, enum state and claims */
 	const char *region;
+	uintptr_t address; /* of the object */
 	uint64_t sample;
 	uint64_t gone_at; /* writer: the VM's thread, before GONE */
 };
@@ -112,7 +113,8 @@ th_humongous_follow(jobject object, uint64_t sample)
 		if ((state & STATE_MASK) != FREE ||
 			!th_cas_acq_rel(&slot->state, &state, claimed))
 			continue;
-		slot->region = region_of(address_of(object));
+		slot->address = address_of(object);
+		slot->region = region_of(slot->address);
 		slot->sample = sample;
 		note_use(i);
 		/*
@@ -156,6 +158,20 @@ th_humongous_reap(void (*report)(uint64_t sample, uint64_t time))
 			continue;
 		report(slot->sample, slot->gone_at);
 		th_store_release(&slot->state, state - GONE + FREE);
+	}
+}
+
+void
+th_humongous_each(void (*visit)(uintptr_t address, uint64_t sample, void *data), void *data)
+{
+	uint32_t used = table.slots ? th_load_relaxed(&table.used) : 0;
+
+	for (uint32_t i = 0; i < used; i++) {
+		const struct slot *slot = &table.slots[i];
+
+		/* Pairs with the release in th_humongous_follow(). */
+		if ((th_load_acquire(&slot->state) & STATE_MASK) == FOLLOWED)
+			visit(slot->address, slot->sample, data);
 	}
 }
 

@@ -51,6 +51,10 @@ void th_humongous_look(uint64_t now);
  */
 void th_humongous_reap(void (*report)(uint64_t sample, uint64_t time));
 
+/* Calls `visit` with the address and the sample of each followed object. [agent-thread] */
+void
+th_humongous_each(void (*visit)(uintptr_t address, uint64_t sample, void *data), void *data);
+
 /* Removes the objects that are not kept at `level` (th_live_keeps()). [agent-thread] */
 void th_humongous_thin(uint32_t level);
 

@@ -315,6 +315,19 @@ th_live_objects_reap(JNIEnv *env)
 }
 
 void
+th_live_objects_each(void (*visit)(jweak reference, uint64_t sample, void *data), void *data)
+{
+	for (uint32_t i = 0; i < live.count; i++)
+		visit(live.table[i].reference, live.table[i].sample, data);
+}
+
+uint32_t
+th_live_objects_count(void)
+{
+	return live.count;
+}
+
+void
 th_live_objects_release(JNIEnv *env)
 {
 	th_live_objects_collect(env);

@@ -43,6 +43,16 @@ void th_live_objects_bound(JNIEnv *env, uint64_t pause_ns, uint32_t pauses);
 /* Scans the table and writes a JAVA_DEATH for each object that is gone. [agent-thread] */
 void th_live_objects_reap(JNIEnv *env);
 
+/*
+ * Calls `visit` with the weak reference and the sample of each object in the table, of which some may
+ * have died since the last scan; humongous objects: th_humongous_each(). [agent-thread]
+ */
+void
+th_live_objects_each(void (*visit)(jweak reference, uint64_t sample, void *data), void *data);
+
+/* Number of objects in the table. [agent-thread] */
+uint32_t th_live_objects_count(void);
+
 /* Stops following objects and deletes all references. [agent-thread] */
 void th_live_objects_release(JNIEnv *env);
 

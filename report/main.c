@@ -363,6 +363,41 @@ ledger(const struct th_options *options)
 }
 
 static struct th_error *
+show_holders(const struct th_options *options, const struct th_recording *recording)
+{
+	bool is_json = options->format == TH_OUTPUT_JSON;
+	struct th_profile *profile;
+	struct th_leaks found;
+
+	if (!recording->holder_walks_count)
+		return th_error_create(TH_ERROR_UNREADABLE,
+			"%s: the Java heap was not walked: twinheap ctl PID holders does it "
+			"while the process runs",
+			options->log);
+	profile = th_profile_create(recording, options, warn_on_stderr, NULL);
+	th_leaks_init(&found, profile);
+	FILE *file = is_json ? stdout : th_terminal_fit(stdout);
+	(is_json ? th_view_holders_json : th_view_holders)(file, &found);
+	th_terminal_fitted(file);
+	th_leaks_deinit(&found);
+	th_profile_destroy(profile);
+	return close_output(stdout, NULL);
+}
+
+static struct th_error *
+holders(const struct th_options *options)
+{
+	struct th_recording *recording;
+	struct th_error *error = load(options, &recording);
+
+	if (!error) {
+		error = show_holders(options, recording);
+		th_recording_destroy(recording);
+	}
+	return error;
+}
+
+static struct th_error *
 show_rss(const struct th_options *options, const struct th_recording *recording)
 {
 	bool is_end = options->at == TH_AT_LAST || options->at == TH_AT_END;
@@ -660,6 +695,8 @@ static const struct command commands[] = {
 	{"ledger", "[OPTIONS] LOG|PID",
 		"what native code takes from the Java VM and does not give back",
 		TH_OPTIONS_LEDGER | TH_OPTIONS_JSON | TH_OPTIONS_COLOR, ledger, NULL},
+	{"holders", "[OPTIONS] LOG|PID", "what holds the Java objects of findings",
+		TH_OPTIONS_HOLDERS | TH_OPTIONS_JSON | TH_OPTIONS_COLOR, holders, NULL},
 	{"rss", "[OPTIONS] LOG|PID", "breakdown of resident memory that adds up to RSS",
 		TH_OPTIONS_RSS | TH_OPTIONS_JSON | TH_OPTIONS_COLOR, rss, NULL},
 	{"export", "--format FORMAT [OPTIONS] LOG|PID",

@@ -163,6 +163,27 @@ th_held_count(void)
 	return th_load_relaxed(&held.count);
 }
 
+static void
+visit_slot(uint32_t number, unsigned slot, uint32_t kind,
+	void (*visit)(uintptr_t address, uint64_t sample, void *data), void *data)
+{
+	/* Pairs with the release in write_slot(): the sample is written. */
+	uint64_t key = th_load_acquire(&held.buckets[number].keys[slot]);
+
+	if (key >> 56 == kind)
+		visit((uintptr_t)(key & UINT64_C(0xffffffffffffff)), held.samples[number][slot],
+			data);
+}
+
+void
+th_held_each(uint32_t kind, void (*visit)(uintptr_t address, uint64_t sample, void *data),
+	void *data)
+{
+	for (uint32_t number = 0; held.buckets && number < BUCKETS; number++)
+		for (unsigned slot = 0; slot < KEYS; slot++)
+			visit_slot(number, slot, kind, visit, data);
+}
+
 void
 th_held_clear(void)
 {

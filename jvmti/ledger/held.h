@@ -42,6 +42,10 @@ uint64_t th_held_find(uint64_t key);
 /* Number of keys, about. [any] */
 uint32_t th_held_count(void);
 
+/* Calls `visit` with the address and the sample of each key of a kind. [any] */
+void th_held_each(uint32_t kind, void (*visit)(uintptr_t address, uint64_t sample, void *data),
+	void *data);
+
 /* Forgets everything; while nothing is entered. [any] */
 void th_held_clear(void);
 

@@ -115,6 +115,17 @@ th_format_seconds(double seconds)
 }
 
 struct th_number
+th_format_pause(double seconds)
+{
+	struct th_number number;
+
+	if (seconds >= 1)
+		return th_format_seconds(seconds);
+	snprintf(number.text, sizeof(number.text), "%.*f ms", seconds < 0.01, seconds * 1e3);
+	return number;
+}
+
+struct th_number
 th_format_time(double seconds)
 {
 	struct th_number number;

@@ -32,6 +32,9 @@ struct th_number th_format_share(double part, double whole);
 /* "1 h 02 min", "3 min 04 s", "12.3 s". */
 struct th_number th_format_seconds(double seconds);
 
+/* A short duration: "38 ms", "0.2 ms"; from a second on as th_format_seconds(). */
+struct th_number th_format_pause(double seconds);
+
 /*
  * A time of a recording in seconds, as --at takes it: "0.05", "10.24", "99999". As typed with up
  * to three decimals; measured ones have at least four significant digits. Never an exponent.

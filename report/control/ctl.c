@@ -12,6 +12,7 @@
 
 #include "report/base/log_text.h"
 #include "report/base/nearest.h"
+#include "report/control/ctl_holders.h"
 #include "report/control/output_format.h"
 #include "report/control/request.h"
 #include "report/control/status.h"
@@ -47,6 +48,14 @@ static const char help[] =
 	"                    follows what native code takes from the Java VM and does not\n"
 	"                    give back; `ledger` and `leaks` show it. exact records each\n"
 	"                    call, on the first ones of a caller and a part of the rest\n"
+	"  holders [OPTIONS] finds what holds the sampled Java objects that are alive, for\n"
+	"                    `holders` and `leaks`: static fields, JNI references, thread\n"
+	"                    locals, ... One walk of the Java heap, while the program\n"
+	"                    stands still; prints an estimate first. Options:\n"
+	"                    --max-pause TIME   not for longer than 500ms, 2s, ... (2s)\n"
+	"                    --max-memory SIZE  own memory during the walk (1G)\n"
+	"                    --class NAME | --finding N\n"
+	"                                       what the command it suggests will show\n"
 	"  stop              ends the recording, which cannot be resumed; the process\n"
 	"                    continues\n"
 	"\n" TH_OUTPUT_FORMAT_HELP "\n"
@@ -162,6 +171,7 @@ unknown_command(const char *name)
 
 	th_nearest_init(&nearest, name);
 	th_nearest_offer(&nearest, "status");
+	th_nearest_offer(&nearest, "holders");
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		th_nearest_offer(&nearest, commands[i].name);
 	char *suggestion = th_nearest_text(&nearest, "", "ctl");
@@ -211,21 +221,25 @@ control(int argc, char **argv, bool is_json)
 	struct th_target target = {.descriptor = -1};
 	struct th_error *error = NULL;
 
-	if (argc > 4)
+	bool is_holders = argc > 2 && !strcmp(argv[2], "holders");
+
+	if (argc > 4 && !is_holders)
 		return th_error_create(TH_ERROR_USAGE,
 			"ctl: expected PID|LOG, a command and its value, see twinheap ctl "
 			"--help");
-	if (!is_status)
+	if (!is_status && !is_holders)
 		error = parse_request(argv[2], argv[3], &request);
-	if (!error)
+	if (is_holders)
+		error = th_ctl_holders(&target, argv[1], argc - 3, argv + 3, is_json);
+	else if (!error)
 		error = th_target_open(argv[1], !is_status, &target);
-	if (!error && !is_status)
+	if (!error && !is_status && !is_holders)
 		error = th_request_ask(&target, &request);
 	if (!error && is_json)
 		th_status_print_json(&target);
 	else if (!error && is_status)
 		th_status_print(&target);
-	else if (!error)
+	else if (!error && !is_holders)
 		print_next(request.verb, argv[1]);
 	th_target_close(&target);
 	return error;

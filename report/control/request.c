@@ -179,7 +179,8 @@ check_answer(const struct th_target *target)
 static bool
 needs_vm(const struct th_request *request)
 {
-	return request->verb == TH_CONTROL_BUFFERS || request->verb == TH_CONTROL_COLLECT;
+	return request->verb == TH_CONTROL_BUFFERS || request->verb == TH_CONTROL_COLLECT ||
+	       request->verb == TH_CONTROL_HOLDERS;
 }
 
 /*

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "report/leaks/released.h"
+#include "report/views/holder_parts.h"
 #include "report/views/json_parts.h"
 #include "report/views/tallied_parts.h"
 
@@ -119,9 +120,10 @@ set_texts(json_t *json, const struct th_leaks *leaks, const struct th_evidence *
 }
 
 json_t *
-th_page_finding_json(const struct th_page_names *names, const struct th_leaks *leaks,
+th_page_finding_json(const struct th_page_names *names, const struct th_held_samples *held,
 	const struct th_listed *listed)
 {
+	const struct th_leaks *leaks = held->leaks;
 	struct th_finding finding = th_leaks_measured(leaks, listed);
 	const struct th_evidence *evidence = &finding.evidence;
 	const struct th_leak_site *place = &leaks->places.items[finding.place];
@@ -129,12 +131,13 @@ th_page_finding_json(const struct th_page_names *names, const struct th_leaks *l
 		th_verdict_name(evidence->verdict), "heap", (int)place->heap - TH_HEAP_JAVA,
 		"class", th_frames_string(names->profile->frames, place->class_name), "place",
 		place_json(names, leaks, &finding), "path", stack_json(names, leaks, place));
-	json_t *figures = json_pack("{s:o, s:o, s:o, s:f, s:I, s:I, s:o, s:o}", "live",
+	json_t *figures = json_pack("{s:o, s:o, s:o, s:f, s:I, s:I, s:o, s:o, s:o}", "live",
 		th_json_estimate(&evidence->live_bytes), "objects",
 		th_json_estimate(&evidence->live_objects), "growth",
 		th_json_estimate(&evidence->growth), "age", evidence->median_age, "survived",
 		(json_int_t)evidence->collections, "lines", (json_int_t)finding.lines, "owner",
-		owner_json(leaks, &finding.owner), "others", others_json(leaks, &finding));
+		owner_json(leaks, &finding.owner), "others", others_json(leaks, &finding),
+		"held", th_holder_parts_texts_json(held, listed, &finding));
 
 	json_object_update(json, figures);
 	json_decref(figures);

@@ -5,12 +5,13 @@
 
 #include <jansson.h>
 
+#include "report/holders/holders.h"
 #include "report/html/page_names.h"
 #include "report/leaks/leaks.h"
 
 /* A finding of samples, measured in all its heaps; a new reference. */
-json_t *th_page_finding_json(const struct th_page_names *names, const struct th_leaks *leaks,
-	const struct th_listed *listed);
+json_t *th_page_finding_json(const struct th_page_names *names,
+	const struct th_held_samples *held, const struct th_listed *listed);
 
 /*
  * Threads or class loaders; a new reference.  The frames of the maker must be numbered

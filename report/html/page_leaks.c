@@ -128,8 +128,10 @@ th_page_leaks_print(
 {
 	const struct th_leaks *leaks = &found->leaks;
 	const struct th_tallies *tallies = &leaks->tallies;
+	struct th_held_samples held;
 
 	print_outcome(file, leaks);
+	th_held_samples_init(&held, leaks);
 	th_page_begin_list(file, ",\n", "leaks");
 	for (size_t i = 0; i < tallies->items_count; i++) {
 		fputs(i ? ",\n" : "\n", file);
@@ -139,8 +141,9 @@ th_page_leaks_print(
 	for (size_t i = 0; i < shown_count(leaks); i++) {
 		fputs(i || tallies->items_count ? ",\n" : "\n", file);
 		th_page_print_json(
-			file, th_page_finding_json(names, leaks, &leaks->findings[i]));
+			file, th_page_finding_json(names, &held, &leaks->findings[i]));
 	}
+	th_held_samples_deinit(&held);
 	fprintf(file, "],\n\"leaks_left_out\":%zu", leaks->findings_count - shown_count(leaks));
 	print_rows(file, leaks, names->profile);
 	th_page_source_print(file, names, leaks);

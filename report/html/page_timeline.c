@@ -161,6 +161,22 @@ print_collections(FILE *file, const struct th_profile *profile)
 	th_page_print_json(file, uses);
 }
 
+/* The number of JNI global references at each change. */
+static void
+print_references(FILE *file, const struct th_profile *profile)
+{
+	const struct th_recording *recording = profile->recording;
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < recording->references_count; i++)
+		json_array_append_new(list,
+			json_pack("[f, I]",
+				th_profile_seconds(profile, recording->references[i].time),
+				(json_int_t)recording->references[i].globals));
+	fputs(",\"references\":", file);
+	th_page_print_json(file, list);
+}
+
 /*
  * The slice of a time.  Times outside the recording, which occur in damaged logs only, are
  * clamped.
@@ -257,6 +273,7 @@ th_page_timeline_end(
 	}
 	fputc(']', file);
 	print_collections(file, profile);
+	print_references(file, profile);
 	print_marks(file, profile);
 	fputc('}', file);
 	th_time_slices_deinit(&timeline->cells);

@@ -490,6 +490,14 @@ add(struct th_recording *recording, uint32_t type, const union th_decoded *event
 	case TH_EVENT_LEDGER_LONG:
 		return on_ledger_long(recording, event->ledger_long);
 
+	case TH_EVENT_HOLDER_STEP:
+		return event->holder_step.kind && event->holder_step.kind < TH_HOLDER_KINDS &&
+		       keep_timed(recording, holder_steps, event->holder_step);
+	case TH_EVENT_HOLDER_OBJECTS:
+		return keep_timed(recording, holder_objects, event->holder_objects);
+	case TH_EVENT_HOLDER_WALK:
+		return keep_timed(recording, holder_walks, event->holder_walk);
+
 	case TH_EVENT_RESIDENT:
 		return keep_timed(recording, residents, event->resident);
 	case TH_EVENT_ACCOUNT:

@@ -238,6 +238,9 @@ free_tables(struct th_recording *recording)
 	free(recording->ledger_takes);
 	free(recording->ledger_gives);
 	free(recording->ledger_longs);
+	free(recording->holder_walks);
+	free(recording->holder_steps);
+	free(recording->holder_objects);
 	free(recording->marks);
 	free(recording->teardowns);
 	free(recording->changes);

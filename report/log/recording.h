@@ -229,6 +229,11 @@ struct th_recording {
 	TH_ARRAY(struct th_decoded_ledger_long, ledger_longs);         /* stack: index */
 	struct th_decoded_ledger_count ledger_counts[TH_LEDGER_KINDS]; /* the last of each */
 
+	/* Walks of the Java heap, on demand; steps and objects of the last complete one count. */
+	TH_ARRAY(struct th_decoded_holder_walk, holder_walks);
+	TH_ARRAY(struct th_decoded_holder_step, holder_steps);
+	TH_ARRAY(struct th_decoded_holder_objects, holder_objects);
+
 	TH_ARRAY(struct th_decoded_mark, marks);
 	TH_ARRAY(struct th_decoded_teardown, teardowns); /* in order */
 	TH_ARRAY(struct th_decoded_control, changes);    /* in order */

@@ -372,6 +372,25 @@ set_top(struct th_options *options, const char *argument)
 }
 
 static struct th_error *
+set_finding(struct th_options *options, const char *argument)
+{
+	double value;
+
+	if (!parse_number(argument, &value) || value != floor(value) || value < 1 ||
+		value > 1e9)
+		return bad_argument("finding", argument, "the number of a finding, from 1");
+	options->finding = (uint64_t)value;
+	return NULL;
+}
+
+static struct th_error *
+set_held_class(struct th_options *options, const char *argument)
+{
+	options->held_class = argument;
+	return NULL;
+}
+
+static struct th_error *
 set_format(struct th_options *options, const char *argument)
 {
 	static const char *const names[] = {
@@ -560,6 +579,8 @@ static const struct option_entry entries[] = {
 		"findings of each verdict to list as text (10)"},
 	{"top", 0, "N", TH_OPTIONS_DIFF, set_top, "stacks to list as text (10)"},
 	{"top", 0, "N", TH_OPTIONS_LEDGER, set_top, "entries to list as text (10)"},
+	{"finding", 0, "N", TH_OPTIONS_HOLDERS, set_finding, "objects of finding N of `leaks`"},
+	{"top", 0, "N", TH_OPTIONS_HOLDERS, set_top, "findings, and holders of each (10)"},
 	{"top", 0, "N", TH_OPTIONS_RSS, set_top, "parts of a line to list as text (3)"},
 	{"at", 0, "TIME", TH_OPTIONS_RSS, set_at,
 		"snapshot at: end (default: the last one before the\n"
@@ -604,6 +625,8 @@ static const struct option_entry entries[] = {
 	{"class", 0, "RE", TH_OPTIONS_SELECT, set_class,
 		"only objects whose class matches; excludes native\n"
 		"memory"},
+	{"class", 0, "NAME", TH_OPTIONS_HOLDERS, set_held_class,
+		"all objects of this class: java.lang.String, byte[]"},
 	{"include", 0, "RE", TH_OPTIONS_SELECT, set_include,
 		"only stacks with a frame whose name matches"},
 	{"exclude", 0, "RE", TH_OPTIONS_SELECT, set_exclude,

@@ -120,8 +120,10 @@ struct th_options {
 	uint64_t fail_bytes;
 	uint64_t
 		limit; /* detection limit required by --fail-on leak, bytes per second; 0 = any */
-	const char *output; /* NULL and "-" = stdout */
-	const char *source; /* directory of source files; NULL = none */
+	uint64_t finding;       /* number of a finding, from 1; 0 = all */
+	const char *held_class; /* name of a class; NULL = findings */
+	const char *output;     /* NULL and "-" = stdout */
+	const char *source;     /* directory of source files; NULL = none */
 };
 
 /* Groups of options that a command accepts. */
@@ -145,6 +147,7 @@ enum th_option_group {
 	TH_OPTIONS_PAGE = 65536, /* takes one log or two */
 	TH_OPTIONS_LEDGER = 131072,
 	TH_OPTIONS_MANY = 262144, /* takes any number of logs and directories */
+	TH_OPTIONS_HOLDERS = 1 << 24, /* objects of a finding or a class */
 };
 
 /*

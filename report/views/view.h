@@ -62,6 +62,14 @@ int th_view_leaks_status(const struct th_leaks *leaks);
 void th_view_ledger(FILE *file, const struct th_ledger *ledger);
 void th_view_ledger_json(FILE *file, const struct th_ledger *ledger);
 
+/* What holds Java objects, as text and as JSON; the recording must contain a walk of the heap. */
+void th_view_holders(FILE *file, const struct th_leaks *leaks);
+void th_view_holders_json(FILE *file, const struct th_leaks *leaks);
+
+/* What a finding is about: a line, a method, a class or a library. */
+void th_view_finding_title(
+	FILE *file, const struct th_leaks *leaks, const struct th_finding *finding);
+
 /* Changes between two snapshots, as text and as JSON. */
 void th_view_diff(FILE *file, const struct th_diff *diff);
 void th_view_diff_json(FILE *file, const struct th_diff *diff);

@@ -17,6 +17,7 @@
 #include "report/leaks/outcome.h"
 #include "report/leaks/released.h"
 #include "report/views/frame_texts.h"
+#include "report/views/holder_parts.h"
 #include "report/views/ledger_parts.h"
 #include "report/views/tallied_parts.h"
 
@@ -77,9 +78,10 @@ print_lines(FILE *file, const struct th_finding *finding)
 	fprintf(file, ", in %u %s", finding->lines, finding->lines == 1 ? "line" : "lines");
 }
 
-/* What the finding is about: a line, a method above many lines, a class or a library. */
-static void
-print_title(FILE *file, const struct th_leaks *leaks, const struct th_finding *finding)
+/* A line, a method above many lines, a class or a library. */
+void
+th_view_finding_title(
+	FILE *file, const struct th_leaks *leaks, const struct th_finding *finding)
 {
 	const struct th_frames *frames = leaks->profile->frames;
 	const struct th_leak_site *place = &leaks->places.items[finding->place];
@@ -327,7 +329,8 @@ print_advice(FILE *file, const struct th_leaks *leaks, const struct th_leak_site
 }
 
 static void
-print_finding(FILE *file, const struct th_leaks *leaks, const struct th_listed *listed)
+print_finding(FILE *file, const struct th_leaks *leaks, const struct th_held_samples *held,
+	const struct th_listed *listed)
 {
 	struct th_finding finding = th_leaks_measured(leaks, listed);
 	const struct th_leak_site *place = &leaks->places.items[finding.place];
@@ -341,7 +344,7 @@ print_finding(FILE *file, const struct th_leaks *leaks, const struct th_listed *
 		fprintf(file, "%s: ",
 			th_frames_function_name(
 				leaks->profile->frames, th_leaks_group(leaks, place)));
-	print_title(file, leaks, &finding);
+	th_view_finding_title(file, leaks, &finding);
 	if (verdict != TH_VERDICT_LEAK && finding.place_count > 1 && !place->internal)
 		fprintf(file, " and %u more stacks or classes", finding.place_count - 1);
 	fputs("\n         ", file);
@@ -350,6 +353,8 @@ print_finding(FILE *file, const struct th_leaks *leaks, const struct th_listed *
 	print_others(file, leaks, &finding);
 	print_owner(file, leaks, &finding.owner);
 	print_released(file, leaks, &finding.evidence);
+	th_holder_parts_lines(
+		file, held, listed, &finding, (size_t)(listed - leaks->findings) + 1);
 	if (verdict == TH_VERDICT_LEAK || verdict == TH_VERDICT_UNCLEAR)
 		print_advice(file, leaks, place);
 	if (verdict == TH_VERDICT_LEAK) {
@@ -370,7 +375,8 @@ count_verdict(const struct th_leaks *leaks, enum th_verdict verdict)
 }
 
 static void
-print_verdict(FILE *file, const struct th_leaks *leaks, enum th_verdict verdict)
+print_verdict(FILE *file, const struct th_leaks *leaks, const struct th_held_samples *held,
+	enum th_verdict verdict)
 {
 	size_t count = count_verdict(leaks, verdict);
 	uint64_t shown = 0;
@@ -380,7 +386,7 @@ print_verdict(FILE *file, const struct th_leaks *leaks, enum th_verdict verdict)
 		if (leaks->findings[i].verdict != verdict)
 			continue;
 		fputc('\n', file);
-		print_finding(file, leaks, &leaks->findings[i]);
+		print_finding(file, leaks, held, &leaks->findings[i]);
 		shown++;
 	}
 	if (shown < count)
@@ -488,12 +494,16 @@ print_outcome(FILE *file, const struct th_leaks *leaks)
 void
 th_view_leaks(FILE *file, const struct th_leaks *leaks)
 {
+	struct th_held_samples held;
+
 	print_outcome(file, leaks);
+	th_held_samples_init(&held, leaks);
 	th_ledger_parts_findings(file, leaks, print_stack);
 	for (int verdict = TH_VERDICT_LEAK; verdict <= TH_VERDICT_CHURN; verdict++) {
 		print_tallies(file, leaks, (enum th_verdict)verdict);
-		print_verdict(file, leaks, (enum th_verdict)verdict);
+		print_verdict(file, leaks, &held, (enum th_verdict)verdict);
 	}
+	th_held_samples_deinit(&held);
 }
 
 int

@@ -12,6 +12,7 @@
 #include "report/base/worker.h"
 #include "report/leaks/released.h"
 #include "report/views/frame_texts.h"
+#include "report/views/holder_parts.h"
 #include "report/views/json_parts.h"
 #include "report/views/ledger_parts.h"
 #include "report/views/outcome_parts.h"
@@ -25,6 +26,7 @@
 struct printer {
 	FILE *file;
 	const struct th_leaks *leaks;
+	struct th_held_samples held;
 	struct th_frame_texts frames;
 };
 
@@ -199,13 +201,15 @@ set_advice(json_t *json, const struct th_leaks *leaks, const struct th_leak_site
 }
 
 static json_t *
-rest_json(const struct th_leaks *leaks, const struct measured *measured)
+rest_json(const struct printer *printer, const struct measured *measured)
 {
+	const struct th_leaks *leaks = printer->leaks;
 	const struct th_finding *finding = &measured->heaps[0];
 	const struct th_frames *frames = leaks->profile->frames;
 	const struct th_leak_site *place = &leaks->places.items[finding->place];
-	json_t *json = json_pack("{s:I, s:o}", "stacks", (json_int_t)finding->place_count,
-		"owner", owner_json(leaks, &finding->owner));
+	json_t *json = json_pack("{s:I, s:o, s:o}", "stacks", (json_int_t)finding->place_count,
+		"owner", owner_json(leaks, &finding->owner), "holders",
+		th_holder_parts_finding_json(&printer->held, measured->listed, finding));
 
 	set_evidence(json, &finding->evidence);
 	set_released(json, leaks->profile, &finding->evidence);
@@ -252,7 +256,7 @@ print_finding(struct printer *printer, const struct measured *measured)
 	const struct th_finding *finding = &measured->heaps[0];
 	const struct th_leak_site *place = &printer->leaks->places.items[finding->place];
 	char *head = th_json_dump(head_json(printer->leaks, finding), JSON_EMBED);
-	char *rest = th_json_dump(rest_json(printer->leaks, measured), JSON_EMBED);
+	char *rest = th_json_dump(rest_json(printer, measured), JSON_EMBED);
 
 	fprintf(printer->file, "{%s", head);
 	print_frames(printer, place);
@@ -398,8 +402,10 @@ th_view_leaks_json(FILE *file, const struct th_leaks *leaks)
 	free(recorded);
 	free(filters);
 	th_frame_texts_init(&printer.frames, leaks->profile->frames);
+	th_held_samples_init(&printer.held, leaks);
 	print_tallies(&printer);
 	print_findings(&printer);
+	th_held_samples_deinit(&printer.held);
 	th_frame_texts_deinit(&printer.frames);
 	fputs("]}\n", file);
 }

@@ -32,7 +32,7 @@ public final class Ledger {
 	private Ledger() {
 	}
 
-	private static native void global(Object object, boolean leaking);
+	static native void global(Object object, boolean leaking);
 
 	private static native void weak(Object object, boolean leaking);
 
@@ -52,7 +52,7 @@ public final class Ledger {
 
 	private static native ByteBuffer direct();
 
-	private static native void cached(Object object);
+	static native void cached(Object object);
 
 	private static native void once(Object object);
 

@@ -26,6 +26,7 @@ static struct {
 	bool (*take)(bool is_wanted);                  /* atomic; NULL: no Java VM */
 	enum th_control_answer (*count_buffers)(void); /* the same */
 	enum th_control_answer (*switch_ledger)(uint64_t interval); /* the same */
+	th_control_find_holders *find_holders;                      /* the same */
 } java;
 
 /* A requested collection; the values are an order. */
@@ -94,6 +95,7 @@ th_control_reset(void)
 	java.take = NULL;
 	java.count_buffers = NULL;
 	java.switch_ledger = NULL;
+	java.find_holders = NULL;
 	collection.is_possible = false;
 	collection.state = COLLECTION_NONE;
 }
@@ -155,6 +157,12 @@ void th_control_set_buffers(enum th_control_answer (*count)(void))
 void th_control_set_ledger(enum th_control_answer (*switch_ledger)(uint64_t interval))
 {
 	th_store_release(&java.switch_ledger, switch_ledger);
+}
+
+void
+th_control_set_holders(th_control_find_holders *find)
+{
+	th_store_release(&java.find_holders, find);
 }
 
 void
@@ -340,6 +348,39 @@ set_ledger(uint64_t now, uint64_t interval)
 	return answer;
 }
 
+static void
+show_cost(const struct th_holders_cost *cost)
+{
+	struct th_log_header *header = th_log_header();
+
+	if (!header)
+		return;
+	th_store_relaxed(&header->control.holders_pause_ns, cost->pause);
+	th_store_relaxed(&header->control.holders_bytes, cost->memory);
+	th_store_relaxed(&header->control.holders_heap, cost->heap);
+}
+
+static enum th_control_answer
+find_holders(uint64_t now, const struct th_log_control *control)
+{
+	th_control_find_holders *find = th_load_acquire(&java.find_holders);
+	uint64_t limits = th_load_relaxed(&control->value);
+	struct th_holders_request request = {
+		.pause_max = (limits & UINT32_MAX) * 1000000,
+		.memory_max = (limits >> 32) << 20,
+	};
+	struct th_holders_cost cost = {.heap = 0};
+	char name[TH_CONTROL_NAME_MAX];
+
+	copy_name(control, name);
+	request.is_estimate = !strcmp(name, TH_HOLDERS_ESTIMATE);
+	enum th_control_answer answer = find ? find(&request, &cost) : TH_CONTROL_NO_VM;
+	show_cost(&cost);
+	if (!request.is_estimate)
+		log_change(now, "holders", answer == TH_CONTROL_DONE);
+	return answer;
+}
+
 void
 th_control_set_collects(bool can_collect)
 {
@@ -419,6 +460,8 @@ serve(uint64_t now, uint32_t verb, const struct th_log_control *control)
 		return count_buffers(now);
 	case TH_CONTROL_LEDGER:
 		return set_ledger(now, th_load_relaxed(&control->value));
+	case TH_CONTROL_HOLDERS:
+		return find_holders(now, control);
 	default:
 		return TH_CONTROL_UNKNOWN;
 	}

@@ -62,6 +62,28 @@ void th_control_set_buffers(enum th_control_answer (*count)(void));
  */
 void th_control_set_ledger(enum th_control_answer (*switch_ledger)(uint64_t interval));
 
+/* What a walk of the Java heap may cost. */
+struct th_holders_request {
+	uint64_t pause_max;  /* ns */
+	uint64_t memory_max; /* bytes */
+	bool is_estimate;    /* only estimates the cost */
+};
+
+/* Estimated before the walk; pause and memory are the measured ones after it. */
+struct th_holders_cost {
+	uint64_t pause; /* ns */
+	uint64_t memory;
+	uint64_t heap; /* Java heap in use, bytes */
+};
+
+/*
+ * Sets the function that finds and logs what holds the sampled Java objects, on the thread that
+ * serves requests; NULL: there is none. [any]
+ */
+typedef enum th_control_answer th_control_find_holders(
+	const struct th_holders_request *request, struct th_holders_cost *cost_ret);
+void th_control_set_holders(th_control_find_holders *find);
+
 /* Logs that the ledger was switched at the start of the recording. [any] */
 void th_control_log_ledger(uint64_t interval);
 

@@ -141,6 +141,11 @@ enum th_control_verb {
 	TH_CONTROL_BUFFERS = 10, /* counts buffers that wait for their Cleaner, then flushes */
 	TH_CONTROL_COLLECT = 11, /* a full collection of the Java heap, then flushes */
 	TH_CONTROL_LEDGER = 12,  /* switches the ledger: `value`, TH_LEDGER_OFF, ... */
+	/*
+	 * Finds what holds the sampled Java objects: `value`, th_holder_limits(); `name`
+	 * TH_HOLDERS_ESTIMATE: only estimates the cost.
+	 */
+	TH_CONTROL_HOLDERS = 24,
 };
 enum th_control_answer {
 	TH_CONTROL_DONE = 0,
@@ -150,6 +155,8 @@ enum th_control_answer {
 	TH_CONTROL_UNSEEN = 4,  /* refused: this heap's functions are not intercepted */
 	TH_CONTROL_NO_VM = 5,   /* there is no Java VM, or it cannot be queried now */
 	TH_CONTROL_FAILED = 6,  /* the request failed; a note gives the reason */
+	TH_CONTROL_TOO_LONG = 16,  /* the VM would be, or was, stopped for longer than allowed */
+	TH_CONTROL_TOO_LARGE = 17, /* needs more memory than allowed, or than is free */
 };
 #define TH_CONTROL_NAME_MAX 64
 
@@ -173,6 +180,10 @@ struct th_log_control {
 	 */
 	uint32_t calls;
 	uint64_t java_interval; /* in effect in the Java heap; `interval`: in the C heap */
+	/* Of the last TH_CONTROL_HOLDERS: estimated, or measured if it was not refused. */
+	uint64_t holders_pause_ns;
+	uint64_t holders_bytes;  /* memory */
+	uint64_t holders_heap;   /* Java heap in use, bytes */
 };
 
 struct th_log_header {
@@ -336,7 +347,13 @@ enum th_content_type {
 	E(76, LEDGER_COUNT, ledger_count, "Ledger: count",                                     \
 		"Exact counts of one kind since the ledger was switched on first")               \
 	E(77, LEDGER_LONG, ledger_long, "Ledger: long critical section",                       \
-		"A long critical section whose begin was not sampled")
+		"A long critical section whose begin was not sampled")                           \
+	E(96, HOLDER_STEP, holder_step, "Holders: step",                                       \
+		"A step of a path from a root of the Java heap to sampled objects")              \
+	E(97, HOLDER_OBJECTS, holder_objects, "Holders: objects",                              \
+		"Sampled Java objects at the end of a path")                                     \
+	E(98, HOLDER_WALK, holder_walk, "Holders: walk",                                       \
+		"A walk of the Java heap is complete: its steps and objects precede it")
 
 #define TH_FIELDS_EVENT_TYPE(F)                                                                \
 	F(U32, NONE, type, "Type number")                                                      \
@@ -687,6 +704,32 @@ enum th_content_type {
 	F(U32, STACK, stack, "Stack of a section that began with the same call, or of its end") \
 	F(U32, CLASS, type, "Class of the object; 0 = not known")                              \
 	F(U32, NONE, kind, "Kind: enum th_ledger_kind")
+/* Steps have numbers from 1; a step follows its parent.  0 = none: the step is a root. */
+#define TH_FIELDS_HOLDER_STEP(F)                                                               \
+	F(U64, NANOSECONDS, time, "Time")                                                      \
+	F(U64, SAMPLE, take, "JNI global: the LEDGER_TAKE of the reference; 0 = not known")    \
+	F(U32, COUNT, walk, "Number of the walk")                                              \
+	F(U32, NONE, number, "Number of the step")                                             \
+	F(U32, NONE, parent, "Number of the step before")                                      \
+	F(U32, NONE, kind, "Kind: enum th_holder_kind")                                        \
+	F(TEXT, NONE, name, "Name")
+#define TH_FIELDS_HOLDER_OBJECTS(F)                                                            \
+	F(U64, NANOSECONDS, time, "Time")                                                      \
+	F(U32, COUNT, walk, "Number of the walk")                                              \
+	F(U32, NONE, step, "Last step of their path")                                          \
+	F(U64_ARRAY, SAMPLE, samples, "Samples")
+#define TH_FIELDS_HOLDER_WALK(F)                                                               \
+	F(U64, NANOSECONDS, time, "Time")                                                      \
+	F(U64, COUNT, paused, "Pause of the VM, nanoseconds")                                  \
+	F(U64, COUNT, expected, "Pause estimated before, nanoseconds")                         \
+	F(U64, COUNT, cpu, "CPU time of the process in the pause, nanoseconds")                \
+	F(U64, BYTES, heap, "Java heap in use")                                                \
+	F(U64, COUNT, objects, "Objects that can hold others")                                 \
+	F(U64, COUNT, references, "References between objects seen")                           \
+	F(U64, BYTES, memory, "Memory of the walk")                                            \
+	F(U32, COUNT, walk, "Number of the walk")                                              \
+	F(U32, COUNT, wanted, "Sampled objects followed")                                      \
+	F(U32, COUNT, found, "Of these, with a path")
 #define TH_FIELDS_END(F) F(U64, NANOSECONDS, time, "Time")
 
 enum th_event_type {
@@ -783,6 +826,27 @@ enum th_ledger_end {
  * take is recorded, else at most one of so many of a frequent caller.
  */
 enum { TH_LEDGER_OFF = 0, TH_LEDGER_EXACT = 1, TH_LEDGER_SAMPLED = 512 };
+
+/* What a step of a path to an object is. */
+enum th_holder_kind {
+	TH_HOLDER_STATIC = 1,     /* a static field */
+	TH_HOLDER_JNI_GLOBAL = 2, /* a JNI global reference; name: class of the object */
+	TH_HOLDER_THREAD = 3,     /* a java.lang.Thread that has not ended; name: of the thread */
+	TH_HOLDER_STACK = 4,      /* a local variable; name: thread, a tab, method */
+	TH_HOLDER_LOADER = 5,     /* a class loader, of one of its classes; name: its class */
+	TH_HOLDER_FIELD = 6,
+	TH_HOLDER_ELEMENT = 7,    /* of an array; name: class of the array */
+	TH_HOLDER_VM = 8,         /* another root of the VM: a monitor, its own tables */
+	TH_HOLDER_KINDS,
+};
+
+/* The value of TH_CONTROL_HOLDERS. */
+#define TH_HOLDERS_ESTIMATE "estimate"
+static inline uint64_t
+th_holder_limits(uint32_t pause_ms, uint32_t memory_mib)
+{
+	return (uint64_t)memory_mib << 32 | pause_ms;
+}
 
 /* Critical sections of at least this length are recorded. */
 #define TH_LEDGER_LONG_NS 10000000

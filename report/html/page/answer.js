@@ -37,11 +37,13 @@ function countText(finding) {
 
 /* What holds the memory, as far as the recording shows it. */
 function holderText(finding) {
-	const {owner, kind, survived} = finding;
+	const {owner, kind, survived, held} = finding;
 	if (kind === "threads")
 		return "threads that have not ended: each holds its stack";
 	if (kind)
 		return "classes stay loaded as long as their loader is reachable";
+	if (held && held.length)
+		return held.map((line) => line.slice(0, 1000)).join("; ");
 	if (owner)
 		return `${owner.class.slice(0, 200)}, ${owner.collected} of ${owner.samples} samples collected: `
 			+ (owner.is_collected ? "owners collected, memory still allocated"
@@ -53,7 +55,7 @@ function holderText(finding) {
 
 /* What to do next about a leak. */
 function nextText(finding) {
-	const {owner, kind} = finding;
+	const {owner, kind, held} = finding;
 	if (kind === "threads")
 		return "End these threads, or use a pool of limited size; jcmd PID Thread.print lists them.";
 	if (kind === "class loaders")
@@ -63,12 +65,13 @@ function nextText(finding) {
 		return "Generate the class once and reuse it, or let go of what refers to it.";
 	if (owner && owner.is_collected)
 		return `Free the memory with its owner: close it, or register a Cleaner in ${owner.class}.`;
+	if (held && held.length)
+		return "Remove the objects from their holder, or limit its size.";
 	if (owner)
-		return `Find what keeps ${owner.class} reachable: take a heap dump (jcmd PID GC.heap_dump `
-			+ "FILE) and look for the path to one of them.";
+		return `Find what keeps ${owner.class} reachable: twinheap ctl PID holders while it runs.`;
 	if (finding.heap === 0)
-		return `Take a heap dump (jcmd PID GC.heap_dump FILE) and find what keeps `
-			+ `${finding.class || "these objects"} reachable.`;
+		return `Find what keeps ${finding.class || "these objects"} reachable: `
+			+ "twinheap ctl PID holders while it runs.";
 	return finding.heap === 2 ? "Find where the mapping should be unmapped: see its stack."
 		: "Find where the block should be freed: see its stack.";
 }

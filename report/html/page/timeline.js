@@ -82,9 +82,32 @@ function drawTimeline(view, onRange) {
 		.attr("r", 2.2).attr("cx", (use) => x(use[0])).attr("cy", (use) => y(use[1]));
 	svg.append("line").attr("class", "peak").attr("x1", x(data.timeline.peak))
 		.attr("x2", x(data.timeline.peak)).attr("y1", MARGIN.top).attr("y2", height - MARGIN.bottom);
+	addReferences(svg, isWhole && heap === "all", x, height);
 	addMarks(svg, x, height);
 	addBrush(svg, x, width, height, view, onRange);
 	addLeaks(svg, leaks, x, y);
+}
+
+/*
+ * JNI global references, with a scale of their own from 0 to the number at the top; only if their
+ * number changes by half.
+ */
+const REFERENCES_CHANGE = 1.5;
+
+function addReferences(svg, isShown, x, height) {
+	const points = isShown ? data.timeline.references : [];
+	const most = d3.max(points, (point) => point[1]), least = d3.min(points, (point) => point[1]);
+	const isDrawn = points.length > 1 && most >= REFERENCES_CHANGE * least;
+	document.querySelector("#timeline [data-key=references]").hidden = !isDrawn;
+	if (!isDrawn)
+		return;
+	const y = d3.scaleLinear([0, most], [height - MARGIN.bottom, MARGIN.top]);
+	const last = [data.timeline.seconds, points[points.length - 1][1]];
+	svg.append("path").datum([...points, last]).attr("class", "references")
+		.attr("d", d3.line().curve(d3.curveStepAfter).x((point) => x(point[0]))
+			.y((point) => y(point[1])));
+	svg.append("text").attr("class", "references").attr("x", x.range()[1]).attr("y", MARGIN.top + 8)
+		.attr("text-anchor", "end").text(formatNumber(most, "objects") + " references");
 }
 
 /* The height of each leak's name, above the end of its curve and above the name below it. */

@@ -79,6 +79,20 @@ print_leaks(FILE *file, const struct th_recording *recording, const struct th_pr
 	th_leaks_deinit(&leaks);
 }
 
+static void
+print_holders(
+	FILE *file, const struct th_recording *recording, const struct th_profile *profile)
+{
+	struct th_leaks leaks;
+
+	if (!recording->holder_walks_count)
+		return;
+	th_leaks_init(&leaks, profile);
+	th_view_holders(file, &leaks);
+	th_view_holders_json(file, &leaks);
+	th_leaks_deinit(&leaks);
+}
+
 /* Compares the recording with itself. */
 static void
 print_diff(FILE *file, const struct th_recording *recording, const struct th_profile *profile)
@@ -108,6 +122,7 @@ static const struct look looks[] = {
 	{{NULL}, print_page},
 	{{NULL}, print_account},
 	{{NULL}, print_leaks},
+	{{NULL}, print_holders},
 	{{"--value", "live-bytes", "--at", "peak", "--annotate", "--vm-frames"}, print_plain},
 	{{"--value", "temp-bytes", "--temp-within", "0.01", "--thread", "ma"}, print_plain},
 	{{"--value", "live-objects", "--at", "0.02", "--heaps", "java", "--include", "work",
@@ -225,7 +240,8 @@ add_definitions(struct log_builder *log)
 	log_stack(log, 2, java, 3);
 }
 
-static void
+/* Returns the Java object. */
+static uint64_t
 add_turn(struct log_builder *log, uint32_t turn)
 {
 	struct log_sample sample = {.ms = 10 * turn,
@@ -249,6 +265,7 @@ add_turn(struct log_builder *log, uint32_t turn)
 		log_java_death(log, 10 * turn + 8, object);
 	if (turn % 3 == 2)
 		log_java_lost(log, 10 * turn + 8, object);
+	return object;
 }
 
 /* Mapped memory that is partly unmapped, and a breakdown of resident memory. */
@@ -285,14 +302,35 @@ add_mapped(struct log_builder *log)
 		LOG_U32(2));
 }
 
+/* A walk, with the object that is still alive. */
+static void
+add_walk(struct log_builder *log, uint64_t object)
+{
+	const uint64_t at = LOG_START + 45 * 1000000;
+
+	log_add_fields(log, TH_EVENT_HOLDER_STEP, LOG_U64(at), LOG_U64(0), LOG_U32(1),
+		LOG_U32(1), LOG_U32(0), LOG_U32(TH_HOLDER_STATIC), LOG_TEXT("app.Main.all"));
+	log_add_fields(log, TH_EVENT_HOLDER_STEP, LOG_U64(at), LOG_U64(0), LOG_U32(1),
+		LOG_U32(2), LOG_U32(1), LOG_U32(TH_HOLDER_ELEMENT),
+		LOG_TEXT("java.lang.Object[]"));
+	log_add_fields(log, TH_EVENT_HOLDER_OBJECTS, LOG_U64(at), LOG_U32(1), LOG_U32(2),
+		LOG_WORDS(&object, 1));
+	log_add_fields(log, TH_EVENT_HOLDER_WALK, LOG_U64(at), LOG_U64(2000000),
+		LOG_U64(1000000), LOG_U64(1500000), LOG_U64(100000), LOG_U64(1000),
+		LOG_U64(3000), LOG_U64(40000), LOG_U32(1), LOG_U32(1), LOG_U32(1));
+}
+
 void
 every_event(struct log_builder *log)
 {
+	uint64_t object = 0;
+
 	log_init(log, INTERVAL);
 	add_definitions(log);
 	for (uint32_t turn = 0; turn < 5; turn++)
-		add_turn(log, turn);
+		object = add_turn(log, turn);
 	add_mapped(log);
+	add_walk(log, object);
 	log_add_fields(
 		log, TH_EVENT_MARK, LOG_U64(LOG_START + 30 * 1000000), LOG_TEXT("middle"));
 	log_add_fields(log, TH_EVENT_RATE, LOG_U64(LOG_START + 30 * 1000000), LOG_U64(8192),

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Callbacks run inside the VM's safepoint and call no JVMTI or JNI function.  HotSpot visits objects
+ * one after the other and reports all references of one in sequence, also those to objects that were
+ * visited before; an object is visited if a callback says so for the first reference to it.
+ */
+#include "jvmti/holder_walk.h"
+
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "jvmti/ledger/held.h"
+#include "jvmti/ledger/takes.h"
+#include "unify/base/atomic.h"
+#include "unify/base/memory.h"
+#include "unify/shared/clock.h"
+
+/* More roots are not recorded. */
+#define ROOTS_MAX (1u << 22)
+/* The clock is read once in so many references: some 100 us. */
+#define REFERENCES_PER_CHECK 4096
+/* The address of an object is so many words before its tag, that of a referrer one. */
+#define WORDS_BEFORE_TAG 2
+#define WORDS_BEFORE_REFERRER_TAG 1
+/* Z without generations: lowest bit of the color in an address (zGlobals.hpp), as a heap has at most 4 TiB. */
+#define Z_COLOR_SHIFT 42
+/* Bits that JNI adds to a reference to mark its kind (jniHandles.hpp). */
+#define JNI_KIND_BITS 3
+
+/* Nodes */
+
+struct th_holder_tag *
+th_holder_walk_tag(const struct th_holder_walk *walk, uint32_t node)
+{
+	uint32_t class = walk->graph.nodes[node].class;
+
+	return th_holder_tag(
+		&walk->tags, class & TH_HOLDER_TAGGED ? class & ~TH_HOLDER_TAGGED : 0);
+}
+
+uint32_t
+th_holder_walk_class(const struct th_holder_walk *walk, uint32_t node)
+{
+	uint32_t class = walk->graph.nodes[node].class;
+
+	return class & TH_HOLDER_TAGGED ? th_holder_walk_tag(walk, node)->class : class;
+}
+
+/* Whether a tag and an address always meet. */
+static void
+verify(struct th_holder_walk *walk, struct th_holder_tag *item, uint32_t node, bool is_new)
+{
+	if (!item->node && is_new)
+		item->node = node;
+	if (item->node != node)
+		walk->is_wrong = true;
+	walk->verified++;
+}
+
+/* The node of a referenced object; 0: stop. */
+static uint32_t
+node_of(struct th_holder_walk *walk, const jlong *tag, jlong class_tag, bool *is_new_ret)
+{
+	uintptr_t address = ((const uintptr_t *)tag)[-WORDS_BEFORE_TAG];
+	uint32_t node = th_holder_graph_node(&walk->graph, address, is_new_ret);
+	struct th_holder_tag *item = th_holder_tag(&walk->tags, *tag);
+
+	if (!node)
+		return 0;
+	if (*is_new_ret) {
+		walk->graph.nodes[node].class = (uint32_t)class_tag;
+		if (*tag) {
+			item->class = (uint32_t)class_tag;
+			walk->graph.nodes[node].class = TH_HOLDER_TAGGED | (uint32_t)*tag;
+		}
+	}
+	if (*tag)
+		verify(walk, item, node, *is_new_ret);
+	return walk->is_wrong ? 0 : node;
+}
+
+/* It has been referred to before, or it would not be visited. */
+static uint32_t
+node_of_referrer(struct th_holder_walk *walk, const jlong *tag)
+{
+	uintptr_t address = ((const uintptr_t *)tag)[-WORDS_BEFORE_REFERRER_TAG];
+
+	if (address != walk->referrer_address || !walk->referrer) {
+		walk->referrer = th_holder_graph_find(&walk->graph, address);
+		walk->referrer_address = address;
+	}
+	if (!walk->referrer ||
+		(*tag && th_holder_tag(&walk->tags, *tag)->node != walk->referrer))
+		walk->is_wrong = true;
+	return walk->is_wrong ? 0 : walk->referrer;
+}
+
+/* Objects that can be on no path, unless they are sampled. */
+static bool
+is_left_out(const struct th_holder_walk *walk, jlong class_tag, jlong size, jlong tag)
+{
+	return !tag && size < TH_HOLDER_LARGE &&
+	       th_holder_tag(&walk->tags, class_tag)->flags & TH_HOLDER_TAG_LEAF;
+}
+
+/* The ledger */
+
+static void
+take_reference(uintptr_t reference, uint64_t take, void *data)
+{
+	struct th_holder_walk *walk = data;
+	uintptr_t slot = reference & ~(uintptr_t)JNI_KIND_BITS;
+	struct th_holder_reference *item = &walk->references[walk->reference_count];
+	const struct iovec to = {&item->object, sizeof(item->object)};
+	const struct iovec from = {(void *)slot, sizeof(item->object)};
+
+	/* If another agent hides calls from the ledger, the slot may be gone. */
+	if (walk->reference_count == TH_HELD_MAX ||
+		syscall(SYS_process_vm_readv, getpid(), &to, 1UL, &from, 1UL, 0UL) !=
+			sizeof(item->object))
+		return;
+	item->take = take;
+	walk->reference_count++;
+}
+
+/*
+ * What is in the table is not deleted: the ledger removes a reference before it calls the VM, which
+ * waits until all threads continue.
+ */
+static void
+read_references(struct th_holder_walk *walk)
+{
+	walk->has_references = true;
+	if (th_load_relaxed(&th_takes_are_followed))
+		th_held_each(TH_LEDGER_GLOBAL, take_reference, walk);
+}
+
+/* The VM's callback */
+
+static bool
+is_in_time(struct th_holder_walk *walk)
+{
+	if (++walk->seen % REFERENCES_PER_CHECK == 0 && th_clock_now() > walk->deadline)
+		walk->is_late = true;
+	return !walk->is_late;
+}
+
+static enum th_holder_kind
+kind_of(jvmtiHeapReferenceKind kind)
+{
+	switch (kind) {
+	case JVMTI_HEAP_REFERENCE_JNI_GLOBAL:
+		return TH_HOLDER_JNI_GLOBAL;
+	case JVMTI_HEAP_REFERENCE_STACK_LOCAL:
+	case JVMTI_HEAP_REFERENCE_JNI_LOCAL:
+		return TH_HOLDER_STACK;
+	case JVMTI_HEAP_REFERENCE_THREAD:
+		return TH_HOLDER_THREAD;
+	default:
+		return TH_HOLDER_VM;
+	}
+}
+
+static struct th_holder_root
+make_root(jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInfo *info, uint32_t node)
+{
+	struct th_holder_root root = {.node = node, .kind = kind_of(kind)};
+
+	if (kind == JVMTI_HEAP_REFERENCE_STACK_LOCAL) {
+		root.thread = (uint32_t)info->stack_local.thread_tag;
+		root.method = info->stack_local.method;
+	} else if (kind == JVMTI_HEAP_REFERENCE_JNI_LOCAL) {
+		root.thread = (uint32_t)info->jni_local.thread_tag;
+		root.method = info->jni_local.method;
+	}
+	return root;
+}
+
+/* Several global references to one object are one root. */
+static void
+add_root(struct th_holder_walk *walk, const struct th_holder_root *root)
+{
+	struct th_holder_node *node = &walk->graph.nodes[root->node];
+
+	if (root->kind == TH_HOLDER_JNI_GLOBAL && node->flags & TH_HOLDER_NODE_GLOBAL)
+		return;
+	if (root->kind == TH_HOLDER_JNI_GLOBAL)
+		node->flags |= TH_HOLDER_NODE_GLOBAL;
+	if (walk->root_count < ROOTS_MAX)
+		walk->roots[walk->root_count++] = *root;
+}
+
+/* The references of the agent thread itself are no holders. */
+static bool
+is_own(const struct th_holder_walk *walk, const struct th_holder_root *root)
+{
+	return root->kind == TH_HOLDER_STACK &&
+	       th_holder_tag(&walk->tags, root->thread)->flags & TH_HOLDER_TAG_OWN;
+}
+
+static jint
+visit_root(struct th_holder_walk *walk, jvmtiHeapReferenceKind kind,
+	const jvmtiHeapReferenceInfo *info, jlong class_tag, const jlong *tag)
+{
+	struct th_holder_root root = make_root(kind, info, 0);
+	bool is_new;
+
+	if (is_own(walk, &root))
+		return 0;
+	root.node = node_of(walk, tag, class_tag, &is_new);
+	if (!root.node)
+		return JVMTI_VISIT_ABORT;
+	/* Permanent classes are the first roots, whatever refers to them. */
+	if (!(th_holder_tag(&walk->tags, *tag)->flags & TH_HOLDER_TAG_PERMANENT))
+		add_root(walk, &root);
+	return is_new ? JVMTI_VISIT_OBJECTS : 0;
+}
+
+static uint16_t
+how_of(jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInfo *info)
+{
+	if (kind != JVMTI_HEAP_REFERENCE_FIELD && kind != JVMTI_HEAP_REFERENCE_STATIC_FIELD)
+		return (uint16_t)(TH_HOLDER_NOT_FIELD + (unsigned)kind);
+	return info->field.index < (jint)TH_HOLDER_NOT_FIELD ? (uint16_t)info->field.index
+							     : TH_HOLDER_NOT_FIELD;
+}
+
+static bool
+is_referent(const struct th_holder_walk *walk, jvmtiHeapReferenceKind kind,
+	const jvmtiHeapReferenceInfo *info, jlong referrer_class_tag)
+{
+	const struct th_holder_tag *class = th_holder_tag(&walk->tags, referrer_class_tag);
+
+	return kind == JVMTI_HEAP_REFERENCE_FIELD && class->flags & TH_HOLDER_TAG_CLASS &&
+	       info->field.index == class->referent;
+}
+
+/* Classes that are roots anyway need no references to them. */
+static bool
+is_root_class(const struct th_holder_walk *walk, jlong tag)
+{
+	const struct th_holder_tag *item = th_holder_tag(&walk->tags, tag);
+
+	return item->flags & TH_HOLDER_TAG_CLASS && item->flags & TH_HOLDER_TAG_PERMANENT;
+}
+
+static jint
+visit_reference(struct th_holder_walk *walk, uint16_t how, jlong class_tag, const jlong *tag,
+	const jlong *referrer_tag)
+{
+	bool is_new;
+	uint32_t node = node_of(walk, tag, class_tag, &is_new);
+	uint32_t referrer;
+
+	if (!node)
+		return JVMTI_VISIT_ABORT;
+	if (!is_root_class(walk, *tag) && referrer_tag != tag) {
+		referrer = node_of_referrer(walk, referrer_tag);
+		if (!referrer || !th_holder_graph_add(&walk->graph, referrer, node, how))
+			return JVMTI_VISIT_ABORT;
+	}
+	return is_new ? JVMTI_VISIT_OBJECTS : 0;
+}
+
+static jint JNICALL
+visit(jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInfo *info, jlong class_tag,
+	jlong referrer_class_tag, jlong size, jlong *tag, jlong *referrer_tag, jint length,
+	void *data)
+{
+	struct th_holder_walk *walk = data;
+
+	(void)length;
+	if (!walk->has_references)
+		read_references(walk);
+	if (!is_in_time(walk))
+		return JVMTI_VISIT_ABORT;
+	if (is_left_out(walk, class_tag, size, *tag))
+		return 0;
+	if (kind >= JVMTI_HEAP_REFERENCE_JNI_GLOBAL)
+		return visit_root(walk, kind, info, class_tag, tag);
+	if (is_referent(walk, kind, info, referrer_class_tag))
+		return 0;
+	return visit_reference(walk, how_of(kind, info), class_tag, tag, referrer_tag);
+}
+
+static void *
+map(size_t bytes)
+{
+	void *start = th_memory_system_map(
+		NULL, bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+
+	return start == MAP_FAILED ? NULL : start;
+}
+
+bool
+th_holder_walk_run(struct th_holder_walk *walk, uint64_t pause_max)
+{
+	const jvmtiHeapCallbacks callbacks = {.heap_reference_callback = visit};
+	jvmtiEnv *jvmti = walk->tags.jvmti;
+	uint64_t begin;
+	jvmtiError error;
+
+	walk->roots = map(ROOTS_MAX * sizeof(*walk->roots));
+	walk->references = map(TH_HELD_MAX * sizeof(*walk->references));
+	if (!walk->roots || !walk->references)
+		return false;
+	walk->root_count = 1; /* 0: permanent classes */
+	walk->roots[0].kind = TH_HOLDER_STATIC;
+	walk->cpu = th_clock_read(CLOCK_PROCESS_CPUTIME_ID);
+	begin = th_clock_now();
+	walk->deadline = begin + pause_max;
+	error = (*jvmti)->FollowReferences(jvmti, 0, NULL, NULL, &callbacks, walk);
+	walk->paused = th_clock_now() - begin;
+	walk->cpu = th_clock_read(CLOCK_PROCESS_CPUTIME_ID) - walk->cpu;
+	th_holder_graph_end(&walk->graph);
+	return !error && !walk->is_late && !walk->is_wrong && !walk->graph.is_full &&
+	       !walk->graph.is_broken && walk->verified;
+}
+
+void
+th_holder_walk_deinit(struct th_holder_walk *walk)
+{
+	if (walk->roots)
+		th_memory_system_unmap(walk->roots, ROOTS_MAX * sizeof(*walk->roots));
+	if (walk->references)
+		th_memory_system_unmap(
+			walk->references, TH_HELD_MAX * sizeof(*walk->references));
+}
+
+/* Paths */
+
+static void
+seed_classes(struct th_holder_walk *walk)
+{
+	for (uint32_t i = 1; i < walk->tags.count; i++) {
+		const struct th_holder_tag *item = &walk->tags.items[i];
+
+		if (item->node && is_root_class(walk, i))
+			th_holder_graph_seed(&walk->graph, item->node, TH_HOLDER_ROOT);
+	}
+}
+
+static void
+seed_roots(struct th_holder_walk *walk, enum th_holder_kind kind)
+{
+	for (uint32_t i = 1; i < walk->root_count; i++)
+		if (walk->roots[i].kind == kind)
+			th_holder_graph_seed(
+				&walk->graph, walk->roots[i].node, TH_HOLDER_ROOT | i);
+}
+
+/*
+ * The root that a word in the slot of a JNI reference leads to; 0 = none.  Z stores colored
+ * addresses: without generations, bits above bit 41 may differ from those of the present phase,
+ * which all addresses of the walk have; with generations, they are shifted by 13 to 16 bits.
+ */
+static uint32_t
+root_of(const struct th_holder_walk *walk, uintptr_t word)
+{
+	const uintptr_t color = walk->referrer_address >> Z_COLOR_SHIFT << Z_COLOR_SHIFT;
+	const uintptr_t offset = word & ((UINT64_C(1) << Z_COLOR_SHIFT) - 1);
+	const uintptr_t candidates[] = {
+		word, color | offset, word >> 13, word >> 14, word >> 15, word >> 16};
+
+	for (size_t i = 0; i < sizeof(candidates) / sizeof(candidates[0]); i++) {
+		uint32_t node = th_holder_graph_find(&walk->graph, candidates[i]);
+		uint32_t parent = node ? walk->graph.nodes[node].parent : 0;
+
+		if (parent & TH_HOLDER_ROOT &&
+			walk->roots[parent & ~TH_HOLDER_ROOT].kind == TH_HOLDER_JNI_GLOBAL)
+			return parent & ~TH_HOLDER_ROOT;
+	}
+	return 0;
+}
+
+static void
+find_takes(struct th_holder_walk *walk)
+{
+	for (uint32_t i = 0; i < walk->reference_count; i++) {
+		uint32_t root = root_of(walk, walk->references[i].object);
+
+		if (root)
+			walk->roots[root].take = walk->references[i].take;
+	}
+}
+
+void
+th_holder_walk_find_paths(struct th_holder_walk *walk)
+{
+	seed_classes(walk);
+	th_holder_graph_spread_once(&walk->graph);
+	seed_roots(walk, TH_HOLDER_JNI_GLOBAL);
+	seed_roots(walk, TH_HOLDER_THREAD);
+	seed_roots(walk, TH_HOLDER_VM);
+	th_holder_graph_spread(&walk->graph);
+	/* Only for what nothing else holds: a frame ends, and its variables with it. */
+	seed_roots(walk, TH_HOLDER_STACK);
+	th_holder_graph_spread(&walk->graph);
+	find_takes(walk);
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Samples are summed up by the last step of their path, then steps with the same path are merged:
+ * the library keeps apart what only differs by the class that inherits a field.
+ */
+#include "report/holders/holders.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/allocate.h"
+#include "report/holders/steps.h"
+
+/* Sites of a finding. */
+#define PARTS_MAX 4096
+
+/* The walk */
+
+static void
+index_steps(struct th_held_samples *held)
+{
+	const struct th_recording *recording = held->leaks->profile->recording;
+
+	for (size_t i = 0; i < recording->holder_steps_count; i++)
+		if (recording->holder_steps[i].walk == held->walk->walk &&
+			recording->holder_steps[i].number > held->step_max)
+			held->step_max = recording->holder_steps[i].number;
+	/* Numbers are consecutive; others are damage. */
+	if (held->step_max > recording->holder_steps_count)
+		held->step_max = (uint32_t)recording->holder_steps_count;
+	held->by_number = th_allocate(held->step_max + 1, sizeof(*held->by_number));
+	for (size_t i = 0; i < recording->holder_steps_count; i++) {
+		const struct th_decoded_holder_step *step = &recording->holder_steps[i];
+
+		if (step->walk == held->walk->walk && step->number <= held->step_max)
+			held->by_number[step->number] = (uint32_t)i + 1;
+	}
+}
+
+static void
+index_objects(struct th_held_samples *held, const struct th_decoded_holder_objects *objects)
+{
+	const struct th_samples *samples =
+		&held->leaks->profile->recording->samples[TH_HEAP_JAVA];
+
+	for (uint32_t i = 0; i < objects->samples.count; i++) {
+		uint64_t sample = objects->samples.words[i];
+		size_t index = sample % 8 || sample / 8 > UINT32_MAX
+				       ? SIZE_MAX
+				       : th_samples_find(samples, (uint32_t)(sample / 8));
+
+		if (index != SIZE_MAX && objects->step <= held->step_max)
+			held->steps[index] = objects->step;
+	}
+}
+
+/* The library follows a limited number of objects, but there may be millions of samples. */
+static void
+list_samples(struct th_held_samples *held)
+{
+	const struct th_profile *profile = held->leaks->profile;
+	size_t count = profile->recording->samples[TH_HEAP_JAVA].items_count;
+
+	for (size_t i = 0; i < count; i++)
+		if (held->steps[i] || th_lifetimes_is_live(&profile->lifetimes, TH_HEAP_JAVA, i,
+					      &held->moment))
+			th_array_append(held, samples, i);
+}
+
+/* The path of the native stack of a LEDGER_TAKE. */
+static uint32_t
+path_of_take(const struct th_profile *profile, const struct th_id_map *takes, uint64_t take)
+{
+	uint32_t index = !take || take % 8 || take / 8 > UINT32_MAX
+				 ? TH_ID_MAP_NONE
+				 : th_id_map_find(takes, take / 8);
+
+	if (index == TH_ID_MAP_NONE)
+		return TH_HOLDERS_NO_PATH;
+	return th_paths_resolve(
+		profile->paths, profile->recording->ledger_takes[index].stack, TH_HEAP_NATIVE);
+}
+
+/* Resolved here, since a view may print while another thread reads the paths. */
+static void
+resolve_roots(struct th_held_samples *held)
+{
+	const struct th_profile *profile = held->leaks->profile;
+	const struct th_recording *recording = profile->recording;
+	struct th_id_map takes = {0};
+	bool added;
+
+	for (size_t i = 0; i < recording->ledger_takes_count; i++)
+		th_id_map_intern(&takes, recording->ledger_takes[i].record, &added);
+	held->root_paths = th_allocate(held->step_max + 1, sizeof(*held->root_paths));
+	for (uint32_t i = 0; i <= held->step_max; i++) {
+		uint32_t index = held->by_number[i];
+
+		held->root_paths[i] = path_of_take(
+			profile, &takes, index ? recording->holder_steps[index - 1].take : 0);
+	}
+	th_id_map_deinit(&takes);
+}
+
+void
+th_held_samples_init(struct th_held_samples *held, const struct th_leaks *leaks)
+{
+	const struct th_recording *recording = leaks->profile->recording;
+
+	*held = (struct th_held_samples){.leaks = leaks};
+	if (!recording->holder_walks_count)
+		return;
+	held->walk = &recording->holder_walks[recording->holder_walks_count - 1];
+	held->moment = th_lifetimes_moment(&leaks->profile->lifetimes, held->walk->time);
+	held->steps = th_allocate(
+		recording->samples[TH_HEAP_JAVA].items_count + 1, sizeof(*held->steps));
+	index_steps(held);
+	for (size_t i = 0; i < recording->holder_objects_count; i++)
+		if (recording->holder_objects[i].walk == held->walk->walk)
+			index_objects(held, &recording->holder_objects[i]);
+	list_samples(held);
+	resolve_roots(held);
+}
+
+void
+th_held_samples_deinit(struct th_held_samples *held)
+{
+	free(held->steps);
+	free(held->samples);
+	free(held->by_number);
+	free(held->root_paths);
+}
+
+/* Sums */
+
+struct sums {
+	const struct th_held_samples *held;
+	struct th_id_map ids; /* steps */
+	TH_ARRAY(struct th_estimator, items);
+};
+
+static bool
+is_selected(const struct th_held_samples *held, const struct th_holders_of *of, size_t index)
+{
+	const struct th_profile *profile = held->leaks->profile;
+	uint32_t place = th_leak_sites_of(&held->leaks->places, TH_HEAP_JAVA, index);
+	const struct th_sample *sample =
+		&profile->recording->samples[TH_HEAP_JAVA].items[index];
+
+	if (place == TH_NO_PLACE || (of->places && !of->places[place]))
+		return false;
+	return !of->class_name ||
+	       th_profile_class_name(profile, sample->class) == of->class_name;
+}
+
+static void
+add_sample(const struct th_held_samples *held, size_t index, struct th_estimator *sum)
+{
+	const struct th_profile *profile = held->leaks->profile;
+
+	th_lifetimes_add(&profile->lifetimes, &profile->heaps[TH_HEAP_JAVA], TH_HEAP_JAVA,
+		index, &profile->recording->samples[TH_HEAP_JAVA].items[index],
+		th_lifetimes_keep(&profile->lifetimes, TH_HEAP_JAVA, &held->moment), sum);
+}
+
+/* Objects found at the walk, and those alive that were not. */
+static void
+add_up(struct sums *sums, const struct th_holders_of *of, struct th_holders *holders)
+{
+	const struct th_held_samples *held = sums->held;
+	bool added;
+
+	for (size_t i = 0; i < held->samples_count; i++) {
+		size_t index = held->samples[i];
+
+		if (!is_selected(held, of, index))
+			continue;
+		if (!held->steps[index]) {
+			add_sample(held, index, &holders->unknown);
+			continue;
+		}
+		uint32_t number = th_id_map_intern(&sums->ids, held->steps[index], &added);
+		if (added)
+			th_array_append(sums, items, (struct th_estimator){0});
+		add_sample(held, index, &sums->items[number]);
+		holders->samples++;
+	}
+}
+
+/* One holder for each path. */
+static void
+merge(const struct sums *sums, struct th_holders *holders)
+{
+	struct th_id_map ids = {0};
+	const uint32_t steps = sums->held->step_max;
+
+	for (uint32_t step = 0; step <= steps; step++) {
+		uint32_t sum = th_id_map_find(&sums->ids, step);
+		struct th_holder holder;
+		bool added;
+
+		if (sum == TH_ID_MAP_NONE)
+			continue;
+		th_holder_path_init(sums->held, step, &holder);
+		uint32_t number = th_id_map_intern(&ids, th_holder_path_hash(&holder), &added);
+		if (added) {
+			th_array_append(holders, items, holder);
+		} else {
+			th_holder_path_merge(&holders->items[number], &holder);
+			th_holder_path_deinit(&holder);
+		}
+		th_estimator_merge(&holders->items[number].sum, &sums->items[sum]);
+	}
+	th_id_map_deinit(&ids);
+}
+
+static int
+compare_holders(const void *a, const void *b)
+{
+	const struct th_holder *left = a;
+	const struct th_holder *right = b;
+
+	if (left->bytes.estimate != right->bytes.estimate)
+		return left->bytes.estimate < right->bytes.estimate ? 1 : -1;
+	return (left->sum.samples < right->sum.samples) -
+	       (left->sum.samples > right->sum.samples);
+}
+
+static void
+measure(const struct th_held_samples *held, struct th_holders *holders)
+{
+	const struct th_profile *profile = held->leaks->profile;
+
+	for (size_t i = 0; i < holders->items_count; i++) {
+		struct th_holder *holder = &holders->items[i];
+
+		holder->bytes = th_profile_bytes(
+			profile, TH_HEAP_JAVA, TH_MEASURE_LIVE, &holder->sum);
+		holder->objects = th_profile_objects(
+			profile, TH_HEAP_JAVA, TH_MEASURE_LIVE, &holder->sum);
+	}
+	if (holders->items_count)
+		qsort(holders->items, holders->items_count, sizeof(*holders->items),
+			compare_holders);
+}
+
+void
+th_holders_find(const struct th_held_samples *held, const struct th_holders_of *of,
+	struct th_holders *ret)
+{
+	struct sums sums = {.held = held};
+
+	memset(ret, 0, sizeof(*ret));
+	if (!held->walk)
+		return;
+	add_up(&sums, of, ret);
+	merge(&sums, ret);
+	measure(held, ret);
+	free(sums.items);
+	th_id_map_deinit(&sums.ids);
+}
+
+void
+th_holders_deinit(struct th_holders *holders)
+{
+	for (size_t i = 0; i < holders->items_count; i++)
+		th_holder_path_deinit(&holders->items[i]);
+	free(holders->items);
+}
+
+/* Findings */
+
+/* Marks the Java sites of a finding; returns their number. */
+static size_t
+mark_parts(const struct th_leaks *leaks, const struct th_listed *listed, bool *places)
+{
+	struct th_leak_part *parts = th_allocate(PARTS_MAX, sizeof(*parts));
+	double live;
+	size_t count = th_leaks_parts(leaks, listed, parts, PARTS_MAX, &live);
+	size_t marked = 0;
+
+	for (size_t i = 0; i < count && i < PARTS_MAX; i++)
+		if (leaks->places.items[parts[i].place].heap == TH_HEAP_JAVA) {
+			places[parts[i].place] = true;
+			marked++;
+		}
+	free(parts);
+	return marked;
+}
+
+static void
+mark_owners(const struct th_leaks *leaks, const struct th_owner *owner, bool *places)
+{
+	for (uint32_t i = owner->place; i != TH_NO_PLACE; i = leaks->places.items[i].next)
+		places[i] = true;
+}
+
+void
+th_holders_of_finding(const struct th_held_samples *held, const struct th_listed *listed,
+	const struct th_finding *finding, struct th_holders *ret)
+{
+	const struct th_leaks *leaks = held->leaks;
+	struct th_holders_of of = {0};
+	bool *places = th_allocate(leaks->places.items_count + 1, sizeof(*places));
+
+	if (!mark_parts(leaks, listed, places))
+		mark_owners(leaks, &finding->owner, places);
+	of.places = places;
+	th_holders_find(held, &of, ret);
+	free(places);
+}
+
+bool
+th_holders_apply(const struct th_leaks *leaks, const struct th_listed *listed,
+	const struct th_finding *finding)
+{
+	bool *places;
+	bool has_java;
+
+	if (finding->owner.place != TH_NO_PLACE && !finding->owner.is_collected)
+		return true;
+	places = th_allocate(leaks->places.items_count + 1, sizeof(*places));
+	has_java = mark_parts(leaks, listed, places);
+	free(places);
+	return has_java;
+}

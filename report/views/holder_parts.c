@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/views/holder_parts.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/format.h"
+#include "report/base/line.h"
+#include "report/base/terminal.h"
+#include "report/views/frame_texts.h"
+#include "report/views/json_parts.h"
+
+/* Holders of a finding in `leaks`. */
+#define LINES_SHOWN 3
+/* Frames of the native stack of a JNI global reference. */
+#define FRAMES_SHOWN 6
+#define LINE_COLUMN 16
+
+/* "static ", "JNI global of ", ...: what the first element of a path is. */
+static const char *
+root_words(const struct th_holder_element *element)
+{
+	static const struct {
+		const char *kind;
+		const char *words;
+	} roots[] = {
+		{"static", "static "},
+		{"jni-global", "JNI global of "},
+		{"thread-local", "thread local of "},
+		{"thread", "thread "},
+		{"stack", "local variable of "},
+		{"loader", "class loader "},
+		{"vm", "the VM "},
+	};
+
+	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++)
+		if (!strcmp(element->kind, roots[i].kind))
+			return roots[i].words;
+	return "";
+}
+
+static void
+print_element(FILE *file, const struct th_holder_element *element)
+{
+	fprintf(file, "%s%s", root_words(element), element->name);
+}
+
+/* The function of C that made the root. */
+static void
+print_maker(FILE *file, const struct th_profile *profile, const struct th_holder *holder)
+{
+	if (holder->root_path == TH_HOLDERS_NO_PATH)
+		return;
+	struct th_path path = th_paths_get(profile->paths, holder->root_path);
+	fputs(", made by ", file);
+	th_frame_texts_line(file, profile->frames, path.frames[path.count - 1]);
+}
+
+char *
+th_holder_parts_path(const struct th_holder *holder)
+{
+	struct th_line line;
+
+	th_line_begin(&line);
+	for (size_t i = 0; i < holder->path_count; i++) {
+		fputs(i ? " -> " : "", line.stream);
+		print_element(line.stream, &holder->path[i]);
+	}
+	return th_line_end(&line);
+}
+
+/* Lines of leaks */
+
+static double
+sum_of(const struct th_holders *holders)
+{
+	double sum = th_sums_point(&holders->unknown.bytes);
+
+	for (size_t i = 0; i < holders->items_count; i++)
+		sum += holders->items[i].bytes.estimate;
+	return sum;
+}
+
+/* "99 % by static gw.Gateway.SESSIONS -> ..." */
+static void
+write_line(FILE *file, const struct th_profile *profile, const struct th_holder *holder,
+	double all)
+{
+	char *path = th_holder_parts_path(holder);
+
+	fprintf(file, "%.0f %% by %s", all > 0 ? 100 * holder->bytes.estimate / all : 0, path);
+	print_maker(file, profile, holder);
+	free(path);
+}
+
+static void
+print_line(FILE *file, const struct th_profile *profile, const struct th_holder *holder,
+	double all, bool is_first)
+{
+	struct th_line line;
+
+	fputs(is_first ? "         held   " : "                ", file);
+	th_line_begin(&line);
+	write_line(line.stream, profile, holder, all);
+	th_line_cut(&line, file, th_terminal_room(file, LINE_COLUMN, LINE_COLUMN));
+	fputc('\n', file);
+}
+
+/* Those of at least 1 % of the bytes; the first of all in any case. */
+static size_t
+count_large(const struct th_holders *holders)
+{
+	size_t count = 0;
+
+	while (count < holders->items_count &&
+		(!count || holders->items[count].bytes.estimate >= sum_of(holders) / 100))
+		count++;
+	return count;
+}
+
+static void
+print_lines(FILE *file, const struct th_held_samples *held, const struct th_listed *listed,
+	const struct th_finding *finding)
+{
+	struct th_holders holders;
+
+	th_holders_of_finding(held, listed, finding, &holders);
+	size_t count = count_large(&holders);
+
+	for (size_t i = 0; i < count && i < LINES_SHOWN; i++)
+		print_line(file, held->leaks->profile, &holders.items[i], sum_of(&holders), !i);
+	if (count > LINES_SHOWN)
+		fprintf(file, "                and %zu more: twinheap holders --finding %zu\n",
+			count - LINES_SHOWN, (size_t)(listed - held->leaks->findings) + 1);
+	th_holders_deinit(&holders);
+}
+
+void
+th_holder_parts_lines(FILE *file, const struct th_held_samples *held,
+	const struct th_listed *listed, const struct th_finding *finding, size_t number)
+{
+	if (!th_holders_apply(held->leaks, listed, finding))
+		return;
+	if (held->walk)
+		print_lines(file, held, listed, finding);
+	else if (finding->evidence.verdict == TH_VERDICT_LEAK)
+		fprintf(file,
+			"         held   not known: twinheap ctl PID holders --finding %zu "
+			"while "
+			"the process runs\n",
+			number);
+}
+
+json_t *
+th_holder_parts_texts_json(const struct th_held_samples *held, const struct th_listed *listed,
+	const struct th_finding *finding)
+{
+	struct th_holders holders;
+	json_t *list;
+
+	if (!held->walk || !th_holders_apply(held->leaks, listed, finding))
+		return json_null();
+	list = json_array();
+	th_holders_of_finding(held, listed, finding, &holders);
+	size_t count = count_large(&holders);
+	for (size_t i = 0; i < count && i < LINES_SHOWN; i++) {
+		struct th_line line;
+
+		th_line_begin(&line);
+		write_line(
+			line.stream, held->leaks->profile, &holders.items[i], sum_of(&holders));
+		char *text = th_line_end(&line);
+		json_array_append_new(list, json_string(text));
+		free(text);
+	}
+	th_holders_deinit(&holders);
+	return list;
+}
+
+/* Whole paths */
+
+static void
+print_stack(FILE *file, const struct th_profile *profile, const struct th_holder *holder)
+{
+	if (holder->root_path == TH_HOLDERS_NO_PATH)
+		return;
+	struct th_path path = th_paths_get(profile->paths, holder->root_path);
+	for (uint32_t i = 0; i < path.count && i < FRAMES_SHOWN; i++) {
+		fputs(i ? "              < " : "      made by ", file);
+		th_frame_texts_line(file, profile->frames, path.frames[path.count - 1 - i]);
+		fputc('\n', file);
+	}
+}
+
+static void
+print_holder(FILE *file, const struct th_profile *profile, const struct th_holder *holder,
+	double all)
+{
+	fprintf(file, "\n  %s  %s (%s), %s objects (%s)\n",
+		th_format_share(holder->bytes.estimate, all).text,
+		th_format_number(holder->bytes.estimate, TH_UNIT_BYTES).text,
+		th_estimate_interval(&holder->bytes, TH_UNIT_BYTES).text,
+		th_format_number(holder->objects.estimate, TH_UNIT_OBJECTS).text,
+		th_estimate_interval(&holder->objects, TH_UNIT_OBJECTS).text);
+	for (size_t i = 0; i < holder->path_count; i++) {
+		fputs(i ? "           -> " : "      ", file);
+		print_element(file, &holder->path[i]);
+		fputc('\n', file);
+		if (!i)
+			print_stack(file, profile, holder);
+	}
+}
+
+void
+th_holder_parts_print(FILE *file, const struct th_held_samples *held,
+	const struct th_holders *holders, uint64_t top)
+{
+	double all = sum_of(holders);
+
+	for (size_t i = 0; i < holders->items_count && i < top; i++)
+		print_holder(file, held->leaks->profile, &holders->items[i], all);
+	if (holders->items_count > top)
+		fprintf(file, "\n  and %s more\n",
+			th_format_count(holders->items_count - top).text);
+	if (holders->unknown.samples)
+		fprintf(file, "\n  %s  without a path: dead since the last collection, or %s\n",
+			th_format_share(th_sums_point(&holders->unknown.bytes), all).text,
+			"held in a way that the VM does not report");
+}
+
+/* JSON */
+
+static json_t *
+frames_json(const struct th_profile *profile, const struct th_holder *holder)
+{
+	json_t *list;
+
+	if (holder->root_path == TH_HOLDERS_NO_PATH)
+		return json_null();
+	struct th_path path = th_paths_get(profile->paths, holder->root_path);
+	list = json_array();
+	for (uint32_t i = 0; i < path.count; i++)
+		json_array_append_new(list, th_json_frame(profile->frames, path.frames[i]));
+	return list;
+}
+
+static json_t *
+holder_json(const struct th_profile *profile, const struct th_holder *holder)
+{
+	json_t *path = json_array();
+
+	for (size_t i = 0; i < holder->path_count; i++)
+		json_array_append_new(
+			path, json_pack("{s:s, s:s}", "kind", holder->path[i].kind, "name",
+				      holder->path[i].name));
+	return json_pack("{s:o, s:o, s:o, s:o}", "path", path, "objects",
+		th_json_estimate(&holder->objects), "bytes", th_json_estimate(&holder->bytes),
+		"root_frames", frames_json(profile, holder));
+}
+
+json_t *
+th_holder_parts_json(const struct th_held_samples *held, const struct th_holders *holders)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < holders->items_count; i++)
+		json_array_append_new(
+			list, holder_json(held->leaks->profile, &holders->items[i]));
+	return list;
+}
+
+json_t *
+th_holder_parts_finding_json(const struct th_held_samples *held, const struct th_listed *listed,
+	const struct th_finding *finding)
+{
+	struct th_holders holders;
+
+	if (!held->walk || !th_holders_apply(held->leaks, listed, finding))
+		return json_null();
+	th_holders_of_finding(held, listed, finding, &holders);
+	json_t *json = th_holder_parts_json(held, &holders);
+	th_holders_deinit(&holders);
+	return json;
+}
