@@ -44,19 +44,11 @@ struct launch {
 static struct th_error *
 prepare_output(struct launch *launch)
 {
-	const char *pattern = th_launch_options_value(&launch->options, TH_SETTING_NAME_OUTPUT);
-	bool is_chosen = launch->options.given[TH_SETTING_NAME_OUTPUT] ||
-			 getenv("TWINHEAP_OUTPUT");
-	struct th_error *error = th_launch_logs_absolute(pattern, &launch->pattern);
+	struct th_error *error = th_launch_logs_prepare(
+		th_launch_options_value(&launch->options, TH_SETTING_NAME_OUTPUT),
+		th_launch_options_is_given(&launch->options, TH_SETTING_NAME_OUTPUT),
+		&launch->pattern);
 
-	if (error)
-		return error;
-	error = th_launch_logs_check(launch->pattern);
-	if (error && !is_chosen && th_launch_logs_elsewhere(pattern, &launch->pattern)) {
-		th_notice("%s; recording to %s", th_error_message(error), launch->pattern);
-		th_error_destroy(error);
-		error = NULL;
-	}
 	launch->options.given[TH_SETTING_NAME_OUTPUT] = launch->pattern;
 	return error;
 }

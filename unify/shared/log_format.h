@@ -112,7 +112,9 @@ enum th_log_state {
 		"import slots of allocation functions that hold the function of another tool or library") \
 	X(LEDGER_FULL, ledger_full,                                                            \
 		"ledger: samples without a known end, its table is full")                        \
-	X(LEDGER_LOST, ledger_lost, "ledger: samples lost: no stack or no space in the log")
+	X(LEDGER_LOST, ledger_lost, "ledger: samples lost: no stack or no space in the log")   \
+	X(SLOT_SEARCHED, slot_searched,                                                        \
+		"loaded objects whose data was searched for pointers to allocation functions")
 
 enum th_log_counter {
 #define X(NAME, name, description) TH_COUNTER_##NAME,
@@ -336,7 +338,9 @@ enum th_content_type {
 	E(76, LEDGER_COUNT, ledger_count, "Ledger: count",                                     \
 		"Exact counts of one kind since the ledger was switched on first")               \
 	E(77, LEDGER_LONG, ledger_long, "Ledger: long critical section",                       \
-		"A long critical section whose begin was not sampled")
+		"A long critical section whose begin was not sampled")                           \
+	E(90, SLOT_COPIES, slot_copies, "Copies of pointers",                                  \
+		"Pointers to allocation functions in an object's data: calls by them are not seen")
 
 #define TH_FIELDS_EVENT_TYPE(F)                                                                \
 	F(U32, NONE, type, "Type number")                                                      \
@@ -687,6 +691,10 @@ enum th_content_type {
 	F(U32, STACK, stack, "Stack of a section that began with the same call, or of its end") \
 	F(U32, CLASS, type, "Class of the object; 0 = not known")                              \
 	F(U32, NONE, kind, "Kind: enum th_ledger_kind")
+#define TH_FIELDS_SLOT_COPIES(F)                                                               \
+	F(U64, NANOSECONDS, time, "Time")                                                      \
+	F(U64, COUNT, copies, "Pointers")                                                      \
+	F(TEXT, NONE, path, "Path of the object")
 #define TH_FIELDS_END(F) F(U64, NANOSECONDS, time, "Time")
 
 enum th_event_type {
