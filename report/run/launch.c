@@ -20,6 +20,7 @@
 
 #include "report/base/allocate.h"
 #include "report/base/error.h"
+#include "report/base/native_image.h"
 #include "report/run/launch_allocator.h"
 #include "report/run/launch_logs.h"
 #include "report/run/launch_options.h"
@@ -144,6 +145,10 @@ prepare(struct launch *launch)
 		error = th_launch_target_check(launch->options.command[0], launch->program);
 	if (error)
 		return error;
+	if (*launch->program && th_native_image_is(launch->program))
+		th_notice("%s is a GraalVM native image: its Java heap is recorded as mapped "
+			  "memory, without classes and Java frames",
+			launch->options.command[0]);
 	const char *before = getenv("LD_PRELOAD");
 	launch->preload = th_launch_allocator_preload(
 		launch->program, launch->library, launch->allocator, before ? before : "");

@@ -415,6 +415,33 @@ foreign_lookup(const struct th_jdk *jdk)
 	check_foreign(jdk, "-agentpath:" TH_LIBRARY, "LD_PRELOAD");
 }
 
+/*
+ * Other VMs, by what their processes look like: one line, and no signal, at which OpenJ9 would write a
+ * dump.
+ */
+static void
+other_virtual_machines(void **state)
+{
+	struct th_outcome outcome;
+
+	(void)state;
+	th_command_script("cp " PROGRAM("libloaded.so") " libjvm.so; cp libjvm.so libj9vm29.so\n"
+			  "LD_PRELOAD=$PWD/libjvm.so:$PWD/libj9vm29.so sleep 60 & pid=$!\n"
+			  "sleep 0.3; " TH_TOOL " attach $pid; echo openj9 $?\n" TH_TOOL
+			  " list | grep -c libj9vm\n"
+			  "kill -0 $pid && echo alive; kill $pid\n"
+			  "cp " PROGRAM("native_image") " image; ./image 60 & pid=$!\n"
+			  "sleep 0.3; " TH_TOOL " attach $pid; echo image $?; kill $pid\n" TH_TOOL
+			  " run -q -o x.thl ./image 0; echo run $?\n" TH_TOOL
+			  " summary x.thl | grep -c 'native heap'\n",
+		&outcome);
+	th_assert_contains(outcome.output, "openj9 11\n0\nalive\nimage 11\nrun 0\n");
+	th_assert_contains(outcome.errors, "its VM is OpenJ9, not HotSpot");
+	th_assert_contains(outcome.errors, "is a GraalVM native image, which loads no agents");
+	th_assert_contains(outcome.errors, "./image is a GraalVM native image: its Java heap");
+	th_outcome_deinit(&outcome);
+}
+
 int
 main(void)
 {
@@ -436,6 +463,7 @@ main(void)
 	};
 	const struct CMUnitTest others[] = {
 		cmocka_unit_test(one_rule_for_logs),
+		cmocka_unit_test(other_virtual_machines),
 		cmocka_unit_test(no_java_vm),
 	};
 
