@@ -550,6 +550,15 @@ struct search {
 	size_t bytes; /* read so far */
 };
 
+/* The allocator's own pointers are no copies. */
+static bool
+is_of_allocator(const struct th_import_object *object)
+{
+	const struct th_slot_function *function = find_function("malloc");
+
+	return function && contains(object, (uintptr_t)function->original);
+}
+
 /* Objects are known from the last pass. */
 static int
 search_object(struct dl_phdr_info *info, size_t bytes, void *data)
@@ -559,7 +568,8 @@ search_object(struct dl_phdr_info *info, size_t bytes, void *data)
 	struct known *known;
 
 	(void)bytes;
-	if (!th_import_object_read(info, &object) || is_left_out(&object))
+	if (!th_import_object_read(info, &object) || is_left_out(&object) ||
+		is_of_allocator(&object))
 		return 0;
 	known = find_known(&object, info->dlpi_name);
 	if (!known || known->is_searched || known->pass != slots.pass)

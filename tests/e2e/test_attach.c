@@ -425,15 +425,24 @@ other_virtual_machines(void **state)
 	struct th_outcome outcome;
 
 	(void)state;
-	th_command_script("cp " PROGRAM("libloaded.so") " libjvm.so; cp libjvm.so libj9vm29.so\n"
-			  "LD_PRELOAD=$PWD/libjvm.so:$PWD/libj9vm29.so sleep 60 & pid=$!\n"
-			  "sleep 0.3; " TH_TOOL " attach $pid; echo openj9 $?\n" TH_TOOL
-			  " list | grep -c libj9vm\n"
-			  "kill -0 $pid && echo alive; kill $pid\n"
-			  "cp " PROGRAM("native_image") " image; ./image 60 & pid=$!\n"
-			  "sleep 0.3; " TH_TOOL " attach $pid; echo image $?; kill $pid\n" TH_TOOL
-			  " run -q -o x.thl ./image 0; echo run $?\n" TH_TOOL
-			  " summary x.thl | grep -c 'native heap'\n",
+	th_command_script(
+		"cp " PROGRAM(
+			"libloaded.so") " libjvm.so; cp libjvm.so libj9vm29.so\n"
+					"LD_PRELOAD=$PWD/libjvm.so:$PWD/libj9vm29.so sleep 60 "
+					"& pid=$!\n"
+					"sleep 0.3; " TH_TOOL
+					" attach $pid; echo openj9 $?\n" TH_TOOL
+					" list | grep -c libj9vm\n"
+					"kill -0 $pid && echo alive; kill $pid\n"
+					"cp " PROGRAM(
+						"native_image") " image; ./image 60 & pid=$!\n"
+								"sleep 0.3; " TH_TOOL
+								" attach $pid; echo image $?; "
+								"kill $pid\n" TH_TOOL
+								" run -q -o x.thl ./image 0; "
+								"echo run $?\n" TH_TOOL
+								" summary x.thl | grep -c "
+								"'native heap'\n",
 		&outcome);
 	th_assert_contains(outcome.output, "openj9 11\n0\nalive\nimage 11\nrun 0\n");
 	th_assert_contains(outcome.errors, "its VM is OpenJ9, not HotSpot");

@@ -397,7 +397,8 @@ static void
 attached_and_killed_for_its_memory(void **state)
 {
 	char *group = th_format("twinheap-attached-%d", (int)getpid());
-	char *java = th_format("%s -Xmx16m -XX:+UseSerialGC -cp " PROGRAMS_JAR " Attached leak",
+	char *java = th_format("%s -Xmx16m -XX:+UseSerialGC -cp " PROGRAMS_JAR
+			       " Attached flood",
 		th_jdk_newest()->java);
 	char *inner = in_memory_group(group, java);
 	char *script = th_format(TH_JDK_IS_UP
@@ -407,11 +408,14 @@ attached_and_killed_for_its_memory(void **state)
 		"\tis_up ${pid%% } 2>/dev/null; do\n"
 		"\tkill -0 $top 2>/dev/null || { wait $top; exit; }; sleep 0.05\n"
 		"done\n"
-		"sleep 0.3; " TH_TOOL " attach -q ${pid%% } -i 16k -o $PWD/log.thl; echo attach $?\n"
-		"wait $top; echo killed $?\n" TH_TOOL
+		"sleep 0.3; " TH_TOOL
+		" attach -q ${pid%% } -i 16k -o $PWD/log.thl; echo attach $?\n"
+		"touch flood; wait $top\n"
+		"cat /sys/fs/cgroup/memory/%s/memory.oom_control "
+		"/sys/fs/cgroup/%s/memory.events 2>/dev/null | grep 'oom_kill [1-9]'\n" TH_TOOL
 		" dump log.thl | grep -a -o 'cgroup limit=[0-9]*' | head -n 1\n" TH_TOOL
-		" leaks log.thl; true\n",
-		inner);
+		" summary --value live-bytes log.thl; true\n",
+		inner, group, group);
 	char *limit = th_format("cgroup limit=%d\n", MEMORY_LIMIT);
 	struct th_outcome outcome;
 
@@ -422,7 +426,7 @@ attached_and_killed_for_its_memory(void **state)
 		print_message("no memory group to be had: left out\n");
 		skip();
 	}
-	th_assert_contains(outcome.output, "attach 0\nkilled 137\n");
+	th_assert_contains(outcome.output, "attach 0\noom_kill ");
 	th_assert_contains(outcome.output, limit);
 	th_assert_contains(outcome.output, "Attached.leak");
 	th_outcome_deinit(&outcome);
