@@ -30,6 +30,7 @@
 #include "jvmti/live_objects.h"
 #include "jvmti/loaded_class.h"
 #include "jvmti/methods.h"
+#include "jvmti/missed_names.h"
 #include "jvmti/shutdown.h"
 #include "jvmti/vm_countdown.h"
 #include "jvmti/vm_memory.h"
@@ -48,6 +49,8 @@
 #define HOTSPOT_INTERVAL 524288
 /* The first release whose own sampler is unbiased (JDK-8356372). */
 #define FIRST_UNBIASED 25
+#define FIRST_WITH_HIDDEN_CLASSES 15
+#define FIRST_WITH_VIRTUAL_THREADS 21
 
 /* ENDED: on request; the environment is kept. */
 enum state { IDLE, RUNNING, STOPPED, ENDED };
@@ -108,7 +111,8 @@ deallocate(char *text)
 static void
 read_hotspot(const void *function)
 {
-	struct th_hotspot_source source = {.find_symbol = agent.host.find_symbol};
+	struct th_hotspot_source source = {
+		.find_symbol = agent.host.find_symbol, .miss = th_missed_names_add};
 	Dl_info info;
 
 	if (!dladdr(function, &info) || !info.dli_fname)
@@ -117,13 +121,12 @@ read_hotspot(const void *function)
 	if (!source.libjvm)
 		return;
 	agent.is_hotspot = th_hotspot_read(&agent.hotspot, &source);
-	agent.async_get_call_trace = source.find_symbol(source.libjvm, "AsyncGetCallTrace");
-	agent.total_memory = source.find_symbol(source.libjvm, "JVM_TotalMemory");
-	agent.free_memory = source.find_symbol(source.libjvm, "JVM_FreeMemory");
-	agent.max_memory = source.find_symbol(source.libjvm, "JVM_MaxMemory");
-	agent.find_loaded_class = source.find_symbol(source.libjvm, "JVM_FindLoadedClass");
-	agent.constant_pool_entries = source.find_symbol(
-		source.libjvm, "JVM_GetClassCPEntriesCount");
+	agent.async_get_call_trace = th_hotspot_symbol(&source, "AsyncGetCallTrace");
+	agent.total_memory = th_hotspot_symbol(&source, "JVM_TotalMemory");
+	agent.free_memory = th_hotspot_symbol(&source, "JVM_FreeMemory");
+	agent.max_memory = th_hotspot_symbol(&source, "JVM_MaxMemory");
+	agent.find_loaded_class = th_hotspot_symbol(&source, "JVM_FindLoadedClass");
+	agent.constant_pool_entries = th_hotspot_symbol(&source, "JVM_GetClassCPEntriesCount");
 	agent.is_hidden_class = source.find_symbol(source.libjvm, "JVM_IsHiddenClass");
 	dlclose(source.libjvm);
 }
@@ -585,6 +588,20 @@ start_exit_collection(void)
 		set_event(JVMTI_EVENT_NATIVE_METHOD_BIND, true);
 }
 
+/* Names of later releases are missed in those that should have them. */
+static void
+log_missed_names(void)
+{
+	if (agent.feature_release >= FIRST_WITH_HIDDEN_CLASSES && !agent.is_hidden_class)
+		th_missed_names_add(NULL, "JVM_IsHiddenClass");
+	if (agent.feature_release >= FIRST_WITH_VIRTUAL_THREADS && agent.is_hotspot &&
+		agent.hotspot.virtual_thread < 0)
+		th_missed_names_add("JavaThread", "_vthread");
+	if (agent.is_hotspot && agent.hotspot.env <= 0)
+		th_missed_names_add("java.lang.Thread", "eetop");
+	th_missed_names_log();
+}
+
 static void
 go_live(JNIEnv *env, jthread thread)
 {
@@ -623,6 +640,7 @@ go_live(JNIEnv *env, jthread thread)
 	set_event(JVMTI_EVENT_THREAD_START, true);
 	set_event(JVMTI_EVENT_THREAD_END, true);
 	start_exit_collection();
+	log_missed_names();
 	duties.full_collections = (struct th_full_collection_plan){
 		.period = agent.host.gc_every, .at_exit = agent.host.gc_at_exit};
 	if (!th_agent_thread_start(agent.jvmti, env, &duties))

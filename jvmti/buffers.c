@@ -30,6 +30,7 @@ enum role {
 	ROLE_CLEANER,   /* the same; `second`: index of the first field that is not inherited */
 	ROLE_BUFFER,    /* `first`, `second`: what a view keeps alive: attachment, segment */
 	ROLE_FREEING,   /* `first`: index of the size; and the kind of buffer */
+	ROLE_LIST,      /* the list of Cleaners, or one of its nodes */
 };
 
 /* Flags in the tag of a buffer, above the values used for Cleaners. */
@@ -45,8 +46,13 @@ struct cleaner {
 struct count {
 	JNIEnv *env;
 	jvmtiEnv *jvmti; /* used for this count only */
-	jclass cleaner;  /* jdk.internal.ref.Cleaner */
-	jclass buffer;   /* java.nio.DirectByteBuffer */
+	/*
+	 * Up to 25 jdk.internal.ref.Cleaner, each of which refers to the next, and its class to the
+	 * first; then java.nio.BufferCleaner has a list of nodes with arrays of PhantomCleaners.
+	 */
+	jclass cleaner;
+	jclass holder; /* of the list */
+	jclass buffer; /* java.nio.DirectByteBuffer */
 	struct cleaner *cleaners;
 	uint32_t cleaner_count;
 	bool is_full;
@@ -101,6 +107,16 @@ field_index(const struct count *count, jclass type, jclass declaring, const char
 
 /* Heap walks */
 
+/* Whether this is a reference to the list of Cleaners, to one of its nodes, or to a node's array. */
+static bool
+is_in_list(jvmtiHeapReferenceKind kind, jlong class_tag, jlong referrer_class_tag)
+{
+	if (tag_role(class_tag) == ROLE_LIST)
+		return true;
+	return kind == JVMTI_HEAP_REFERENCE_FIELD && !class_tag &&
+	       tag_role(referrer_class_tag) == ROLE_LIST;
+}
+
 /* Whether this is a link of the list of Cleaners, or the class's reference to the first one. */
 static bool
 is_link(jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInfo *info, jlong class_tag,
@@ -109,6 +125,7 @@ is_link(jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInfo *info, jlong c
 	if (tag_role(class_tag) != ROLE_CLEANER)
 		return false;
 	return kind == JVMTI_HEAP_REFERENCE_STATIC_FIELD ||
+	       kind == JVMTI_HEAP_REFERENCE_ARRAY_ELEMENT ||
 	       (kind == JVMTI_HEAP_REFERENCE_FIELD &&
 		       tag_role(referrer_class_tag) == ROLE_CLEANER &&
 		       info->field.index >= tag_second(referrer_class_tag));
@@ -138,6 +155,8 @@ visit_cleaners(jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInfo *info, 
 	(void)length;
 	if (is_link(kind, info, class_tag, referrer_class_tag))
 		return add_cleaner(count, tag);
+	if (is_in_list(kind, class_tag, referrer_class_tag))
+		return JVMTI_VISIT_OBJECTS;
 	if (tag_role(class_tag) != ROLE_FREEING ||
 		tag_role(referrer_class_tag) != ROLE_CLEANER || !referrer_tag || !*referrer_tag)
 		return 0;
@@ -223,7 +242,7 @@ walk(struct count *count)
 		.primitive_field_callback = read_size};
 	const jvmtiHeapCallbacks all = {.heap_reference_callback = visit_all};
 
-	return follow(count, count->cleaner, &cleaners) && follow(count, NULL, &all);
+	return follow(count, count->holder, &cleaners) && follow(count, NULL, &all);
 }
 
 /* Tagging, before the walks */
@@ -280,6 +299,22 @@ tag_cleaners(const struct count *count)
 
 	return referent >= 0 && own >= 0 &&
 	       set_tag(count, count->cleaner, make_tag(ROLE_CLEANER, 0, referent, own));
+}
+
+/* Not before 26. */
+static bool
+tag_lists(const struct count *count)
+{
+	static const char *const names[] = {"java.nio.BufferCleaner$CleanerList",
+		"java.nio.BufferCleaner$CleanerList$Node"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		jclass type = th_loaded_class_find(count->env, names[i]);
+
+		if (type && !set_tag(count, type, make_tag(ROLE_LIST, 0, NO_FIELD, NO_FIELD)))
+			return false;
+	}
+	return true;
 }
 
 static int
@@ -347,8 +382,8 @@ tag_freeing(const struct count *count)
 static bool
 tag_classes(const struct count *count)
 {
-	return tag_references(count) && tag_cleaners(count) && tag_buffers(count) &&
-	       tag_freeing(count);
+	return tag_references(count) && tag_cleaners(count) && tag_lists(count) &&
+	       tag_buffers(count) && tag_freeing(count);
 }
 
 /* Sums, after the walks */
@@ -439,6 +474,18 @@ count_in_table(struct count *count)
 	return is_counted;
 }
 
+static void
+find_cleaners(struct count *count)
+{
+	count->cleaner = th_loaded_class_find(count->env, "jdk.internal.ref.Cleaner");
+	count->holder = count->cleaner;
+	if (count->cleaner)
+		return;
+	count->cleaner = th_loaded_class_find(
+		count->env, "java.nio.BufferCleaner$PhantomCleaner");
+	count->holder = th_loaded_class_find(count->env, "java.nio.BufferCleaner");
+}
+
 /* In a JVMTI environment of its own; disposing it removes all tags. */
 static bool
 count_buffers(struct count *count, JavaVM *vm)
@@ -448,8 +495,8 @@ count_buffers(struct count *count, JavaVM *vm)
 	count->buffer = th_loaded_class_find(count->env, "java.nio.DirectByteBuffer");
 	if (!count->buffer)
 		return true; /* There never was a buffer. */
-	count->cleaner = th_loaded_class_find(count->env, "jdk.internal.ref.Cleaner");
-	if (!count->cleaner ||
+	find_cleaners(count);
+	if (!count->cleaner || !count->holder ||
 		(*vm)->GetEnv(vm, (void **)&count->jvmti, JVMTI_VERSION_11) != JNI_OK)
 		return false;
 	is_counted = count_in_table(count);

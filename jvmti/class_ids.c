@@ -175,6 +175,35 @@ th_class_ids_prepare(jvmtiEnv *jvmti, JNIEnv *env, jclass type)
 	(*env)->DeleteLocalRef(env, loader);
 }
 
+/*
+ * Local references keep classes alive that nobody needs any more.  If the VM has to unload some to
+ * make room for others meanwhile, and cannot, the program gets an OutOfMemoryError (Metaspace); so
+ * they are exchanged for weak ones before any work is done.  Those left out become NULL.
+ */
+static void
+weaken(JNIEnv *env, jclass *types, uint32_t count, uint32_t first, uint32_t stride)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		jclass type = types[i];
+
+		types[i] = i % stride == first ? th_references_new_weak(env, type) : NULL;
+		(*env)->DeleteLocalRef(env, type);
+	}
+}
+
+/* Of a class that may have been unloaded. */
+static void
+visit_weak(jvmtiEnv *jvmti, JNIEnv *env, jweak reference,
+	void (*visit)(jvmtiEnv *jvmti, JNIEnv *env, jclass type))
+{
+	jclass type = (*env)->NewLocalRef(env, reference);
+
+	if (type)
+		visit(jvmti, env, type);
+	(*env)->DeleteLocalRef(env, type);
+	th_references_delete_weak(env, reference);
+}
+
 /* Calls `visit` with every `stride`-th of the loaded classes from `first` on. */
 static void
 for_loaded(jvmtiEnv *jvmti, JNIEnv *env, uint32_t sought,
@@ -190,11 +219,10 @@ for_loaded(jvmtiEnv *jvmti, JNIEnv *env, uint32_t sought,
 
 	/* The references exist already; -Xcheck:jni requires the capacity to be declared. */
 	(*env)->EnsureLocalCapacity(env, count);
-	for (uint32_t i = 0; i < (uint32_t)count; i++) {
-		if (i % stride == first)
-			visit(jvmti, env, types[i]);
-		(*env)->DeleteLocalRef(env, types[i]);
-	}
+	weaken(env, types, (uint32_t)count, first, stride);
+	for (uint32_t i = 0; i < (uint32_t)count; i++)
+		if (types[i])
+			visit_weak(jvmti, env, types[i], visit);
 	(*jvmti)->Deallocate(jvmti, (unsigned char *)types);
 }
 

@@ -25,6 +25,16 @@ read_word(const struct th_hotspot_source *source, const char *symbol)
 	return address ? *address : 0;
 }
 
+void *
+th_hotspot_symbol(const struct th_hotspot_source *source, const char *name)
+{
+	void *found = source->find_symbol(source->libjvm, name);
+
+	if (!found)
+		source->miss(NULL, name);
+	return found;
+}
+
 static struct table
 find_table(const struct th_hotspot_source *source, const char *base, const char *stride)
 {
@@ -41,6 +51,7 @@ text_at(const char *entry, uint64_t offset)
 /* Fields */
 
 struct field_table {
+	const struct th_hotspot_source *source;
 	struct table table;
 	uint64_t type_name;
 	uint64_t field_name;
@@ -53,6 +64,7 @@ static struct field_table
 find_fields(const struct th_hotspot_source *source)
 {
 	return (struct field_table){
+		.source = source,
 		.table = find_table(
 			source, "gHotSpotVMStructs", "gHotSpotVMStructEntryArrayStride"),
 		.type_name = read_word(source, "gHotSpotVMStructEntryTypeNameOffset"),
@@ -75,12 +87,39 @@ find_field(const struct field_table *fields, const char *type, const char *name)
 	return NULL;
 }
 
-static int64_t
-field_offset(const struct field_table *fields, const char *type, const char *name)
+/* As find_field(), of a name that the VM should have. */
+static const char *
+need_field(const struct field_table *fields, const char *type, const char *name)
 {
 	const char *entry = find_field(fields, type, name);
 
+	if (!entry)
+		fields->source->miss(type, name);
+	return entry;
+}
+
+/* The type that has the field: its name today, or that of older releases. */
+static const char *
+type_with(const struct field_table *fields, const char *today, const char *older,
+	const char *name)
+{
+	return !find_field(fields, today, name) && find_field(fields, older, name) ? older
+										   : today;
+}
+
+static int64_t
+field_offset(const struct field_table *fields, const char *type, const char *name)
+{
+	const char *entry = need_field(fields, type, name);
+
 	return entry ? *(const int64_t *)(const void *)(entry + fields->offset) : UNKNOWN;
+}
+
+/* A field that older releases lack. */
+static int64_t
+newer_offset(const struct field_table *fields, const char *type, const char *name)
+{
+	return find_field(fields, type, name) ? field_offset(fields, type, name) : UNKNOWN;
 }
 
 /* A field of a field: unknown when either is. */
@@ -94,7 +133,7 @@ inner_offset(int64_t outer, int64_t inner)
 static const uintptr_t *
 static_field(const struct field_table *fields, const char *type, const char *name)
 {
-	const char *entry = find_field(fields, type, name);
+	const char *entry = need_field(fields, type, name);
 
 	return entry ? *(const uintptr_t *const *)(const void *)(entry + fields->address)
 		     : NULL;
@@ -106,9 +145,8 @@ read_code_heaps(struct th_hotspot *hotspot, const struct field_table *fields)
 {
 	int64_t memory = field_offset(fields, "CodeHeap", "_memory");
 
-	hotspot->array_length = field_offset(fields, "GrowableArrayBase", "_len");
-	if (hotspot->array_length == UNKNOWN)
-		hotspot->array_length = field_offset(fields, "GenericGrowableArray", "_len");
+	hotspot->array_length = field_offset(fields,
+		type_with(fields, "GrowableArrayBase", "GenericGrowableArray", "_len"), "_len");
 	hotspot->array_data = field_offset(fields, "GrowableArray<int>", "_data");
 	hotspot->code_heap_start = inner_offset(
 		memory, field_offset(fields, "VirtualSpace", "_low_boundary"));
@@ -125,10 +163,11 @@ read_code_heaps(struct th_hotspot *hotspot, const struct field_table *fields)
 static void
 read_g1(struct th_hotspot *hotspot, const struct field_table *fields)
 {
-	bool is_new = find_field(fields, "G1HeapRegion", "_type") != NULL;
-	const char *region = is_new ? "G1HeapRegion" : "HeapRegion";
+	const char *region = type_with(fields, "G1HeapRegion", "HeapRegion", "_type");
 	int64_t table = inner_offset(field_offset(fields, "G1CollectedHeap", "_hrm"),
-		field_offset(fields, is_new ? "G1HeapRegionManager" : "HeapRegionManager",
+		field_offset(fields,
+			type_with(
+				fields, "G1HeapRegionManager", "HeapRegionManager", "_regions"),
 			"_regions"));
 
 	hotspot->g1_regions = inner_offset(
@@ -136,7 +175,9 @@ read_g1(struct th_hotspot *hotspot, const struct field_table *fields)
 	hotspot->g1_shift = inner_offset(
 		table, field_offset(fields, "G1HeapRegionTable", "_shift_by"));
 	hotspot->g1_tag = inner_offset(field_offset(fields, region, "_type"),
-		field_offset(fields, is_new ? "G1HeapRegionType" : "HeapRegionType", "_tag"));
+		field_offset(fields,
+			type_with(fields, "G1HeapRegionType", "HeapRegionType", "_tag"),
+			"_tag"));
 	hotspot->g1_region_bytes = static_field(fields, region, "GrainBytes");
 }
 
@@ -153,6 +194,7 @@ type_bytes(const struct th_hotspot_source *source, const char *name)
 	for (; entry && types.stride && text_at(entry, name_at); entry += types.stride)
 		if (!strcmp(text_at(entry, name_at), name))
 			return *(const uint64_t *)(const void *)(entry + size_at);
+	source->miss(name, "size");
 	return 0;
 }
 
@@ -209,6 +251,28 @@ read_code_blobs(struct th_hotspot *hotspot, const struct field_table *fields)
 }
 
 static void
+read_methods(struct th_hotspot *hotspot, const struct field_table *fields)
+{
+	hotspot->method_fixed = field_offset(fields, "Method", "_constMethod");
+	hotspot->fixed_pool = field_offset(fields, "ConstMethod", "_constants");
+	hotspot->fixed_number = field_offset(fields, "ConstMethod", "_method_idnum");
+	hotspot->pool_holder = field_offset(fields, "ConstantPool", "_pool_holder");
+	hotspot->class_method_ids = field_offset(
+		fields, "InstanceKlass", "_methods_jmethod_ids");
+}
+
+static void
+read_threads(struct th_hotspot *hotspot, const struct field_table *fields)
+{
+	hotspot->stack_base = field_offset(fields,
+		type_with(fields, "JavaThread", "Thread", "_stack_base"), "_stack_base");
+	hotspot->stack_size = field_offset(fields,
+		type_with(fields, "JavaThread", "Thread", "_stack_size"), "_stack_size");
+	hotspot->thread_object = field_offset(fields, "JavaThread", "_threadObj");
+	hotspot->virtual_thread = newer_offset(fields, "JavaThread", "_vthread");
+}
+
+static void
 read_fields(struct th_hotspot *hotspot, const struct field_table *fields)
 {
 	int64_t anchor = field_offset(fields, "JavaThread", "_anchor");
@@ -234,14 +298,6 @@ read_fields(struct th_hotspot *hotspot, const struct field_table *fields)
 		tlab, field_offset(fields, "ThreadLocalAllocBuffer", "_desired_size"));
 	hotspot->tlab_refill_waste_limit = inner_offset(
 		tlab, field_offset(fields, "ThreadLocalAllocBuffer", "_refill_waste_limit"));
-	hotspot->stack_base = field_offset(fields, "JavaThread", "_stack_base");
-	if (hotspot->stack_base == UNKNOWN)
-		hotspot->stack_base = field_offset(fields, "Thread", "_stack_base");
-	hotspot->stack_size = field_offset(fields, "JavaThread", "_stack_size");
-	if (hotspot->stack_size == UNKNOWN)
-		hotspot->stack_size = field_offset(fields, "Thread", "_stack_size");
-	hotspot->thread_object = field_offset(fields, "JavaThread", "_threadObj");
-	hotspot->virtual_thread = field_offset(fields, "JavaThread", "_vthread");
 	hotspot->wrapper_last_java_sp = inner_offset(wrapper, sp);
 	/* javaCalls.hpp: _callee_method, _receiver, _anchor; the same in 11 to 25. */
 	hotspot->wrapper_callee = wrapper == UNKNOWN ? UNKNOWN
@@ -260,14 +316,17 @@ read_fields(struct th_hotspot *hotspot, const struct field_table *fields)
 		fields, "StubRoutines", "_call_stub_return_address");
 	hotspot->global_references = static_field(fields, "JNIHandles", "_global_handles");
 	hotspot->weak_references = static_field(fields, "JNIHandles", "_weak_global_handles");
+	read_threads(hotspot, fields);
 	read_code_heaps(hotspot, fields);
 	read_g1(hotspot, fields);
 	read_code_blobs(hotspot, fields);
+	read_methods(hotspot, fields);
 }
 
 /* Constants */
 
 struct constant_table {
+	const struct th_hotspot_source *source;
 	struct table table;
 	uint64_t name;
 	uint64_t value;
@@ -284,44 +343,56 @@ find_constant(const struct constant_table *constants, const char *name)
 	return UNKNOWN;
 }
 
-/* The states with those names, as bits. */
+static int64_t
+need_constant(const struct constant_table *constants, const char *name)
+{
+	int64_t value = find_constant(constants, name);
+
+	if (value == UNKNOWN)
+		constants->source->miss(NULL, name);
+	return value;
+}
+
+static uint32_t
+bit_of(int64_t state)
+{
+	return state >= 0 && state < 32 ? UINT32_C(1) << state : 0;
+}
+
+/* The states with those names, as bits; not all releases have each. */
 static uint32_t
 find_states(const struct constant_table *constants, const char *const *names)
 {
 	uint32_t states = 0;
 
-	for (; *names; names++) {
-		int64_t state = find_constant(constants, *names);
-
-		if (state >= 0 && state < 32)
-			states |= UINT32_C(1) << state;
-	}
+	for (; *names; names++)
+		states |= bit_of(find_constant(constants, *names));
 	return states;
 }
 
 /*
  * Safepoints and handshakes wait for a thread in state "in VM" and for one between two states
  * (SafepointSynchronize::safepoint_safe_with()), but a concurrent collector may process the
- * stack of the latter after a safepoint (StackWatermark).
+ * stack of the latter after a safepoint (StackWatermark).  28 has no states between two others.
  */
 static void
 read_states(struct th_hotspot *hotspot, const struct constant_table *constants)
 {
-	static const char *const own[] = {"_thread_in_vm", NULL};
-	static const char *const others[] = {"_thread_in_native", "_thread_blocked",
-		"_thread_in_vm_trans", "_thread_in_native_trans", "_thread_blocked_trans",
-		NULL};
+	static const char *const others[] = {"_thread_blocked", "_thread_in_vm_trans",
+		"_thread_in_native_trans", "_thread_blocked_trans", NULL};
 
-	hotspot->state_in_native = find_constant(constants, "_thread_in_native");
-	hotspot->state_in_java = find_constant(constants, "_thread_in_Java");
-	hotspot->own_states = find_states(constants, own);
-	hotspot->walkable_states = hotspot->own_states | find_states(constants, others);
+	hotspot->state_in_native = need_constant(constants, "_thread_in_native");
+	hotspot->state_in_java = need_constant(constants, "_thread_in_Java");
+	hotspot->own_states = bit_of(need_constant(constants, "_thread_in_vm"));
+	hotspot->walkable_states = hotspot->own_states | bit_of(hotspot->state_in_native) |
+				   find_states(constants, others);
 }
 
 static bool
 read_constants(struct th_hotspot *hotspot, const struct th_hotspot_source *source)
 {
 	const struct constant_table constants = {
+		.source = source,
 		.table = find_table(source, "gHotSpotVMIntConstants",
 			"gHotSpotVMIntConstantEntryArrayStride"),
 		.name = read_word(source, "gHotSpotVMIntConstantEntryNameOffset"),
@@ -331,13 +402,13 @@ read_constants(struct th_hotspot *hotspot, const struct th_hotspot_source *sourc
 	if (!constants.table.base || !constants.table.stride)
 		return false;
 	read_states(hotspot, &constants);
-	hotspot->entry_frame_wrapper = find_constant(
+	hotspot->entry_frame_wrapper = need_constant(
 		&constants, "frame::entry_frame_call_wrapper_offset");
 	hotspot->g1_starts_humongous = find_constant(
-		&constants, "G1HeapRegionType::StartsHumongousTag");
+		&constants, "HeapRegionType::StartsHumongousTag");
 	if (hotspot->g1_starts_humongous == UNKNOWN)
-		hotspot->g1_starts_humongous = find_constant(
-			&constants, "HeapRegionType::StartsHumongousTag");
+		hotspot->g1_starts_humongous = need_constant(
+			&constants, "G1HeapRegionType::StartsHumongousTag");
 	return true;
 }
 
@@ -411,6 +482,14 @@ th_hotspot_has_stubs(const struct th_hotspot *hotspot)
 	       hotspot->code_heap_log2 >= 0 && hotspot->code_block_header > 0 &&
 	       hotspot->blob_name >= 0 && hotspot->blob_frame_size >= 0 &&
 	       hotspot->last_java_pc > 0 && hotspot->last_java_fp > 0;
+}
+
+bool
+th_hotspot_has_method_ids(const struct th_hotspot *hotspot)
+{
+	return hotspot->method_fixed >= 0 && hotspot->fixed_pool >= 0 &&
+	       hotspot->fixed_number >= 0 && hotspot->pool_holder >= 0 &&
+	       hotspot->class_method_ids >= 0;
 }
 
 bool

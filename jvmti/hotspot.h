@@ -75,6 +75,12 @@ struct th_hotspot {
 	/* CodeBlob */
 	int64_t blob_name;       /* const char* */
 	int64_t blob_frame_size; /* int: words, including the return address; 0 = no frame */
+	/* Method, and its fixed part */
+	int64_t method_fixed;     /* ConstMethod* */
+	int64_t fixed_pool;       /* ConstantPool* */
+	int64_t fixed_number;     /* u2: of the method in its class */
+	int64_t pool_holder;      /* ConstantPool: InstanceKlass* */
+	int64_t class_method_ids; /* InstanceKlass: array of words, see method_ids.h */
 	/* Addresses. */
 	const uintptr_t *collected_heap; /* Universe::_collectedHeap */
 	const size_t *g1_region_bytes;   /* G1HeapRegion::GrainBytes */
@@ -87,11 +93,18 @@ struct th_hotspot {
 	const uintptr_t *weak_references;   /* JNIHandles::_weak_global_handles */
 };
 
-/* `find_symbol` (dlsym) looks up the VM's symbols in `libjvm`. */
+/*
+ * `find_symbol` (dlsym) looks up the VM's symbols in `libjvm`.  `miss` is called for each name that
+ * every supported release exports and this VM does not; `type` is NULL for symbols and constants.
+ */
 struct th_hotspot_source {
 	void *(*find_symbol)(void *handle, const char *name);
 	void *libjvm;
+	void (*miss)(const char *type, const char *name);
 };
+
+/* A function of libjvm; NULL: missed. */
+void *th_hotspot_symbol(const struct th_hotspot_source *source, const char *name);
 
 /* Reads the tables.  False: not HotSpot, or HotSpot without the tables. */
 bool th_hotspot_read(struct th_hotspot *hotspot, const struct th_hotspot_source *source);
@@ -126,6 +139,8 @@ bool th_hotspot_has_seams(const struct th_hotspot *hotspot);
 bool th_hotspot_has_code_heaps(const struct th_hotspot *hotspot);
 /* True when code blobs can be found and stub frames unwound (runtime_stub.h). */
 bool th_hotspot_has_stubs(const struct th_hotspot *hotspot);
+/* True when the jmethodIDs of methods can be read (method_ids.h). */
+bool th_hotspot_has_method_ids(const struct th_hotspot *hotspot);
 /* True when a thread's exact bytes and its TLAB can be read. */
 bool th_hotspot_has_bytes(const struct th_hotspot *hotspot);
 

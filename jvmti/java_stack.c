@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "jvmti/in_vm.h"
+#include "jvmti/method_ids.h"
 #include "jvmti/methods.h"
 #include "jvmti/runtime_stub.h"
 #include "unify/base/atomic.h"
@@ -22,8 +23,6 @@
 #define TRACE_GC_ACTIVE (-2)
 /* forte.cpp: no Java frame was found from the anchor on, outside of Java code. */
 #define TRACE_NOT_WALKABLE (-4)
-/* Last feature release whose jmethodIDs are addresses. */
-#define LAST_WITH_CELLS 25
 #define FIRST_WITH_VIRTUAL_THREADS 19
 /*
  * Words of Java stack searched for call stub frames in one capture: 512 KiB, more than the
@@ -61,7 +60,7 @@ static struct {
 	jvmtiEnv *jvmti;
 	const struct th_hotspot *hotspot;
 	async_get_call_trace *get_trace;
-	bool ids_are_cells; /* see is_callee() */
+	bool has_method_ids; /* the callee of an entry frame can be found among the frames */
 	bool has_virtual_threads;
 	struct th_java_provider starting;
 	struct th_java_provider running;
@@ -183,29 +182,17 @@ is_native_method(const call_frame *frame)
 }
 
 /*
- * Up to JDK 25 a jmethodID is the address of a cell with the Method*, later a number.  If no
- * frame has a jmethodID of the callee (`is_nameless`), the callee is one of the frames without
- * one.
- */
-static bool
-is_callee(const call_frame *frame, uintptr_t callee, bool is_nameless)
-{
-	uintptr_t cell = (uintptr_t)frame->method;
-
-	return is_nameless ? !cell : cell && word_at(cell) == callee;
-}
-
-/*
- * How many of the frames from `begin` to `end` may be the callee, and the index of the first.
+ * How many of the frames from `begin` to `end` are of this method, and the index of the first;
+ * NULL: of a method without an ID.
  */
 static uint32_t
-count_callees(const call_frame *frames, uint32_t begin, uint32_t end, uintptr_t callee,
-	bool is_nameless, uint32_t *first_ret)
+count_frames(const call_frame *frames, uint32_t begin, uint32_t end, jmethodID method,
+	uint32_t *first_ret)
 {
 	uint32_t count = 0;
 
 	for (uint32_t i = begin; i < end; i++)
-		if (is_callee(&frames[i], callee, is_nameless) && !count++)
+		if (frames[i].method == method && !count++)
 			*first_ret = i;
 	return count;
 }
@@ -233,27 +220,31 @@ segment_end(const struct th_java_stack *stack, uint32_t begin, uintptr_t callee,
 	uint32_t next = begin + 1;
 	uint32_t candidates;
 	uint32_t first = 0;
-	bool is_nameless;
+	jmethodID method;
 
 	while (next < stack->count && !is_native_method(&frames[next]))
 		next++;
-	if (!java.ids_are_cells) {
+	if (!java.has_method_ids) {
 		*guessed |= next == stack->count;
 		return next;
 	}
-	/* The usual case; the cells of the other frames are not read. */
-	if (is_callee(&frames[next - 1], callee, false)) {
+	method = th_method_ids_remembered(callee);
+	if ((!method || frames[next - 1].method != method) &&
+		!th_method_ids_read(java.hotspot, callee, &method))
+		return 0;
+	/* The usual case. */
+	if (method && frames[next - 1].method == method) {
 		*guessed |= next == stack->count && is_recursive(frames, begin, next);
 		return next;
 	}
-	candidates = count_callees(frames, begin, next, callee, false, &first);
-	is_nameless = !candidates;
-	if (is_nameless)
-		candidates = count_callees(frames, begin, next, callee, true, &first);
+	candidates = count_frames(frames, begin, next, method, &first);
+	/* An ID that was created after the walk. */
+	if (!candidates && method)
+		candidates = count_frames(frames, begin, next, NULL, &first);
 	if (candidates <= 1)
 		return candidates ? first + 1 : 0;
 	/* Recursion: the native method decides, if there is one. */
-	*guessed |= next == stack->count || !is_callee(&frames[next - 1], callee, is_nameless);
+	*guessed |= next == stack->count || frames[next - 1].method != frames[first].method;
 	return next;
 }
 
@@ -623,7 +614,7 @@ walk_in_vm(struct th_java_stack *stack, const struct position *position)
 {
 	struct trace_in_vm trace = {.stack = stack};
 
-	if (!java.ids_are_cells || !th_hotspot_has_seams(java.hotspot) ||
+	if (!java.has_method_ids || !th_hotspot_has_seams(java.hotspot) ||
 		is_virtual(position->thread) || !th_in_vm_run(trace_in_vm, &trace) ||
 		!trace.is_found || !stack->count || !has_names(stack))
 		return false;
@@ -763,7 +754,7 @@ th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, void *async, uint32_t feature_r
 		return false;
 	java.vm = vm;
 	java.jvmti = jvmti;
-	java.ids_are_cells = feature_release <= LAST_WITH_CELLS;
+	java.has_method_ids = th_hotspot_has_method_ids(java.hotspot);
 	java.has_virtual_threads = feature_release >= FIRST_WITH_VIRTUAL_THREADS;
 	th_in_vm_start(vm, jvmti);
 	memcpy(&java.get_trace, &async, sizeof(async));

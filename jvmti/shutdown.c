@@ -22,6 +22,7 @@
 #include "jvmti/agent_thread.h"
 #include "jvmti/full_collection.h"
 #include "jvmti/loaded_class.h"
+#include "jvmti/missed_names.h"
 #include "jvmti/perf_data.h"
 #include "unify/base/atomic.h"
 #include "unify/recording/teardown.h"
@@ -52,6 +53,8 @@ th_shutdown_init(const char *perf_data)
 {
 	threads.live = th_perf_data_long(perf_data, "java.threads.live");
 	threads.daemons = th_perf_data_long(perf_data, "java.threads.daemon");
+	if (perf_data && (!threads.live || !threads.daemons))
+		th_missed_names_add("counter", "java.threads.live or daemon");
 }
 
 /* Reading a field would initialize its class, so that is left to the program. */
@@ -72,6 +75,7 @@ find_field(JNIEnv *env, jclass type)
 
 	(*env)->ExceptionClear(env);
 	if (!field) {
+		th_missed_names_add(HOOKS_CLASS, HOOKS_FIELD);
 		th_store_relaxed(&hooks.is_over, 1);
 		return;
 	}

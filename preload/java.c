@@ -173,7 +173,7 @@ load_as_agent(JavaVM *vm, const char *options, enum th_agent_phase phase)
 	}
 	if (phase == TH_AGENT_LIVE && !th_agent_can_start(vm))
 		return TH_LATE_STARTING;
-	status = th_life_start_late(options);
+	status = th_life_start_late(options, phase == TH_AGENT_LIVE);
 	if (status == TH_LATE_RECORDS) {
 		/* With the settings of the options. */
 		const struct th_agent_host host = agent_host();

@@ -28,6 +28,7 @@
 #include "unify/base/atomic.h"
 #include "unify/base/real_dlsym.h"
 #include "unify/log/log.h"
+#include "unify/log/module.h"
 #include "unify/recording/control.h"
 #include "unify/recording/server.h"
 #include "unify/shared/clock.h"
@@ -97,6 +98,7 @@ static struct {
 	size_t count;
 	unsigned heaps;     /* atomic: open while the slots are redirected; 0: they are not */
 	uint64_t next_look; /* at all slots */
+	uint64_t searched;  /* objects searched for them */
 	uint32_t asked;     /* atomic: threads wait for a turn */
 	uint32_t turns;     /* atomic, futex */
 	uint32_t in_vain;   /* atomic: a thread has waited as long as it may */
@@ -107,12 +109,13 @@ static struct {
 
 /* Functions */
 
+/* A function of the allocator. */
 static void
 add(const char *name, const void *original, const void *ours, bool is_release)
 {
 	if (original && ours && late.count < FUNCTIONS_MAX)
 		late.functions[late.count++] = (struct th_slot_function){
-			name, original, ours, .is_release = is_release};
+			name, original, ours, .is_release = is_release, .is_allocation = true};
 }
 
 /* Our definition of an exported name: the library itself comes first in its own scope. */
@@ -127,8 +130,11 @@ add_exported(void)
 		const void *original = th_next_find(exported[i].name);
 
 		/* Ours make system calls themselves, which would pass over another tool. */
-		if (th_next_is_ours(ours) && original && th_next_is_in_libc(original))
-			add(exported[i].name, original, ours, exported[i].is_release);
+		if (th_next_is_ours(ours) && original && th_next_is_in_libc(original) &&
+			late.count < FUNCTIONS_MAX)
+			late.functions[late.count++] = (struct th_slot_function){
+				exported[i].name, original, ours,
+				.is_release = exported[i].is_release};
 	}
 	if (handle)
 		dlclose(handle);
@@ -207,11 +213,10 @@ log_redirected(const struct th_slots_report *report, uint64_t ns)
 
 	snprintf(text, sizeof(text),
 		"loaded into a running process: the C heap and mapped memory are recorded "
-		"through %u import slots of %u objects, redirected in %u us; calls by "
-		"pointers taken before are not seen%s",
+		"through %u import slots of %u objects, redirected in %u us%s",
 		report->slots, report->objects, (unsigned)(ns / 1000),
 		report->failed
-			? ", nor are those of some objects, whose slots cannot be written"
+			? "; some objects are not seen, because their slots cannot be written"
 			: "");
 	th_log_note(0, text);
 	if (!report->foreign)
@@ -237,6 +242,7 @@ th_late_redirect(unsigned heaps)
 	log_redirected(&report, th_clock_now() - begin);
 	count(&report);
 	late.next_look = th_clock_next_second(th_clock_now());
+	late.searched = 0;
 	th_store_release(&late.heaps, heaps);
 	th_control_open(heaps);
 }
@@ -261,6 +267,19 @@ look(void)
 	count(&report);
 	if (report.usurped)
 		give_up();
+}
+
+/* Under the loader's lock, which protects the path. */
+static void
+log_copies(const char *path, uint32_t copies)
+{
+	const struct th_event_slot_copies event = {.time = th_clock_now(), .copies = copies};
+	struct th_log_part part = th_log_text(*path ? path : th_module_executable());
+
+	late.searched++;
+	if (copies)
+		th_log_append(TH_EVENT_SLOT_COPIES, &event, &part, 1);
+	th_log_set_counter(TH_COUNTER_SLOT_SEARCHED, late.searched);
 }
 
 static void
@@ -308,14 +327,19 @@ th_late_turn(void)
 {
 	uint64_t now = th_clock_now();
 	bool is_asked = th_load_acquire(&late.asked);
+	bool is_search_due = false;
 
 	if (th_load_relaxed(&late.heaps) &&
 		(now >= late.next_look || th_slots_have_changed())) {
 		look();
+		is_search_due = now >= late.next_look;
 		late.next_look = th_clock_next_second(now);
 	}
 	if (is_asked)
 		answer_waiting();
+	/* Later than new slots, for which threads wait; constructors of new objects are over. */
+	if (is_search_due && th_load_relaxed(&late.heaps))
+		th_slots_search(log_copies);
 	return next_turn(now);
 }
 
@@ -348,6 +372,9 @@ th_late_leave(void)
 {
 	if (!th_load_relaxed(&late.heaps))
 		return;
+	/* A short recording. */
+	if (!late.searched)
+		th_slots_search(log_copies);
 	th_slots_restore();
 	th_store_release(&late.heaps, 0);
 }

@@ -72,6 +72,7 @@ static struct {
 	bool lacks_native;
 	bool lacks_libunwind; /* libunwind was requested, but is missing or does not work */
 	bool has_allocator;   /* the underlying malloc is not libc's */
+	bool log_is_fixed;    /* the log is written to the given name, or nowhere */
 	/* protects the transition from IDLE; never taken in the malloc path */
 	pthread_mutex_t lock;
 } life = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -169,8 +170,9 @@ create_log(void)
 			th_message("recording to %s", path);
 		return true;
 	}
-	if (status == TH_LOG_FAILED && th_log_path_create_elsewhere(pattern, bytes, &identity,
-					       elsewhere, sizeof(elsewhere))) {
+	if (status == TH_LOG_FAILED && !life.log_is_fixed &&
+		th_log_path_create_elsewhere(
+			pattern, bytes, &identity, elsewhere, sizeof(elsewhere))) {
 		th_message("%.300s: %s; recording to %.300s", path, th_message_reason(errno),
 			elsewhere);
 		return true;
@@ -589,7 +591,7 @@ restart(void)
 }
 
 enum th_late_status
-th_life_start_late(const char *options)
+th_life_start_late(const char *options, bool waits)
 {
 	if (life.state == RECORDING && !th_housekeeping_is_ending())
 		return TH_LATE_RECORDED_ALREADY;
@@ -603,6 +605,7 @@ th_life_start_late(const char *options)
 		return TH_LATE_REFUSED;
 	adjust_heaps();
 	adjust_limits();
+	life.log_is_fixed = waits && life.settings.is_option[TH_SETTING_NAME_OUTPUT];
 	if (!life.is_prepared)
 		prepare();
 	prepare_walks();

@@ -25,9 +25,10 @@ bool th_life_java_comes(void);
 /*
  * Loaded as an agent into a process without the preloaded library (th_next_is_late()): starts
  * recording with these options (settings.h).  Anything but TH_LATE_RECORDS: not recorded, and the
- * reason printed. [jvmti]
+ * reason printed.  If somebody `waits` for the answer, a log's name in the options that cannot be
+ * written is refused; otherwise the log goes elsewhere. [jvmti]
  */
-enum th_late_status th_life_start_late(const char *options);
+enum th_late_status th_life_start_late(const char *options, bool waits);
 
 /*
  * The process begins to end: takes the last breakdown of resident memory, while what is freed from

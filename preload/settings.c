@@ -185,6 +185,7 @@ th_settings_read(struct th_settings *settings, const char *options, char *proble
 		const char *text = values[i] ? values[i] : getenv(table[i].variable);
 
 		settings->is_given[i] = text && *text;
+		settings->is_option[i] = settings->is_given[i] && values[i];
 		settings->text[i] = settings->is_given[i] ? keep(settings, text)
 							  : table[i].standard;
 		settings->number[i] = 0;

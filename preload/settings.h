@@ -18,6 +18,7 @@ struct th_settings {
 	const char *text[TH_SETTING_COUNT]; /* as given, else the default */
 	uint64_t number[TH_SETTING_COUNT];  /* sizes, numbers, flags; choices by position */
 	bool is_given[TH_SETTING_COUNT];
+	bool is_option[TH_SETTING_COUNT]; /* given by an agent's options, not by a variable */
 	/* Copies, because programs that set their title overwrite their environment. */
 	char given[TH_SETTINGS_BYTES];
 	size_t given_bytes;

@@ -19,6 +19,7 @@
 
 #include "preload/import_slots.h"
 #include "preload/next.h"
+#include "preload/slot_copies.h"
 #include "unify/base/align.h"
 #include "unify/base/atomic.h"
 #include "unify/base/proc_file.h"
@@ -48,6 +49,7 @@ struct known {
 	uint64_t name;        /* hash */
 	struct contents left; /* after the last write */
 	uint32_t pass;        /* the last one that met it */
+	bool is_searched;     /* for copies of pointers */
 };
 
 struct range {
@@ -230,8 +232,10 @@ examine(struct dl_phdr_info *info, size_t bytes, void *data)
 		slots.report->failed++;
 		return 0;
 	}
-	if (known->pass + 1 < slots.pass) /* loaded again since */
+	if (known->pass + 1 < slots.pass) { /* loaded again since */
 		known->left = (struct contents){0};
+		known->is_searched = false;
+	}
 	known->pass = slots.pass;
 	now = count(&object);
 	has_job = has_work(&now, &known->left) && slots.job_count < AT_ONCE;
@@ -537,6 +541,53 @@ void
 th_slots_review(struct th_slots_report *report_ret)
 {
 	pass_all(report_ret);
+}
+
+/* Copies of pointers */
+
+struct search {
+	void (*visit)(const char *path, uint32_t copies);
+	size_t bytes; /* read so far */
+};
+
+/* The allocator's own pointers are no copies. */
+static bool
+is_of_allocator(const struct th_import_object *object)
+{
+	const struct th_slot_function *function = find_function("malloc");
+
+	return function && contains(object, (uintptr_t)function->original);
+}
+
+/* Objects are known from the last pass. */
+static int
+search_object(struct dl_phdr_info *info, size_t bytes, void *data)
+{
+	struct search *search = data;
+	struct th_import_object object;
+	struct known *known;
+
+	(void)bytes;
+	if (!th_import_object_read(info, &object) || is_left_out(&object) ||
+		is_of_allocator(&object))
+		return 0;
+	known = find_known(&object, info->dlpi_name);
+	if (!known || known->is_searched || known->pass != slots.pass)
+		return 0;
+	known->is_searched = true;
+	search->visit(info->dlpi_name,
+		th_slot_copies_count(info, slots.functions, slots.count, &search->bytes));
+	return search->bytes >= TH_SLOT_COPIES_BYTES;
+}
+
+void
+th_slots_search(void (*visit)(const char *path, uint32_t copies))
+{
+	struct search search = {.visit = visit};
+	int saved_errno = errno;
+
+	th_loader_visit(search_object, &search);
+	errno = saved_errno;
 }
 
 void

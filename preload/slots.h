@@ -18,6 +18,7 @@ struct th_slot_function {
 	const void *ours;
 	bool is_release; /* redirected first, and restored last: free, realloc, munmap */
 	bool is_notice; /* only tells of calls: another tool's function in a slot is no matter */
+	bool is_allocation; /* of blocks of the C heap, or their release */
 };
 
 /* Upper bounds; objects beyond are not seen, and counted. */
@@ -47,6 +48,14 @@ bool th_slots_have_changed(void);
  * examines all.  Not concurrently with the other functions. [agent-thread]
  */
 void th_slots_review(struct th_slots_report *report_ret);
+
+/*
+ * Searches the data of objects that were not searched yet for copies of pointers (slot_copies.h), and
+ * calls `visit` for each of them: with the number of copies, and the path that the loader has, "" for
+ * the program.  Some 4 MiB of data in one call, under the loader's lock.  Not concurrently with the
+ * others. [agent-thread]
+ */
+void th_slots_search(void (*visit)(const char *path, uint32_t copies));
 
 /* Restores all slots that are still ours.  Not concurrently with the others. [agent-thread] */
 void th_slots_restore(void);

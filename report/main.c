@@ -36,6 +36,7 @@
 #include "report/run/launch.h"
 #include "report/views/bundle.h"
 #include "report/views/live_section.h"
+#include "report/views/unseen_parts.h"
 #include "report/views/view.h"
 
 /* The implementation of a command that reads a log. */
@@ -191,6 +192,7 @@ print_summary(const struct th_options *options, struct th_recording *recording)
 	struct th_profile *profile = th_profile_create(
 		recording, options, warn_in_health, &health);
 	th_live_section_health(&health, profile);
+	th_unseen_parts_health(&health, profile);
 	if (options->brief)
 		th_view_brief(file, profile, &health, program);
 	else

@@ -181,6 +181,7 @@ copy_path(char *ret, size_t bytes, const char *path)
 struct files {
 	char libjvm[PATH_MAX];
 	char counters[PATH_MAX];
+	bool has_j9;
 };
 
 static void
@@ -190,6 +191,8 @@ read_mapped_file(const char *path, struct th_java_process *ret, struct files *fi
 
 	if (!strncmp(name, "libjvm.so", 9))
 		copy_path(files->libjvm, sizeof(files->libjvm), path);
+	else if (!strncmp(name, "libj9vm", 7))
+		files->has_j9 = true;
 	else if (!strncmp(name, LIBRARY ".", strlen(LIBRARY ".")))
 		copy_path(ret->library, sizeof(ret->library), path);
 	else if (strstr(path, "/hsperfdata_"))
@@ -199,7 +202,7 @@ read_mapped_file(const char *path, struct th_java_process *ret, struct files *fi
 static void
 read_maps(struct th_java_process *ret)
 {
-	struct files files = {"", ""};
+	struct files files = {.has_j9 = false};
 	char path[2 * PATH_MAX];
 	char *line = NULL;
 	size_t room = 0;
@@ -217,7 +220,8 @@ read_maps(struct th_java_process *ret)
 	free(line);
 	if (maps)
 		fclose(maps);
-	ret->has_vm = files.libjvm[0];
+	ret->has_vm = files.libjvm[0] && !files.has_j9;
+	ret->is_openj9 = files.has_j9;
 	if (files.counters[0]) {
 		snprintf(path, sizeof(path), "/proc/%d/root%s", (int)ret->pid, files.counters);
 		read_counters(path, ret);

@@ -18,8 +18,9 @@ struct th_java_process {
 	pid_t inside; /* its id in its own pid namespace */
 	uid_t uid;    /* effective, as seen by the tool */
 	gid_t gid;
-	bool is_readable; /* its mappings are; false: it belongs to another user */
-	bool has_vm;
+	bool is_readable;  /* its mappings are; false: it belongs to another user */
+	bool has_vm;       /* HotSpot */
+	bool is_openj9;    /* a VM, but with another attach mechanism and another SIGQUIT */
 	bool handles_quit; /* SIGQUIT has a handler: without one, the signal ends the process */
 	bool refuses_attach;               /* -XX:+DisableAttachMechanism */
 	bool forbids_agents;               /* -XX:-EnableDynamicAgentLoading */

@@ -14,11 +14,22 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "report/base/native_image.h"
+
 /* A VM in a safepoint, or on a busy machine, takes a while to create its socket. */
 #define WAIT_MS 10000
 #define STEP_MS 10
 /* The socket is created before it listens. */
 #define CONNECT_TRIES 100
+
+static bool
+is_native_image(const struct th_java_process *process)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)process->pid);
+	return th_native_image_is(path);
+}
 
 struct th_error *
 th_virtual_machine_check(const struct th_java_process *process)
@@ -33,6 +44,15 @@ th_virtual_machine_check(const struct th_java_process *process)
 	if (!process->is_readable)
 		return th_error_create(TH_ERROR_OTHER_USER,
 			"process %d: its memory map is not readable for this user", pid);
+	if (process->is_openj9)
+		return th_error_create(TH_ERROR_NO_VM,
+			"process %d: its VM is OpenJ9, not HotSpot: start it with twinheap run",
+			pid);
+	if (is_native_image(process))
+		return th_error_create(TH_ERROR_NO_VM,
+			"process %d: is a GraalVM native image, which loads no agents: start "
+			"it with twinheap run",
+			pid);
 	if (!process->has_vm)
 		return th_error_create(TH_ERROR_NO_VM,
 			"process %d: has no Java VM (HotSpot): start it with twinheap run",

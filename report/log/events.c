@@ -521,6 +521,8 @@ add(struct th_recording *recording, uint32_t type, const union th_decoded *event
 		return keep(recording, allocators, event->allocator);
 	case TH_EVENT_CGROUP:
 		return keep(recording, cgroups, event->cgroup);
+	case TH_EVENT_SLOT_COPIES:
+		return keep_timed(recording, slot_copies, event->slot_copies);
 
 	case TH_EVENT_EVENT_TYPE: /* th_schema_learn() */
 	case TH_EVENT_EVENT_FIELD:

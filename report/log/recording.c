@@ -283,6 +283,7 @@ th_recording_destroy(struct th_recording *recording)
 	free(recording->buffers);
 	free(recording->allocators);
 	free(recording->cgroups);
+	free(recording->slot_copies);
 	th_schema_destroy(recording->schema);
 	th_reader_close(recording->reader);
 	free(recording);

@@ -248,6 +248,7 @@ struct th_recording {
 	TH_ARRAY(struct th_decoded_buffers, buffers); /* counts on demand, by time */
 	TH_ARRAY(struct th_decoded_allocator, allocators);
 	TH_ARRAY(struct th_decoded_cgroup, cgroups);
+	TH_ARRAY(struct th_decoded_slot_copies, slot_copies);
 
 	struct th_cursor cursor; /* after the last record read */
 	bool is_resting;         /* see th_recording_rest() */

@@ -146,7 +146,7 @@ enum th_option_group {
 	TH_OPTIONS_JSON = 32768, /* prints text or JSON */
 	TH_OPTIONS_PAGE = 65536, /* takes one log or two */
 	TH_OPTIONS_LEDGER = 131072,
-	TH_OPTIONS_MANY = 262144, /* takes any number of logs and directories */
+	TH_OPTIONS_MANY = 262144,     /* takes any number of logs and directories */
 	TH_OPTIONS_HOLDERS = 1 << 24, /* objects of a finding or a class */
 };
 

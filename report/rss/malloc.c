@@ -10,14 +10,10 @@
 #include <stdlib.h>
 
 #include "report/base/allocate.h"
+#include "report/base/chunk.h"
 #include "report/profile/resident_blocks.h"
 #include "report/rss/buffers.h"
 #include "report/rss/trim.h"
-
-/* glibc: a chunk has a header of one word, a granularity of two and a minimum size of four. */
-#define CHUNK_HEAD 8u
-#define CHUNK_GRAIN 16u
-#define CHUNK_LEAST 32u
 
 enum place { IN_HEAP, OWN_MAPPING, PLACES };
 
@@ -31,14 +27,6 @@ struct live_sums {
 	struct th_estimator all_touched;
 	struct th_trim trim; /* blocks in the heaps, and their positions */
 };
-
-static double
-chunk_bytes(uint64_t size)
-{
-	uint64_t bytes = (size + CHUNK_HEAD + CHUNK_GRAIN - 1) & ~(uint64_t)(CHUNK_GRAIN - 1);
-
-	return (double)(bytes < CHUNK_LEAST ? CHUNK_LEAST : bytes);
-}
 
 /* Number of blocks that a sampled block represents. */
 static double
@@ -83,7 +71,7 @@ add_block(struct th_breakdown *account, struct live_sums *sums, size_t index, ui
 	 * The header of a partly resident block is resident with the same probability as its
 	 * bytes.
 	 */
-	double head = (chunk_bytes(sample->size) - (double)sample->size) * part /
+	double head = (th_chunk_bytes(sample->size) - (double)sample->size) * part /
 		      (double)sample->size;
 	th_estimator_add_part(&sums->overhead, head, sample->size, interval, keep, factor);
 	th_trim_add(&sums->trim, th_recording_address(profile->recording, sample), part + head,

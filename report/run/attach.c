@@ -46,6 +46,7 @@ struct attach {
 	bool has_our_root; /* paths mean the same to the process as to the tool */
 	uint64_t seconds;  /* --for; 0: until detach */
 	char *pattern;     /* of the log's name, absolute; NULL: the library decides */
+	bool is_chosen;    /* the log's name was given */
 	char text[TH_VIRTUAL_MACHINE_ARGUMENT_MAX];
 	char *log;
 };
@@ -135,13 +136,13 @@ static struct th_error *
 prepare_output(struct attach *attach)
 {
 	struct th_launch_options *options = &attach->options;
-	const char *given = options->given[TH_SETTING_NAME_OUTPUT];
 	struct th_error *error;
 
-	if (!attach->has_our_root || (!given && attach->process.uid != geteuid()))
+	attach->is_chosen = th_launch_options_is_given(options, TH_SETTING_NAME_OUTPUT);
+	if (!attach->has_our_root || (!attach->is_chosen && attach->process.uid != geteuid()))
 		return NULL;
-	error = th_launch_logs_absolute(
-		th_launch_options_value(options, TH_SETTING_NAME_OUTPUT), &attach->pattern);
+	error = th_launch_logs_prepare(th_launch_options_value(options, TH_SETTING_NAME_OUTPUT),
+		attach->is_chosen, &attach->pattern);
 	if (!error)
 		options->given[TH_SETTING_NAME_OUTPUT] = attach->pattern;
 	return error;
@@ -174,11 +175,14 @@ explain_status(const struct attach *attach, int status)
 #undef X
 	};
 	int pid = (int)attach->process.pid;
+	/* A name that cannot be written is refused in the same way as by `run`. */
+	bool is_usage = status == TH_LATE_NO_LOG && attach->is_chosen;
 
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
 		if (reasons[i].status == status)
-			return status ? th_error_create(TH_ERROR_REFUSED, "process %d: %s", pid,
-						reasons[i].reason)
+			return status ? th_error_create(
+						is_usage ? TH_ERROR_USAGE : TH_ERROR_REFUSED,
+						"process %d: %s", pid, reasons[i].reason)
 				      : NULL;
 	return th_error_create(TH_ERROR_NOT_LOADED,
 		"process %d: the library answers %d, which this version does not know", pid,

@@ -20,6 +20,7 @@
 
 #include "report/base/allocate.h"
 #include "report/base/error.h"
+#include "report/base/native_image.h"
 #include "report/run/launch_allocator.h"
 #include "report/run/launch_logs.h"
 #include "report/run/launch_options.h"
@@ -44,19 +45,11 @@ struct launch {
 static struct th_error *
 prepare_output(struct launch *launch)
 {
-	const char *pattern = th_launch_options_value(&launch->options, TH_SETTING_NAME_OUTPUT);
-	bool is_chosen = launch->options.given[TH_SETTING_NAME_OUTPUT] ||
-			 getenv("TWINHEAP_OUTPUT");
-	struct th_error *error = th_launch_logs_absolute(pattern, &launch->pattern);
+	struct th_error *error = th_launch_logs_prepare(
+		th_launch_options_value(&launch->options, TH_SETTING_NAME_OUTPUT),
+		th_launch_options_is_given(&launch->options, TH_SETTING_NAME_OUTPUT),
+		&launch->pattern);
 
-	if (error)
-		return error;
-	error = th_launch_logs_check(launch->pattern);
-	if (error && !is_chosen && th_launch_logs_elsewhere(pattern, &launch->pattern)) {
-		th_notice("%s; recording to %s", th_error_message(error), launch->pattern);
-		th_error_destroy(error);
-		error = NULL;
-	}
 	launch->options.given[TH_SETTING_NAME_OUTPUT] = launch->pattern;
 	return error;
 }
@@ -152,6 +145,10 @@ prepare(struct launch *launch)
 		error = th_launch_target_check(launch->options.command[0], launch->program);
 	if (error)
 		return error;
+	if (*launch->program && th_native_image_is(launch->program))
+		th_notice("%s is a GraalVM native image: its Java heap is recorded as mapped "
+			  "memory, without classes and Java frames",
+			launch->options.command[0]);
 	const char *before = getenv("LD_PRELOAD");
 	launch->preload = th_launch_allocator_preload(
 		launch->program, launch->library, launch->allocator, before ? before : "");

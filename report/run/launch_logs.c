@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "report/base/allocate.h"
+#include "report/base/error.h"
 #include "report/control/running.h"
 #include "report/log/reader.h"
 #include "unify/shared/log_name.h"
@@ -154,6 +155,22 @@ th_launch_logs_elsewhere(const char *pattern, char **absolute)
 		free(path);
 	}
 	return false;
+}
+
+struct th_error *
+th_launch_logs_prepare(const char *pattern, bool is_chosen, char **absolute_ret)
+{
+	struct th_error *error = th_launch_logs_absolute(pattern, absolute_ret);
+
+	if (error)
+		return error;
+	error = th_launch_logs_check(*absolute_ret);
+	if (error && !is_chosen && th_launch_logs_elsewhere(pattern, absolute_ret)) {
+		th_notice("%s; recording to %s", th_error_message(error), *absolute_ret);
+		th_error_destroy(error);
+		error = NULL;
+	}
+	return error;
 }
 
 /* Logs */

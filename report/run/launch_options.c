@@ -416,6 +416,12 @@ th_launch_options_check(const struct th_launch_options *options)
 	return NULL;
 }
 
+bool
+th_launch_options_is_given(const struct th_launch_options *options, enum th_setting setting)
+{
+	return given_value(options, setting) != NULL;
+}
+
 const char *
 th_launch_options_value(const struct th_launch_options *options, enum th_setting setting)
 {

@@ -34,6 +34,10 @@ th_launch_options_parse(struct th_launch_options *options, int argc, char **argv
 /* Checks the value of every setting given by option or variable. */
 struct th_error *th_launch_options_check(const struct th_launch_options *options);
 
+/* Whether a setting is given by option or variable. */
+bool
+th_launch_options_is_given(const struct th_launch_options *options, enum th_setting setting);
+
 /* The value of a setting: option, else variable, else default ("" = none). */
 const char *
 th_launch_options_value(const struct th_launch_options *options, enum th_setting setting);

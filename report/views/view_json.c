@@ -15,6 +15,7 @@
 #include "report/profile/mapped_use.h"
 #include "report/views/frame_texts.h"
 #include "report/views/json_parts.h"
+#include "report/views/unseen_parts.h"
 
 struct printer {
 	FILE *file;
@@ -276,7 +277,7 @@ print_row(struct printer *printer, const struct th_row *row)
 static void
 print(FILE *file, const char *before, json_t *json)
 {
-	char *text = th_json_dump(json, 0);
+	char *text = th_json_dump(json, JSON_ENCODE_ANY);
 
 	fputs(before, file);
 	fputs(text, file);
@@ -345,6 +346,7 @@ th_view_json(FILE *file, const struct th_profile *profile)
 	fputs("{\"twinheap\": 1,\n", file);
 	print(file, " \"process\": ", process_json(profile->recording));
 	print(file, ",\n \"sampling\": ", sampling_json(profile->recording));
+	print(file, ",\n \"import_slots\": ", th_unseen_parts_json(profile));
 	print(file, ",\n \"recorded\": ", th_json_recorded(profile->recording));
 	print(file, ",\n \"filters\": ", th_json_filters(profile->options));
 	print(file, ",\n \"judged\": ", th_json_moment(profile));

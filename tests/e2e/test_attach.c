@@ -272,6 +272,78 @@ slot_taken_by_another(const struct th_jdk *jdk)
 	th_outcome_deinit(&outcome);
 }
 
+/* A number of the part "import_slots" of the report. */
+static double
+slots_number(const json_t *report, const char *part, const char *key)
+{
+	const json_t *slots = json_object_get(report, "import_slots");
+
+	assert_true(json_is_object(slots));
+	return json_number_value(
+		json_object_get(part ? json_object_get(slots, part) : slots, key));
+}
+
+/*
+ * What passes the import slots is named and measured: 2,000 blocks that stay, allocated by a pointer
+ * which was taken before, and 2,000 that were freed by another one.
+ */
+static void
+calls_past_the_slots(const struct th_jdk *jdk)
+{
+	const double leaked = 2000 * 10000.0;
+	struct th_outcome outcome;
+	json_t *report;
+
+	beside(jdk, "-Xint -agentpath:" PROGRAM("libcopies.so"), "Attached",
+		TH_TOOL " attach -q $pid -i 16k -o late.thl || echo failed\n" TH_TOOL
+			" rss $pid >/dev/null; touch leak\n"
+			"until grep -q leaked out; do sleep 0.1; done\n" TH_TOOL
+			" detach $pid >/dev/null\n" TH_TOOL " summary late.thl >&2\n" TH_TOOL
+			" summary --format json late.thl >report\n"
+			"cat report; echo; echo end of report\n",
+		&outcome);
+	th_assert_contains(outcome.errors,
+		"warning: not seen by import slots: calls by 2 pointers to allocation "
+		"functions in the data of objects (libcopies.so 2); ");
+	report = json_loads(outcome.output, JSON_DISABLE_EOF_CHECK, NULL);
+	assert_non_null(report);
+	print_message("grown %.0f, not seen %.0f, freed past the slots %.0f\n",
+		slots_number(report, "growth", "bytes"),
+		slots_number(report, "growth", "unseen_at_least"),
+		slots_number(report, NULL, "freed_unseen"));
+	assert_true(slots_number(report, NULL, "searched_objects") > 5);
+	assert_true(slots_number(report, NULL, "freed_unseen") > 1000);
+	assert_true(slots_number(report, "growth", "bytes") > 0.9 * leaked);
+	assert_true(slots_number(report, "growth", "unseen_at_least") > 0.5 * leaked);
+	assert_true(slots_number(report, "growth", "unseen_at_least") < 1.2 * leaked);
+	json_decref(report);
+	th_outcome_deinit(&outcome);
+}
+
+/* An explicit name that cannot be written is refused, before the library is loaded. */
+static void
+one_rule_for_logs(void **state)
+{
+	struct th_outcome outcome;
+
+	(void)state;
+	beside(th_jdk_newest(), "", "Attached",
+		"touch there.thl\n"
+		"for name in /nonexistent/x.thl there.thl ./; do\n"
+		"\t" TH_TOOL " attach $pid -o $name 2>line; echo attach $? $(wc -l <line)\n"
+		"\t" TH_TOOL " run -o $name -- true 2>other; echo run $? $(wc -l <other)\n"
+		"\tcmp line other && cat line >&2\n"
+		"done\n"
+		"grep -c libtwinheap /proc/$pid/maps\n",
+		&outcome);
+	th_assert_contains(outcome.output,
+		"attach 2 1\nrun 2 1\nattach 2 1\nrun 2 1\nattach 2 1\nrun 2 1\n0\n");
+	th_assert_contains(outcome.errors, "already exists and is not overwritten");
+	th_assert_contains(outcome.errors, "the directory of the log does not exist");
+	th_assert_contains(outcome.output, "exit 0\n");
+	th_outcome_deinit(&outcome);
+}
+
 /* A VM that does not have environments for agents yet: attach waits. */
 static void
 starting_vm(const struct th_jdk *jdk)
@@ -343,6 +415,42 @@ foreign_lookup(const struct th_jdk *jdk)
 	check_foreign(jdk, "-agentpath:" TH_LIBRARY, "LD_PRELOAD");
 }
 
+/*
+ * Other VMs, by what their processes look like: one line, and no signal, at which OpenJ9 would write a
+ * dump.
+ */
+static void
+other_virtual_machines(void **state)
+{
+	struct th_outcome outcome;
+
+	(void)state;
+	th_command_script(
+		"cp " PROGRAM(
+			"libloaded.so") " libjvm.so; cp libjvm.so libj9vm29.so\n"
+					"LD_PRELOAD=$PWD/libjvm.so:$PWD/libj9vm29.so sleep 60 "
+					"& pid=$!\n"
+					"sleep 0.3; " TH_TOOL
+					" attach $pid; echo openj9 $?\n" TH_TOOL
+					" list | grep -c libj9vm\n"
+					"kill -0 $pid && echo alive; kill $pid\n"
+					"cp " PROGRAM(
+						"native_image") " image; ./image 60 & pid=$!\n"
+								"sleep 0.3; " TH_TOOL
+								" attach $pid; echo image $?; "
+								"kill $pid\n" TH_TOOL
+								" run -q -o x.thl ./image 0; "
+								"echo run $?\n" TH_TOOL
+								" summary x.thl | grep -c "
+								"'native heap'\n",
+		&outcome);
+	th_assert_contains(outcome.output, "openj9 11\n0\nalive\nimage 11\nrun 0\n");
+	th_assert_contains(outcome.errors, "its VM is OpenJ9, not HotSpot");
+	th_assert_contains(outcome.errors, "is a GraalVM native image, which loads no agents");
+	th_assert_contains(outcome.errors, "./image is a GraalVM native image: its Java heap");
+	th_outcome_deinit(&outcome);
+}
+
 int
 main(void)
 {
@@ -354,6 +462,7 @@ main(void)
 		{"-XX:-EnableDynamicAgentLoading", agents_disabled, 0},
 		{"-Xrs", reduced_signals, 0},
 		{"a slot taken by another tool", slot_taken_by_another, 0},
+		{"calls past the slots", calls_past_the_slots, 0},
 		{"a VM that is starting", starting_vm, 0},
 		{"a library loaded later", library_loaded_later, 0},
 		{"options of an agent", options_of_an_agent, 0},
@@ -362,6 +471,8 @@ main(void)
 		{NULL, NULL, 0},
 	};
 	const struct CMUnitTest others[] = {
+		cmocka_unit_test(one_rule_for_logs),
+		cmocka_unit_test(other_virtual_machines),
 		cmocka_unit_test(no_java_vm),
 	};
 

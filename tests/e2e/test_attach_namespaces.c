@@ -138,7 +138,7 @@ read_only_root(void **state)
 		" leaks /proc/$pid/root/tmp/twinheap.*.1.thl\n"
 		"kill $pid; wait $top; true\n",
 		&outcome);
-	th_assert_contains(outcome.output, "first 4\n");
+	th_assert_contains(outcome.output, "first 2\n");
 	th_assert_contains(outcome.errors, "the log cannot be created");
 	th_assert_contains(outcome.output, "No such file or directory");
 	th_assert_contains(outcome.output, "Read-only file system; recording to /tmp/");

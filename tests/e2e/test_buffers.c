@@ -106,7 +106,7 @@ count_with(const struct th_jdk *jdk, const char *collector)
 
 	print_message("%s\n", collector);
 	th_recording_run(
-		&(struct th_recording_plan){.arguments = TH_WORDS(jdk->java, "-Xmx1g",
+		&(struct th_recording_plan){.arguments = TH_WORDS(jdk->java, "-Xmx1g", "-Xms1g",
 						    "-XX:+UnlockExperimentalVMOptions",
 						    collector, "-cp", JAR, "Counted", TH_TOOL)},
 		&recording);

@@ -389,6 +389,54 @@ killed_for_its_memory(void **state)
 	free(group);
 }
 
+/*
+ * A Java VM in a container with that limit, to which the tool attaches from outside: the OOM killer
+ * ends it, and the log has the leak and the limit.
+ */
+static void
+attached_and_killed_for_its_memory(void **state)
+{
+	char *group = th_format("twinheap-attached-%d", (int)getpid());
+	char *java = th_format("%s -Xmx16m -XX:+UseSerialGC -cp " PROGRAMS_JAR
+			       " Attached flood",
+		th_jdk_newest()->java);
+	char *inner = in_memory_group(group, java);
+	char *script = th_format(TH_JDK_IS_UP
+		"unshare --pid --fork true 2>/dev/null || exit 77\n"
+		"unshare --pid --fork sh -c '%s' >out 2>err & top=$!\n"
+		"until pid=$(cat /proc/$top/task/$top/children) && [ \"$pid\" ] &&\n"
+		"\tis_up ${pid%% } 2>/dev/null; do\n"
+		"\tkill -0 $top 2>/dev/null || { wait $top; exit; }; sleep 0.05\n"
+		"done\n"
+		"sleep 0.3; " TH_TOOL
+		" attach -q ${pid%% } -i 16k -o $PWD/log.thl; echo attach $?\n"
+		"touch flood; wait $top\n"
+		"cat /sys/fs/cgroup/memory/%s/memory.oom_control "
+		"/sys/fs/cgroup/%s/memory.events 2>/dev/null | grep 'oom_kill [1-9]'\n" TH_TOOL
+		" dump log.thl | grep -a -o 'cgroup limit=[0-9]*' | head -n 1\n" TH_TOOL
+		" summary --value live-bytes log.thl; true\n",
+		inner, group, group);
+	char *limit = th_format("cgroup limit=%d\n", MEMORY_LIMIT);
+	struct th_outcome outcome;
+
+	(void)state;
+	th_command_script(script, &outcome);
+	remove_group(group);
+	if (outcome.status == 77) {
+		print_message("no memory group to be had: left out\n");
+		skip();
+	}
+	th_assert_contains(outcome.output, "attach 0\noom_kill ");
+	th_assert_contains(outcome.output, limit);
+	th_assert_contains(outcome.output, "Attached.leak");
+	th_outcome_deinit(&outcome);
+	free(limit);
+	free(script);
+	free(inner);
+	free(java);
+	free(group);
+}
+
 int
 main(void)
 {
@@ -401,6 +449,7 @@ main(void)
 		cmocka_unit_test(without_tmp),
 		cmocka_unit_test(as_any_user),
 		cmocka_unit_test(killed_for_its_memory),
+		cmocka_unit_test(attached_and_killed_for_its_memory),
 	};
 	const struct th_jdk_test java_tests[] = {
 		{"disk that fills up", disk_that_fills_up_under_java, 0},

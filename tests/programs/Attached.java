@@ -8,7 +8,7 @@ import java.util.zip.Deflater;
 /**
  * Runs until the file "stop" exists in the current directory: two threads create deflaters and end
  * most of them. With the argument "leak" one of them forgets one of twenty; with "busy" they never
- * sleep.
+ * sleep. With "flood" it waits for the file of that name, and then forgets all, until it is killed.
  */
 public final class Attached {
 	private static final List<Deflater> kept = new ArrayList<>();
@@ -43,7 +43,16 @@ public final class Attached {
 		}
 	}
 
+	private static void flood() throws InterruptedException {
+		while (!new File("flood").exists())
+			Thread.sleep(10);
+		for (;;)
+			leak();
+	}
+
 	public static void main(String[] arguments) throws Exception {
+		if (arguments.length > 0 && arguments[0].equals("flood"))
+			flood();
 		boolean leaks = arguments.length > 0 && arguments[0].equals("leak");
 		boolean isBusy = arguments.length > 0 && arguments[0].equals("busy");
 		Thread other = new Thread(() -> work(false, isBusy), "other");

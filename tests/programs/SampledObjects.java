@@ -216,8 +216,10 @@ public final class SampledObjects {
 
 	// Output
 
+	/** Arrays of references are all alike, but 28-ea refuses to answer for arrays of arrays. */
 	private static long arrayBytes(Class<?> type, long length) {
-		long end = UNSAFE.arrayBaseOffset(type) + length * UNSAFE.arrayIndexScale(type);
+		Class<?> like = type.getComponentType().isPrimitive() ? type : Object[].class;
+		long end = UNSAFE.arrayBaseOffset(like) + length * UNSAFE.arrayIndexScale(like);
 		return (end + 7) & ~7L;
 	}
 

@@ -112,7 +112,9 @@ enum th_log_state {
 		"import slots of allocation functions that hold the function of another tool or library") \
 	X(LEDGER_FULL, ledger_full,                                                            \
 		"ledger: samples without a known end, its table is full")                        \
-	X(LEDGER_LOST, ledger_lost, "ledger: samples lost: no stack or no space in the log")
+	X(LEDGER_LOST, ledger_lost, "ledger: samples lost: no stack or no space in the log")   \
+	X(SLOT_SEARCHED, slot_searched,                                                        \
+		"loaded objects whose data was searched for pointers to allocation functions")
 
 enum th_log_counter {
 #define X(NAME, name, description) TH_COUNTER_##NAME,
@@ -348,6 +350,8 @@ enum th_content_type {
 		"Exact counts of one kind since the ledger was switched on first")               \
 	E(77, LEDGER_LONG, ledger_long, "Ledger: long critical section",                       \
 		"A long critical section whose begin was not sampled")                           \
+	E(90, SLOT_COPIES, slot_copies, "Copies of pointers",                                  \
+		"Pointers to allocation functions in an object's data: calls by them are not seen")                            \
 	E(96, HOLDER_STEP, holder_step, "Holders: step",                                       \
 		"A step of a path from a root of the Java heap to sampled objects")              \
 	E(97, HOLDER_OBJECTS, holder_objects, "Holders: objects",                              \
@@ -730,6 +734,10 @@ enum th_content_type {
 	F(U32, COUNT, walk, "Number of the walk")                                              \
 	F(U32, COUNT, wanted, "Sampled objects followed")                                      \
 	F(U32, COUNT, found, "Of these, with a path")
+#define TH_FIELDS_SLOT_COPIES(F)                                                               \
+	F(U64, NANOSECONDS, time, "Time")                                                      \
+	F(U64, COUNT, copies, "Pointers")                                                      \
+	F(TEXT, NONE, path, "Path of the object")
 #define TH_FIELDS_END(F) F(U64, NANOSECONDS, time, "Time")
 
 enum th_event_type {

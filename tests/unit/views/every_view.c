@@ -14,6 +14,7 @@
 #include "report/profile/marks.h"
 #include "report/profile/profile.h"
 #include "report/views/live_section.h"
+#include "report/views/unseen_parts.h"
 #include "report/views/view.h"
 
 #define ARGUMENTS_MAX 16
@@ -32,6 +33,7 @@ print_summary(
 
 	th_health_init(&health, recording);
 	th_live_section_health(&health, profile);
+	th_unseen_parts_health(&health, profile);
 	th_view_summary(file, profile, &health, "twinheap");
 	th_view_brief(file, profile, &health, "twinheap");
 	th_health_deinit(&health);
@@ -333,6 +335,9 @@ every_event(struct log_builder *log)
 	add_walk(log, object);
 	log_add_fields(
 		log, TH_EVENT_MARK, LOG_U64(LOG_START + 30 * 1000000), LOG_TEXT("middle"));
+	log_add_fields(log, TH_EVENT_SLOT_COPIES, LOG_U64(LOG_START + 30 * 1000000), LOG_U64(3),
+		LOG_TEXT("/lib/x.so"));
+	log_header(log)->counters[TH_COUNTER_SLOTS] = 60;
 	log_add_fields(log, TH_EVENT_RATE, LOG_U64(LOG_START + 30 * 1000000), LOG_U64(8192),
 		LOG_U64(300), LOG_U64(10), LOG_U64(5));
 	log_java_level(log, 55, 1);

@@ -101,7 +101,7 @@ test_json_schema(void **state)
 	assert_int_equal(java_samples, 4);
 	assert_int_equal(native_samples, 3);
 	assert_int_equal(full, 7);
-	assert_int_equal(json_object_size(root), 9);
+	assert_int_equal(json_object_size(root), 10);
 	require_figures(json_object_get(json_object_get(root, "totals"), "java"));
 	require_figures(json_object_get(json_object_get(root, "totals"), "native"));
 	json_array_foreach(json_object_get(root, "stacks"), i, row) require_row(row);
