@@ -47,7 +47,7 @@ index_objects(struct th_held_samples *held, const struct th_decoded_holder_objec
 		uint64_t sample = objects->samples.words[i];
 		size_t index = sample % 8 || sample / 8 > UINT32_MAX
 				       ? SIZE_MAX
-				       : th_samples_find(samples, (uint32_t)(sample / 8));
+				       : th_samples_find(samples, (uint32_t)(sample / 8), i);
 
 		if (index != SIZE_MAX && objects->step <= held->step_max)
 			held->steps[index] = objects->step;

@@ -129,7 +129,6 @@ empty_samples(struct th_recording *recording)
 		recording->gaps[heap] = 0;
 	}
 	EMPTY(recording, mappings.items);
-	EMPTY(recording, addresses);
 	EMPTY(recording, frees);
 	EMPTY(recording, deaths);
 	EMPTY(recording, losses);

@@ -351,7 +351,7 @@ enum th_content_type {
 	E(77, LEDGER_LONG, ledger_long, "Ledger: long critical section",                       \
 		"A long critical section whose begin was not sampled")                           \
 	E(90, SLOT_COPIES, slot_copies, "Copies of pointers",                                  \
-		"Pointers to allocation functions in an object's data: calls by them are not seen")                            \
+		"Pointers to allocation functions in an object's data: calls by them are not seen") \
 	E(96, HOLDER_STEP, holder_step, "Holders: step",                                       \
 		"A step of a path from a root of the Java heap to sampled objects")              \
 	E(97, HOLDER_OBJECTS, holder_objects, "Holders: objects",                              \
