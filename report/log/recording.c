@@ -35,6 +35,7 @@ create(struct th_reader *reader)
 	struct th_recording *recording = th_allocate(1, sizeof(*recording));
 
 	recording->reader = reader;
+	recording->is_ring = th_reader_ring_from(reader) != 0;
 	recording->schema = th_schema_create();
 	recording->start = th_reader_header(reader)->start_monotonic;
 	recording->end = recording->start;
@@ -193,6 +194,8 @@ th_recording_destroy(struct th_recording *recording)
 	free(recording->deaths);
 	free(recording->losses);
 	free(recording->followed);
+	free(recording->ids);
+	free(recording->thinned);
 	free(recording->judged);
 	free(recording->levels);
 	free(recording->collections);
@@ -269,6 +272,43 @@ th_recording_heaps(const struct th_recording *recording)
 }
 
 /* Samples are in the order of the log, so their records ascend. */
+/* The index in `ids` of the first that is at least `id`. */
+static size_t
+find_id(const struct th_recording *recording, uint64_t id)
+{
+	return th_bisect(recording->ids_count, i, recording->ids[i] < id);
+}
+
+uint32_t
+th_recording_record(const struct th_recording *recording, uint64_t id)
+{
+	if (!recording->is_ring)
+		return (uint32_t)(id / 8);
+	size_t index = find_id(recording, id);
+	return index < recording->ids_count && recording->ids[index] == id ? (uint32_t)index
+									   : TH_ID_MAP_NONE;
+}
+
+uint64_t
+th_recording_id(const struct th_recording *recording, uint32_t record)
+{
+	if (!recording->is_ring)
+		return (uint64_t)record * 8;
+	return record < recording->ids_count ? recording->ids[record] : 0;
+}
+
+double
+th_recording_thinned(const struct th_recording *recording, const struct th_sample *sample)
+{
+	const struct th_thinned_info *thinned = recording->thinned;
+	size_t index = th_bisect(
+		recording->thinned_count, i, thinned[i].record < sample->record);
+
+	return index < recording->thinned_count && thinned[index].record == sample->record
+		       ? (double)thinned[index].keep
+		       : 1;
+}
+
 size_t
 th_samples_find(const struct th_samples *samples, uint32_t record)
 {

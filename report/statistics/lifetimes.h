@@ -128,7 +128,8 @@ th_lifetimes_follows(const struct th_lifetimes *lifetimes, enum th_heap heap, si
 
 	return lifetimes->ends[heap][index] != TH_END_UNKNOWN &&
 	       (heap != TH_HEAP_JAVA ||
-		       th_live_keeps((uint64_t)sample->record * 8, moment->level));
+		       th_live_keeps(th_recording_id(lifetimes->recording, sample->record),
+			       moment->level));
 }
 
 /*

@@ -112,7 +112,14 @@ enum th_log_state {
 		"import slots of allocation functions that hold the function of another tool or library") \
 	X(LEDGER_FULL, ledger_full,                                                            \
 		"ledger: samples without a known end, its table is full")                        \
-	X(LEDGER_LOST, ledger_lost, "ledger: samples lost: no stack or no space in the log")
+	X(LEDGER_LOST, ledger_lost, "ledger: samples lost: no stack or no space in the log")       \
+	X(RING_THINNED, ring_thinned,                                                          \
+		"old samples that the ring left out; others of their kind weigh more")        \
+	X(RING_LOST, ring_lost, "old records that the ring had no space to keep")              \
+	X(RING_NATIVE_BYTES, ring_native_bytes,                                                \
+		"exact native bytes of ended threads that the ring left out")                  \
+	X(RING_JAVA_BYTES, ring_java_bytes,                                                    \
+		"exact Java bytes of ended threads that the ring left out")
 
 enum th_log_counter {
 #define X(NAME, name, description) TH_COUNTER_##NAME,
@@ -201,7 +208,9 @@ struct th_log_header {
 	uint32_t unused;
 	uint64_t process_space;    /* where pid and start time are unique; 0 = unknown */
 	uint64_t overhead;         /* maximum CPU time of recording, millionths; 0 = no budget */
-	uint64_t reserved[3];
+	uint64_t ring_bytes;       /* size of the ring (ring.h); 0 = the log is none */
+	uint64_t ring_from;        /* atomic: records before, but the metadata, are in KEPT */
+	uint64_t reserved;
 	uint64_t counters[TH_LOG_COUNTER_SLOTS]; /* atomic, indexed by enum th_log_counter */
 	struct th_log_control control;
 };
@@ -336,7 +345,8 @@ enum th_content_type {
 	E(76, LEDGER_COUNT, ledger_count, "Ledger: count",                                     \
 		"Exact counts of one kind since the ledger was switched on first")               \
 	E(77, LEDGER_LONG, ledger_long, "Ledger: long critical section",                       \
-		"A long critical section whose begin was not sampled")
+		"A long critical section whose begin was not sampled")                           \
+	E(90, KEPT, kept, "Kept", "Records of the past that a ring has kept")
 
 #define TH_FIELDS_EVENT_TYPE(F)                                                                \
 	F(U32, NONE, type, "Type number")                                                      \
@@ -687,6 +697,15 @@ enum th_content_type {
 	F(U32, STACK, stack, "Stack of a section that began with the same call, or of its end") \
 	F(U32, CLASS, type, "Class of the object; 0 = not known")                              \
 	F(U32, NONE, kind, "Kind: enum th_ledger_kind")
+/*
+ * Counts if the header's ring_from is at least `from`.  `records`: for each, the offset at which it
+ * was appended, which is a multiple of 8, plus TH_KEPT_THINNED if the next word is the probability
+ * (F64) with which the sample was kept after it had ended; then the record, whose check is that of
+ * the offset.  No offset occurs twice, nor is one at or behind ring_from.
+ */
+#define TH_FIELDS_KEPT(F)                                                                      \
+	F(U64, BYTES, from, "Start of the ring from which on these records count")             \
+	F(U64_ARRAY, NONE, records, "The records")
 #define TH_FIELDS_END(F) F(U64, NANOSECONDS, time, "Time")
 
 enum th_event_type {
@@ -783,6 +802,9 @@ enum th_ledger_end {
  * take is recorded, else at most one of so many of a frequent caller.
  */
 enum { TH_LEDGER_OFF = 0, TH_LEDGER_EXACT = 1, TH_LEDGER_SAMPLED = 512 };
+
+/* In a word of KEPT: see there. */
+#define TH_KEPT_THINNED UINT64_C(1)
 
 /* Critical sections of at least this length are recorded. */
 #define TH_LEDGER_LONG_NS 10000000
