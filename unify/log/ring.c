@@ -31,6 +31,7 @@
 /* Waiting for a step of another thread: it reads some hundred KiB. */
 #define LOCK_TURNS (1u << 20)
 
+#define CREDIT_SEGMENTS 2
 /* Room, in segments, at which compaction becomes urgent: it usually begins with five. */
 #define SOON_SEGMENTS 3
 #define NOW_SEGMENTS 2
@@ -208,12 +209,23 @@ begin(uint64_t tail)
 	th_ring_forget_buffer();
 }
 
+/* At most CREDIT_SEGMENTS, in either direction: the room beyond the usual start of compaction. */
+static void
+keep_credit(int64_t more)
+{
+	const int64_t most = (int64_t)(CREDIT_SEGMENTS * th_ring.segment);
+	int64_t credit = th_ring.credit + more;
+
+	th_ring.credit = credit > most ? most : credit < -most ? -most : credit;
+}
+
 /* The records before the cut are represented by KEPT events from here on. */
 static void
 commit(struct th_log_header *header)
 {
 	uint64_t before = th_ring.from;
 
+	keep_credit((int64_t)(th_ring.cycle.cut - before) / 2 - (int64_t)th_ring.cycle.kept);
 	th_ring.from = th_ring.cycle.cut;
 	th_store_release(&header->ring_from, th_ring.from);
 	th_ring.cycle = (struct th_ring_cycle){.pass = 0};

@@ -50,6 +50,7 @@ struct th_ring {
 	uint64_t from;    /* records before it are carried */
 	uint64_t punched; /* the file has no space before it, but for header and metadata */
 	uint64_t extra;   /* bytes beyond the usual maximum, where compaction needed them */
+	int64_t credit;   /* bytes that may be carried in this cycle beyond half of it */
 	uint64_t lap_end; /* the tail when this turn began */
 	uint32_t lap;     /* atomic; from 1 */
 	struct th_ring_cycle cycle;

@@ -6,9 +6,9 @@
  * Of those that have ended, each is kept with the probability q = min(1, s / tau), where the score
  * s is the number of bytes that the sample represents, times up to BOOST if it lived long: a
  * threshold sample (Duffield, Lund, Thorup: Learn more, sample less, IEEE Trans. Inf. Theory 2005).
- * The draw is a hash of the id, so a later draw with a smaller q keeps a subset, and q is the
- * probability of all draws together.  The age at which a life is long grows with the recording, as
- * in the evidence of leaks (blocks are old from a tenth of its time on), so q only falls.
+ * The draw is a hash of the id, so a later draw with a smaller q keeps a subset, and the smallest q
+ * is the probability of all draws together.  The age at which a life is long grows with the
+ * recording, as in the evidence of leaks (blocks are old from a tenth of its time on).
  *
  * A sample that was carried before it ended is in the ring whole, so it stays, with its end, until
  * that copy goes; then it is drawn.
@@ -28,12 +28,12 @@
  * evidence counts these blocks, so they are the last to be thinned out.
  */
 #define LONG_LIFE 20
-#define BOOST 64
+#define BOOST 16
 /* One sample may be open for this many bytes of the ring: 90 bytes of it are its record. */
 #define BYTES_PER_OPEN 512
 /* The first threshold, bytes, and its growth while more is kept than fits. */
 #define FIRST_TAU 1024
-#define TAU_GROWTH 1.05
+#define TAU_GROWTH 1.01
 
 #define FOLLOWED (UINT64_C(1) << 63)
 #define JUDGED (UINT64_C(1) << 62)
@@ -114,7 +114,10 @@ long_part(uint64_t birth, uint64_t end)
 	return part < 1 ? part : 1;
 }
 
-/* Compaction must leave half of what it reads. */
+/*
+ * Compaction must leave half of what it reads, in the mean of some segments: one that holds much of
+ * what was carried before may be carried again.
+ */
 static bool
 is_crowded(void)
 {
@@ -122,7 +125,7 @@ is_crowded(void)
 	uint64_t end = cycle->pass == 2 ? cycle->cut + cycle->at : cycle->at + th_ring.from;
 	uint64_t read = (end - 2 * th_ring.from) / 2; /* both passes count half */
 
-	return cycle->kept > read / 2 + th_ring.segment / 16;
+	return (int64_t)cycle->kept > (int64_t)(read / 2) + th_ring.credit;
 }
 
 /* The probability of a sample that ended at `end`, 0 = not known; 0: it is not kept. */
