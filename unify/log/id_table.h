@@ -16,6 +16,7 @@ struct th_id_entry {
 	uint64_t end;
 	uint32_t type;
 	uint32_t thread;
+	float weight;
 };
 
 /* Zeroed: empty. */

@@ -29,7 +29,7 @@ append_kept(const struct th_event_kept *kept, const struct th_log_part *part)
 	return place;
 }
 
-/* Samples without an end are found at their new places. */
+/* Samples that have not ended are found at their new places. */
 static void
 update_places(const struct th_ring_record *carrier)
 {
@@ -37,7 +37,7 @@ update_places(const struct th_ring_record *carrier)
 	uint32_t at = 0;
 
 	while (th_ring_next_inner(carrier, &at, &record)) {
-		struct th_id_entry *entry = th_ring_is_sample(record.type) && !record.thinned
+		struct th_id_entry *entry = th_ring_is_sample(record.type)
 						    ? th_id_table_find(&th_ring.open, record.offset)
 						    : NULL;
 

@@ -25,7 +25,7 @@ struct th_ring_record {
 	uint32_t size;
 	uint16_t type;
 	bool is_carried; /* it was moved before */
-	double thinned;  /* its probability of having been kept, of a sample that has ended; else 0 */
+	double thinned;  /* of a sample: the probability with which it was kept; 0 = all were */
 };
 
 /* What is collected before it is appended as KEPT. */
@@ -60,6 +60,8 @@ struct th_ring {
 	struct th_ring_carrier carrier;
 
 	struct th_id_table open;   /* samples without an end: place of the record; see rules */
+	uint32_t chosen;           /* of these, those that stay */
+	double open_tau;           /* weight below which they are thinned out */
 	struct th_id_table latest; /* by th_ring_key(): offset of the last record */
 	struct th_id_table marks;  /* by th_ring_key(): the turn in which it was last needed */
 	uint32_t pruned;           /* where stale marks are looked for next */
@@ -99,7 +101,7 @@ bool th_ring_next_inner(const struct th_ring_record *carrier, uint32_t *at, stru
 
 /* Carrying: ring_carry.c */
 
-/* Appends a copy of a record, of a sample that has ended with its probability; false: no space. */
+/* Appends a copy of a record, of a sample with its probability or 0; false: no space. */
 bool th_ring_carry(const struct th_ring_record *record, double thinned);
 /* Writes what was collected. */
 bool th_ring_flush(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Samples in the ring.  The table `open` has those that began in what was compacted and have not
- * ended in it; they are carried whole.
+ * ended in it; they are carried, or where there are too many, a part of them (th_ring.open_tau).
  *
  * Of those that have ended, each is kept with the probability q = min(1, s / tau), where the score
  * s is the number of bytes that the sample represents, times up to BOOST if it lived long: a
@@ -34,6 +34,9 @@
 /* The first threshold, bytes, and its growth while more is kept than fits. */
 #define FIRST_TAU 1024
 #define TAU_GROWTH 1.01
+
+/* Doublings of a threshold at once: to any size of a block. */
+#define RAISES_MAX 50
 
 #define FOLLOWED (UINT64_C(1) << 63)
 #define JUDGED (UINT64_C(1) << 62)
@@ -128,20 +131,42 @@ is_crowded(void)
 	return (int64_t)cycle->kept > (int64_t)(read / 2) + th_ring.credit;
 }
 
-/* The probability of a sample that ended at `end`, 0 = not known; 0: it is not kept. */
+/*
+ * Uniform in (0, 1], of a sample and the present cycle: a later draw is independent of an earlier
+ * one.
+ */
+static double
+random_unit(const struct th_ring_record *record)
+{
+	uint64_t random = th_hash_mix(record->offset ^ th_hash_mix(th_ring.from));
+
+	return (double)((random >> 11) + 1) * 0x1p-53;
+}
+
+/* The probability with which a sample is in the ring so far. */
+static double
+prior_of(const struct th_ring_record *record)
+{
+	return record->thinned > 0 ? record->thinned : 1;
+}
+
+/*
+ * The probability of a sample that ended at `end`, 0 = not known, with all earlier draws; 0: it is
+ * not kept.
+ */
 static double
 draw(const struct th_ring_record *record, uint64_t end)
 {
-	double unit = (double)((th_hash_mix(record->offset) >> 11) + 1) * 0x1p-53;
+	double prior = prior_of(record);
+	double bar = random_unit(record) * prior;
 	double score = weight_of(record) * (1 + BOOST * long_part(time_of(record), end));
 
-	if (is_crowded() && unit * th_ring.tau <= score)
+	if (is_crowded() && bar * th_ring.tau <= score)
 		th_ring.tau = th_ring.tau < FIRST_TAU ? FIRST_TAU : th_ring.tau * TAU_GROWTH;
 	double q = score >= th_ring.tau ? 1 : score / th_ring.tau;
-	/* Rounding, or time that did not advance. */
-	if (record->thinned > 0 && q > record->thinned)
-		q = record->thinned;
-	return unit <= q ? q : 0;
+	if (q > prior)
+		q = prior;
+	return bar <= q ? q : 0;
 }
 
 static void
@@ -203,50 +228,71 @@ carry_made(void *event, uint16_t type, uint32_t size, uint64_t offset)
 #define BEHIND(offset) ((offset) + 8)
 #define END_BEHIND(offset) ((offset) + 16)
 
-/*
- * The table is full: the sample counts as one whose end is not known, as if the library did not
- * follow it.
- */
-static void
-carry_untracked(const struct th_ring_record *record)
+/* Without an end the ledger's takes all stay: they are few. */
+static double
+open_weight(const struct th_ring_record *record)
 {
-	_Alignas(8) char copy[sizeof(struct th_event_mapped_alloc) + 8];
-	struct th_ring_record untracked = *record;
-	struct th_event_java_lost lost = {.time = th_ring.time, .sample = record->offset};
-	double q = draw(record, 0);
+	return record->type == TH_EVENT_LEDGER_TAKE ? 0x1p60 : weight_of(record);
+}
 
-	th_log_count(TH_COUNTER_LIVE_TABLE_FULL, 1);
-	if (record->type == TH_EVENT_LEDGER_TAKE || record->size > sizeof(copy))
-		return;
-	if (q <= 0) {
-		count_thinned();
-		return;
+/* The probability with which a sample of this weight stays while it has not ended. */
+static double
+part_of(double weight)
+{
+	return weight >= th_ring.open_tau ? 1 : weight / th_ring.open_tau;
+}
+
+/*
+ * Whether a sample that has not ended is among those that stay.  The draw depends on the sample
+ * alone, so with a higher threshold a part of them stays.
+ */
+static bool
+is_chosen(uint64_t sample, double weight)
+{
+	uint64_t random = th_hash_mix(sample ^ UINT64_C(0x6a09e667f3bcc909));
+
+	return (double)((random >> 11) + 1) * 0x1p-53 <= part_of(weight);
+}
+
+/* Some of the samples that are open go, the light ones first: when the ring comes to them. */
+static void
+raise_open_tau(void)
+{
+	th_ring.open_tau = th_ring.open_tau > 0 ? 2 * th_ring.open_tau : FIRST_TAU;
+	th_ring.chosen = 0;
+	for (uint32_t i = 0; i < th_ring.open.slots; i++) {
+		const struct th_id_entry *entry = &th_ring.open.entries[i];
+
+		th_ring.chosen += entry->key && is_chosen(entry->key, (double)entry->weight);
 	}
-	memcpy(copy, record->bytes, record->size);
-	untracked.bytes = copy;
-	if (record->type == TH_EVENT_NATIVE_ALLOC)
-		((struct th_event_native_alloc *)(void *)copy)->flags &= ~(uint32_t)TH_NATIVE_TRACKED;
-	if (record->type == TH_EVENT_MAPPED_ALLOC)
-		((struct th_event_mapped_alloc *)(void *)copy)->flags &= ~(uint32_t)TH_MAPPED_TRACKED;
-	if (!th_ring_carry(&untracked, q))
-		th_log_count(TH_COUNTER_RING_LOST, 1);
-	else if (record->type == TH_EVENT_JAVA_ALLOC)
-		carry_made(&lost, TH_EVENT_JAVA_LOST, sizeof(lost), BEHIND(record->offset));
+}
+
+static void
+forget(struct th_id_entry *entry)
+{
+	th_ring.chosen -= th_ring.chosen && is_chosen(entry->key, (double)entry->weight);
+	th_id_table_remove(&th_ring.open, entry);
 }
 
 void
 th_ring_begin_sample(const struct th_ring_record *record)
 {
-	struct th_id_entry *entry = NULL;
+	struct th_id_entry *entry;
 
 	if (!is_tracked(record))
 		return;
-	if (th_ring.open.count < th_ring.bytes / BYTES_PER_OPEN)
-		entry = th_id_table_add(&th_ring.open, record->offset);
+	float weight = (float)open_weight(record);
+	for (int i = 0; i < RAISES_MAX && th_ring.chosen >= th_ring.bytes / BYTES_PER_OPEN; i++)
+		raise_open_tau();
+	entry = is_chosen(record->offset, (double)weight)
+			? th_id_table_add(&th_ring.open, record->offset)
+			: NULL;
 	if (!entry) {
-		carry_untracked(record);
+		count_thinned();
 		return;
 	}
+	th_ring.chosen++;
+	entry->weight = weight;
 	entry->place = record->place;
 	entry->extra = record->type == TH_EVENT_MAPPED_ALLOC ? size_of(record) : 0;
 }
@@ -365,10 +411,12 @@ th_ring_end_sample(const struct th_ring_record *end)
 		return;
 	}
 	struct th_id_entry was = *entry;
-	th_id_table_remove(&th_ring.open, entry);
+	forget(entry);
 	/* The longest is that of mapped memory. */
-	if (!th_ring_read_at(was.place, was.key, sizeof(struct th_event_mapped_alloc), &sample) ||
-		!carry_pair(&sample, end, was.extra))
+	bool is_read = th_ring_read_at(
+		was.place, was.key, sizeof(struct th_event_mapped_alloc), &sample);
+	sample.thinned = part_of((double)was.weight);
+	if (!is_read || !carry_pair(&sample, end, was.extra))
 		th_log_count(TH_COUNTER_RING_LOST, 1);
 }
 
@@ -421,6 +469,21 @@ keep_again(const struct th_ring_record *record, const struct th_ring_record *car
 	return true;
 }
 
+/* It is no longer open, although it has not ended. */
+static bool
+give_up(const struct th_ring_record *record, struct th_id_entry *entry)
+{
+	struct th_ring_record unknown = *record;
+	bool is_left = is_chosen(record->offset, (double)entry->weight);
+
+	unknown.thinned = part_of((double)entry->weight);
+	forget(entry);
+	if (is_left)
+		return keep_unknown(&unknown);
+	count_thinned();
+	return true;
+}
+
 /* The copy of a sample goes that was carried before it ended. */
 static bool
 keep_ended(const struct th_ring_record *record, const struct th_id_entry *entry)
@@ -452,23 +515,23 @@ th_ring_keep_sample(
 	struct th_id_entry *entry;
 
 	th_ring.last_kept = 0;
-	if (record->thinned > 0)
-		return keep_again(record, carrier, at);
-	if (!is_tracked(record))
-		return keep_unknown(record);
 	entry = th_id_table_find(&th_ring.open, record->offset);
-	if (!entry)
-		return true; /* its end was met */
+	if (!entry) {
+		if (record->thinned > 0)
+			return keep_again(record, carrier, at);
+		/* Else its end was met, or it was not chosen. */
+		return is_tracked(record) || keep_unknown(record);
+	}
 	if (entry->end) {
 		if (!keep_ended(record, entry))
 			return false;
-		th_id_table_remove(&th_ring.open, entry);
+		forget(entry);
 		return true;
 	}
-	if (!is_given_up(record, entry))
-		return th_ring_carry(record, 0);
-	th_id_table_remove(&th_ring.open, entry);
-	return keep_unknown(record);
+	double part = part_of((double)entry->weight);
+	if (is_chosen(record->offset, (double)entry->weight) && !is_given_up(record, entry))
+		return th_ring_carry(record, part < 1 ? part : 0);
+	return give_up(record, entry);
 }
 
 bool

@@ -700,7 +700,7 @@ enum th_content_type {
 /*
  * Counts if the header's ring_from is at least `from`.  `records`: for each, the offset at which it
  * was appended, which is a multiple of 8, plus TH_KEPT_THINNED if the next word is the probability
- * (F64) with which the sample was kept after it had ended; then the record, whose check is that of
+ * (F64) with which the sample was kept; then the record, whose check is that of
  * the offset.  No offset occurs twice, nor is one at or behind ring_from.
  */
 #define TH_FIELDS_KEPT(F)                                                                      \
