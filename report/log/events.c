@@ -602,4 +602,8 @@ th_recording_add_event(struct th_recording *recording, const struct th_record *r
 		thin(recording, record, &event);
 	if (!is_decoded || !add(recording, record->type, &event, number))
 		recording->undecodable++;
+	else if (recording->is_ring && !recording->whole_from && is_sample(record->type) &&
+		 record->offset >= th_reader_ring_from(recording->reader))
+		/* All events of samples begin with the time. */
+		recording->whole_from = event.native_alloc.time;
 }

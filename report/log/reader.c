@@ -398,6 +398,12 @@ th_reader_ring_from(const struct th_reader *reader)
 	return reader->ring_from;
 }
 
+uint64_t
+th_reader_dropped(const struct th_reader *reader)
+{
+	return reader->ring_from ? reader->ring_from - reader->start : 0;
+}
+
 static struct th_error *
 open_reader(const char *path, bool grows, struct th_reader **reader_ret)
 {
@@ -570,9 +576,9 @@ next_of_past(struct th_cursor *cursor, struct th_record *record_ret)
 	const struct th_reader *reader = cursor->reader;
 	uint64_t at = cursor->offset;
 
-	if (!reader->ring_from || at >= reader->ring_from)
+	if (!reader->ring_from || cursor->is_in_ring)
 		return false;
-	if (!cursor->kept && is_header(reader, at, load_word(reader, at), record_ret) &&
+	if (!cursor->kept && at < reader->ring_from && is_header(reader, at, load_word(reader, at), record_ret) &&
 		is_metadata(record_ret->type)) {
 		cursor->offset = at + record_ret->size;
 		return true;
@@ -582,6 +588,7 @@ next_of_past(struct th_cursor *cursor, struct th_record *record_ret)
 		return true;
 	}
 	cursor->offset = reader->ring_from;
+	cursor->is_in_ring = true;
 	return false;
 }
 

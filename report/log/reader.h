@@ -45,6 +45,9 @@ bool th_reader_is_behind(const struct th_reader *reader);
 /* Of a ring: records before this offset are only read as far as it has kept them; else 0. */
 uint64_t th_reader_ring_from(const struct th_reader *reader);
 
+/* Of a ring: bytes that it has given back, or is about to; else 0. */
+uint64_t th_reader_dropped(const struct th_reader *reader);
+
 /* Reads header and size again; data that was truncated meanwhile is no longer read. */
 void th_reader_refresh(struct th_reader *reader);
 
@@ -81,6 +84,7 @@ struct th_cursor {
 	const struct th_reader *reader;
 	uint64_t offset;  /* of the next record */
 	size_t kept;      /* of a ring: records read of those that it has kept */
+	bool is_in_ring;  /* all of them were read */
 	uint64_t torn;    /* holes passed that were reserved and never committed */
 	uint64_t damaged; /* holes passed with other contents */
 };

@@ -132,6 +132,17 @@ th_recording_update(struct th_recording *recording)
 	return true;
 }
 
+bool
+th_recording_is_stale(const struct th_recording *recording)
+{
+	const struct th_log_header *header = th_reader_header(recording->reader);
+
+	return recording->is_ring &&
+	       (th_reader_is_behind(recording->reader) ||
+		       header->ring_from - th_reader_ring_from(recording->reader) >
+			       header->ring_bytes);
+}
+
 void
 th_recording_hide_command(struct th_recording *recording)
 {
@@ -221,7 +232,8 @@ uint64_t
 th_recording_log_bytes(const struct th_recording *recording)
 {
 	return recording->is_bundle ? recording->bundle.log_bytes
-				    : th_reader_bytes(recording->reader);
+				    : th_reader_bytes(recording->reader) -
+					      th_reader_dropped(recording->reader);
 }
 
 uint64_t

@@ -173,6 +173,7 @@ struct th_recording {
 	struct th_schema *schema;
 
 	bool is_ring;     /* the log has dropped parts, see th_reader_open() */
+	uint64_t whole_from; /* of a ring: from this time on it has every sample; else 0 */
 	bool is_complete; /* the process ended normally and closed the log */
 	uint64_t start;   /* CLOCK_MONOTONIC, ns */
 	uint64_t end;     /* of the last event */
@@ -276,6 +277,12 @@ struct th_error *th_recording_load(const char *path, struct th_recording **recor
  */
 struct th_error *th_recording_follow(const char *path, struct th_recording **recording_ret);
 bool th_recording_update(struct th_recording *recording);
+
+/*
+ * Whether a log that is being followed is better opened again: it is a ring that has dropped what
+ * was not read, or a turn of it has passed, and what it has dropped since is still in memory.
+ */
+bool th_recording_is_stale(const struct th_recording *recording);
 
 /*
  * Replaces the command line by the path of the executable, as in a log whose process could not

@@ -80,9 +80,9 @@ bool th_lifetimes_is_tracked(enum th_heap heap, const struct th_sample *sample);
 struct th_moment th_lifetimes_moment(const struct th_lifetimes *lifetimes, uint64_t time);
 
 /*
- * The time at which most bytes were alive in the heaps of `heaps` (bits 1 << enum th_heap), as
- * far as recorded; `calibrations` by heap. Mapped memory counts only on its own: it holds the
- * blocks of the other heaps.
+ * The time at which most bytes were alive in the heaps of `heaps` (bits 1 << enum th_heap), as far
+ * as recorded, of a ring since th_recording.whole_from; `calibrations` by heap. Mapped memory counts
+ * only on its own: it holds the blocks of the other heaps.
  */
 struct th_moment th_lifetimes_peak(const struct th_lifetimes *lifetimes,
 	const struct th_calibration *calibrations, unsigned heaps);

@@ -6,13 +6,14 @@ import java.util.List;
 /**
  * <pre>Ring ARRAYS WAY</pre>
  *
- * Allocates ARRAYS arrays that are dropped, and one that stays for each 64 of them; collects the
- * heap from time to time and at the end.  Prints the bytes of both, and ends by WAY: exit or kill.
+ * Allocates ARRAYS arrays that are dropped, and one that stays for each 64 of them, over some
+ * seconds; collects the heap from time to time.  Prints the bytes of both, and ends by WAY: exit or kill.
  */
 public final class Ring {
 	private static final int KEEP_EVERY = 64;
 	private static final int BYTES = 496; // and a header of 16
-	private static final int COLLECTIONS = 8;
+	private static final int COLLECTIONS = 12;
+	private static final int PAUSE_EVERY = 1500;
 
 	private static final List<byte[]> kept = new ArrayList<>();
 	private static volatile Object sink;
@@ -37,9 +38,9 @@ public final class Ring {
 				keepArray();
 			if (i % (arrays / COLLECTIONS) == arrays / COLLECTIONS - 1)
 				System.gc();
+			if (i % PAUSE_EVERY == 0)
+				Thread.sleep(5); // what was found dead is written meanwhile
 		}
-		System.gc();
-		Thread.sleep(1500); // what it found dead is written
 		System.out.println(512L * arrays + " " + 512L * kept.size());
 		System.out.flush();
 		if (arguments[1].equals("kill")) {
