@@ -39,7 +39,8 @@ find_accounts(struct th_resident_mappings *residency, const struct th_recording 
 
 static void
 add_event(struct th_resident_mappings *residency, const struct th_recording *recording,
-	const struct th_decoded_touched *event, uint32_t account, const struct th_id_map *records)
+	const struct th_decoded_touched *event, uint32_t account,
+	const struct th_id_map *records)
 {
 	for (uint32_t k = 0; k + 1 < event->blocks.count; k += 2) {
 		uint32_t record = th_recording_record(recording, event->blocks.words[k]);

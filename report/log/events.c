@@ -245,9 +245,8 @@ on_mapped_end(struct th_recording *recording, const struct th_decoded_mapped_end
 static struct th_free_info
 end_of_object(const struct th_recording *recording, uint64_t time, uint64_t sample)
 {
-	return (struct th_free_info){.time = time,
-		.record = record_of(recording, sample),
-		.thread = TH_ID_MAP_NONE};
+	return (struct th_free_info){
+		.time = time, .record = record_of(recording, sample), .thread = TH_ID_MAP_NONE};
 }
 
 static bool
@@ -459,10 +458,12 @@ add(struct th_recording *recording, uint32_t type, const union th_decoded *event
 		return on_java_alloc(recording, &event->java_alloc, record);
 	case TH_EVENT_JAVA_DEATH:
 		return keep_timed(recording, deaths,
-			end_of_object(recording, event->java_death.time, event->java_death.sample));
+			end_of_object(
+				recording, event->java_death.time, event->java_death.sample));
 	case TH_EVENT_JAVA_LOST:
 		return keep_timed(recording, losses,
-			end_of_object(recording, event->java_lost.time, event->java_lost.sample));
+			end_of_object(
+				recording, event->java_lost.time, event->java_lost.sample));
 	case TH_EVENT_JAVA_FOLLOWED:
 		return on_java_followed(recording, &event->java_followed);
 	case TH_EVENT_JAVA_JUDGED:
@@ -519,7 +520,7 @@ add(struct th_recording *recording, uint32_t type, const union th_decoded *event
 	case TH_EVENT_CGROUP:
 		return keep(recording, cgroups, event->cgroup);
 
-	case TH_EVENT_KEPT: /* the reader passes its records */
+	case TH_EVENT_KEPT:       /* the reader passes its records */
 	case TH_EVENT_EVENT_TYPE: /* th_schema_learn() */
 	case TH_EVENT_EVENT_FIELD:
 	case TH_EVENT_NUMBERS:

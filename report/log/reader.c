@@ -38,15 +38,15 @@
 
 struct th_reader {
 	unsigned char *map;
-	size_t map_bytes; /* of the file, in the mapping */
-	size_t reserved;  /* length of the mapping: longer than the file for a growing log */
-	int descriptor;   /* of a growing log; else -1 */
-	bool is_file;     /* the mapping is that of the file */
+	size_t map_bytes;   /* of the file, in the mapping */
+	size_t reserved;    /* length of the mapping: longer than the file for a growing log */
+	int descriptor;     /* of a growing log; else -1 */
+	bool is_file;       /* the mapping is that of the file */
 	uint64_t ring_from; /* of a ring: where it begins; else 0 */
 	bool is_behind;     /* see th_reader_is_behind() */
 	struct th_kept kept;
-	uint64_t start;   /* offset of the first record */
-	uint64_t end;     /* offset one past the last */
+	uint64_t start; /* offset of the first record */
+	uint64_t end;   /* offset one past the last */
 	bool is_cut;
 	struct th_log_header header;
 };
@@ -328,7 +328,8 @@ static struct th_error *
 load_ring(struct th_reader *reader, const char *path, bool grows)
 {
 	uint64_t reserved = reader->map_bytes + (grows ? LARGEST_LOG : 0);
-	int descriptor = grows ? reader->descriptor : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int descriptor = grows ? reader->descriptor
+			       : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	unsigned char *map = NULL;
 
 	if (descriptor < 0)
@@ -578,7 +579,8 @@ next_of_past(struct th_cursor *cursor, struct th_record *record_ret)
 
 	if (!reader->ring_from || cursor->is_in_ring)
 		return false;
-	if (!cursor->kept && at < reader->ring_from && is_header(reader, at, load_word(reader, at), record_ret) &&
+	if (!cursor->kept && at < reader->ring_from &&
+		is_header(reader, at, load_word(reader, at), record_ret) &&
 		is_metadata(record_ret->type)) {
 		cursor->offset = at + record_ret->size;
 		return true;

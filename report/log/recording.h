@@ -172,11 +172,11 @@ struct th_recording {
 	struct th_reader *reader;
 	struct th_schema *schema;
 
-	bool is_ring;     /* the log has dropped parts, see th_reader_open() */
+	bool is_ring;        /* the log has dropped parts, see th_reader_open() */
 	uint64_t whole_from; /* of a ring: from this time on it has every sample; else 0 */
-	bool is_complete; /* the process ended normally and closed the log */
-	uint64_t start;   /* CLOCK_MONOTONIC, ns */
-	uint64_t end;     /* of the last event */
+	bool is_complete;    /* the process ended normally and closed the log */
+	uint64_t start;      /* CLOCK_MONOTONIC, ns */
+	uint64_t end;        /* of the last event */
 
 	struct th_decoded_process process;
 	bool has_jvm; /* `jvm` is known */
@@ -221,7 +221,7 @@ struct th_recording {
 	uint64_t *
 		part_ends; /* by index of a mapped sample: time of its end, UINT64_MAX = none */
 	TH_ARRAY(struct th_followed_info,
-		followed); /* in order: the last one of an object counts */
+		followed);       /* in order: the last one of an object counts */
 	TH_ARRAY(uint64_t, ids); /* of a ring: of samples, by `record`, ascending */
 	TH_ARRAY(struct th_thinned_info, thinned); /* of a ring, ascending */
 	TH_ARRAY(struct th_decoded_java_judged, judged);
@@ -346,7 +346,8 @@ uint64_t th_recording_id(const struct th_recording *recording, uint32_t record);
  * The probability with which a ring kept this sample although it had ended; it is part of `keep`.
  * 1 in other logs, and of samples that have not ended.
  */
-double th_recording_thinned(const struct th_recording *recording, const struct th_sample *sample);
+double
+th_recording_thinned(const struct th_recording *recording, const struct th_sample *sample);
 
 /*
  * The index of the sample with this record, SIZE_MAX if there is none; of several mapped parts

@@ -358,10 +358,11 @@ are_factors_worth_it(const struct work *work, const struct th_estimate *sampled)
 
 /* One heap in one window */
 
-/* Samples of a heap; their keeps as recorded, before a ring thinned them out. */
+/* Samples of a heap; `is_live`: their keeps as recorded, before a ring thinned them out. */
 struct kept_samples {
 	const struct th_recording *recording;
 	const struct th_samples *samples;
+	bool is_live;
 };
 
 static double
@@ -370,15 +371,16 @@ keep_of(const void *data, size_t i)
 	const struct kept_samples *kept = data;
 	const struct th_sample *sample = &kept->samples->items[i];
 
-	return (double)sample->keep / th_recording_thinned(kept->recording, sample);
+	return (double)sample->keep /
+	       (kept->is_live ? th_recording_thinned(kept->recording, sample) : 1);
 }
 
 static double
-thin_gap(
-	const struct th_recording *recording, enum th_heap heap, const struct th_window *window)
+thin_gap(const struct th_recording *recording, enum th_heap heap,
+	const struct th_window *window, bool is_live)
 {
 	const struct th_samples *samples = th_recording_allocations(recording, heap);
-	const struct kept_samples kept = {recording, samples};
+	const struct kept_samples kept = {recording, samples, is_live};
 	struct th_mean_interval gaps = {0};
 	size_t count = 0;
 
@@ -527,8 +529,10 @@ th_calibration_init(struct th_calibration *calibration, const struct th_recordin
 	*calibration = (struct th_calibration){
 		.is_recorded = is_heap_recorded(recording, heap),
 		.interval = th_recording_gap(recording, heap),
-		.gap = thin_gap(recording, heap, window),
+		.gap = thin_gap(recording, heap, window, false),
 	};
+	calibration->live_gap = recording->is_ring ? thin_gap(recording, heap, window, true)
+						   : calibration->gap;
 	th_strata_init(&calibration->strata, recording, heap);
 	calibration->factors = new_factors(
 		recording->thread_names_count, th_strata_parts(&calibration->strata));

@@ -170,6 +170,7 @@ th_lifetimes_calibration(const struct th_lifetimes *lifetimes,
 {
 	struct th_calibration result = *calibration;
 
+	result.gap = calibration->live_gap;
 	double keep = th_lifetimes_keep(lifetimes, heap, moment);
 
 	if (heap == TH_HEAP_JAVA && lifetimes->followed) {
@@ -179,7 +180,7 @@ th_lifetimes_calibration(const struct th_lifetimes *lifetimes,
 	}
 	if (keep < 1) {
 		result.is_calibrated = false;
-		result.gap = th_calibration_thinned_gap(calibration, keep);
+		result.gap = th_calibration_thinned_gap(&result, keep);
 	}
 	return result;
 }

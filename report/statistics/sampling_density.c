@@ -43,8 +43,8 @@ sum_up(struct part_sums *sums, const struct th_recording *recording, enum th_hea
 		double recorded = 1 / th_recording_thinned(recording, sample);
 		sums[part].samples += recorded;
 		sums[part].due += sample->keep > 0 ? 1 / (double)sample->keep : 1;
-		sums[part].intervals += recorded * (double)th_recording_sample_interval(
-							   recording, sample);
+		sums[part].intervals += recorded *
+					(double)th_recording_sample_interval(recording, sample);
 	}
 }
 

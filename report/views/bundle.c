@@ -253,8 +253,8 @@ put_kept(struct bundle *bundle, const struct th_bytes *records)
 
 /* Zeros in place of the command line in the last record of `records`. */
 static void
-blank_command(const struct bundle *bundle, const struct th_record *record,
-	struct th_bytes *records)
+blank_command(
+	const struct bundle *bundle, const struct th_record *record, struct th_bytes *records)
 {
 	union th_decoded event;
 
@@ -267,7 +267,8 @@ blank_command(const struct bundle *bundle, const struct th_record *record,
 }
 
 static void
-put_record(const struct bundle *bundle, const struct th_record *record, struct th_bytes *records)
+put_record(
+	const struct bundle *bundle, const struct th_record *record, struct th_bytes *records)
 {
 	uint64_t place = record->offset | (record->thinned > 0 ? TH_KEPT_THINNED : 0);
 

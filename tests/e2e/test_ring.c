@@ -5,6 +5,7 @@
  */
 #include "tests/e2e/harness.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,11 @@
 #define NATIVE TH_TEST_BUILD "/tests/programs/native_ring"
 #define JAR TH_TEST_BUILD "/tests/programs/programs.jar"
 #define RING_BYTES (8 << 20)
+/*
+ * Of the bytes of what is dropped, nearly all of an exact total; what the rest of it has, a 60th
+ * and what the Java VM allocates for itself, is known from few samples of a small ring.
+ */
+#define DROPPED_ERROR 0.03
 
 struct ring {
 	struct th_outcome outcome;
@@ -79,10 +85,8 @@ check_figures(struct ring *ring, const char *heap, const char *dropped, const ch
 	assert_true(total.estimate >= ring->dropped + ring->kept);
 	assert_true(total.estimate < 1.2 * (ring->dropped + ring->kept));
 	allocated = th_recording_site(recording, heap, dropped, "alloc_bytes");
-	th_assert_covers(&allocated, ring->dropped, dropped);
+	assert_true(fabs(allocated.estimate - ring->dropped) < DROPPED_ERROR * ring->dropped);
 	live = th_recording_site(recording, heap, kept, "live_bytes");
-	th_assert_covers(&live, ring->kept, kept);
-	live = th_recording_site(recording, heap, kept, "alloc_bytes");
 	th_assert_covers(&live, ring->kept, kept);
 	assert_true(th_recording_counter(recording, "ring_thinned") > 1000);
 	assert_true(th_recording_counter(recording, "ring_lost") == 0);

@@ -22,8 +22,9 @@
 
 /* First allocation: limits the disk space of a short-lived process. */
 #define FIRST_CHUNK (1u << 20)
-#define NO_RING \
-	"the file system of the log cannot give back space (fallocate, FALLOC_FL_PUNCH_HOLE): " \
+#define NO_RING                                                          \
+	"the file system of the log cannot give back space (fallocate, " \
+	"FALLOC_FL_PUNCH_HOLE): "                                        \
 	"the log is no ring, and ends when it is full"
 /* madvise(2), since Linux 4.14; older headers lack it. */
 #define WIPE_ON_FORK 18

@@ -65,8 +65,8 @@ punch(uint64_t end)
 		if (!th_lock_bounded(&th_log_file.growing, TH_LOG_LOCK_TURNS))
 			return;
 		int descriptor = th_log_file_descriptor();
-		is_done = descriptor >= 0 && !th_system_punch(descriptor, (off_t)from,
-						     (off_t)(end - from));
+		is_done = descriptor >= 0 &&
+			  !th_system_punch(descriptor, (off_t)from, (off_t)(end - from));
 		th_unlock(&th_log_file.growing);
 	}
 	if (is_done && end > th_ring.punched)

@@ -14,6 +14,9 @@
 /* Without the fixed part and the count of the array. */
 #define WORDS_MAX ((TH_RING_CARRIER_BYTES - sizeof(struct th_event_kept) - 8) / 8)
 
+/* Room for the records behind that of a sample: its end and a JAVA_FOLLOWED. */
+#define GROUP_WORDS 64
+
 /* An append that failed for want of space may succeed when the ring takes some more. */
 static uint64_t
 append_kept(const struct th_event_kept *kept, const struct th_log_part *part)
@@ -38,7 +41,8 @@ update_places(const struct th_ring_record *carrier)
 
 	while (th_ring_next_inner(carrier, &at, &record)) {
 		struct th_id_entry *entry = th_ring_is_sample(record.type)
-						    ? th_id_table_find(&th_ring.open, record.offset)
+						    ? th_id_table_find(
+							      &th_ring.open, record.offset)
 						    : NULL;
 
 		if (entry)
@@ -75,8 +79,8 @@ th_ring_flush(void)
 static void
 mark(uint32_t type, uint32_t id)
 {
-	struct th_id_entry *entry = id ? th_id_table_add(&th_ring.marks, th_ring_key(type, id, 0))
-				       : NULL;
+	struct th_id_entry *entry =
+		id ? th_id_table_add(&th_ring.marks, th_ring_key(type, id, 0)) : NULL;
 
 	if (entry)
 		entry->place = th_ring.lap;
@@ -121,7 +125,9 @@ th_ring_carry(const struct th_ring_record *record, double thinned)
 		th_log_count(TH_COUNTER_RING_LOST, 1);
 		return true;
 	}
-	if (carrier->count + words > WORDS_MAX && !th_ring_flush())
+	/* A sample that has ended, and the records of its end, stay together. */
+	uint32_t room = th_ring_is_sample(record->type) ? GROUP_WORDS : 0;
+	if (carrier->count + words + room > WORDS_MAX && !th_ring_flush())
 		return false;
 	carrier->words[carrier->count++] = record->offset | (thinned > 0 ? TH_KEPT_THINNED : 0);
 	if (thinned > 0)

@@ -65,13 +65,13 @@ struct th_ring {
 	struct th_id_table latest; /* by th_ring_key(): offset of the last record */
 	struct th_id_table marks;  /* by th_ring_key(): the turn in which it was last needed */
 	uint32_t pruned;           /* where stale marks are looked for next */
-	double tau;                /* weight below which samples that have ended are thinned out */
-	uint64_t time;             /* the latest of a record so far */
-	uint64_t origin;           /* start of the recording */
-	uint32_t account;          /* number of the last complete breakdown */
-	uint32_t level;            /* of followed Java objects */
-	bool follows_few;          /* TH_JVM_FOLLOWS_FEW */
-	uint64_t last_kept;        /* the sample that was carried last: its end follows */
+	double tau;         /* weight below which samples that have ended are thinned out */
+	uint64_t time;      /* the latest of a record so far */
+	uint64_t origin;    /* start of the recording */
+	uint32_t account;   /* number of the last complete breakdown */
+	uint32_t level;     /* of followed Java objects */
+	bool follows_few;   /* TH_JVM_FOLLOWS_FEW */
+	uint64_t last_kept; /* the sample that was carried last: its end follows */
 	uint64_t slots[2][TH_EVENT_NUMBERS]; /* series: last slot of time, by whether carried */
 	uint32_t few[TH_EVENT_NUMBERS];      /* records of rare types kept in this turn */
 };
@@ -93,11 +93,13 @@ th_ring_key(uint32_t type, uint64_t a, uint64_t b)
 /* The next record at or after cycle->at; false: none before `end`, or not readable now. */
 bool th_ring_read(uint64_t end, struct th_ring_record *record_ret);
 /* The record of type `type` at `place` that was appended at `offset`; false: none. */
-bool th_ring_read_at(uint64_t place, uint64_t offset, uint32_t bytes, struct th_ring_record *record_ret);
+bool th_ring_read_at(
+	uint64_t place, uint64_t offset, uint32_t bytes, struct th_ring_record *record_ret);
 /* Forgets what was read, which may have changed. */
 void th_ring_forget_buffer(void);
 /* The records in a KEPT, one after the other: *at begins with 0. */
-bool th_ring_next_inner(const struct th_ring_record *carrier, uint32_t *at, struct th_ring_record *record_ret);
+bool th_ring_next_inner(
+	const struct th_ring_record *carrier, uint32_t *at, struct th_ring_record *record_ret);
 
 /* Carrying: ring_carry.c */
 
@@ -120,7 +122,8 @@ bool th_ring_is_end(uint32_t type);
 void th_ring_begin_sample(const struct th_ring_record *record);
 void th_ring_end_sample(const struct th_ring_record *record);
 /* In the second pass, with the records behind it in the same KEPT; false: no space. */
-bool th_ring_keep_sample(const struct th_ring_record *record, const struct th_ring_record *carrier, uint32_t at);
+bool th_ring_keep_sample(
+	const struct th_ring_record *record, const struct th_ring_record *carrier, uint32_t at);
 bool th_ring_keep_end(const struct th_ring_record *record);
 
 #endif

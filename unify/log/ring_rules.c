@@ -47,8 +47,10 @@ get_u64(const struct th_ring_record *record, size_t at)
 	return value;
 }
 
-#define FIELD_U32(record, event, field) get_u32(record, offsetof(struct th_event_##event, field))
-#define FIELD_U64(record, event, field) get_u64(record, offsetof(struct th_event_##event, field))
+#define FIELD_U32(record, event, field) \
+	get_u32(record, offsetof(struct th_event_##event, field))
+#define FIELD_U64(record, event, field) \
+	get_u64(record, offsetof(struct th_event_##event, field))
 
 /* The last of each key */
 
@@ -65,14 +67,16 @@ key_of(const struct th_ring_record *record)
 		break;
 	case TH_EVENT_TALLY:
 		a = FIELD_U32(record, tally, stack);
-		b = (uint64_t)FIELD_U32(record, tally, type) << 8 | FIELD_U32(record, tally, kind);
+		b = (uint64_t)FIELD_U32(record, tally, type) << 8 |
+		    FIELD_U32(record, tally, kind);
 		break;
 	case TH_EVENT_LEDGER_COUNT:
 		a = FIELD_U32(record, ledger_count, kind);
 		break;
 	case TH_EVENT_COLLECTION:
 		/* By the text: the last one of a kind may be the last that judged old objects. */
-		b = th_hash_bytes(TH_HASH_START, record->bytes + sizeof(struct th_event_collection),
+		b = th_hash_bytes(TH_HASH_START,
+			record->bytes + sizeof(struct th_event_collection),
 			record->size - sizeof(struct th_event_collection));
 		break;
 	case TH_EVENT_MAPPED_USE:
@@ -227,9 +231,9 @@ is_count_needed(const struct th_ring_record *record)
 		return false;
 	if (is_thread_needed(FIELD_U32(record, thread_bytes, thread)))
 		return true;
-	th_log_count(is_java ? TH_COUNTER_RING_JAVA_BYTES : TH_COUNTER_RING_NATIVE_BYTES, bytes);
-	th_id_table_remove(
-		&th_ring.latest, th_id_table_find(&th_ring.latest, key_of(record)));
+	th_log_count(
+		is_java ? TH_COUNTER_RING_JAVA_BYTES : TH_COUNTER_RING_NATIVE_BYTES, bytes);
+	th_id_table_remove(&th_ring.latest, th_id_table_find(&th_ring.latest, key_of(record)));
 	return false;
 }
 

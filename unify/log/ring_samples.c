@@ -104,7 +104,8 @@ weight_of(const struct th_ring_record *record)
 		return 0;
 	memcpy(&alloc, record->bytes, offsetof(struct th_event_native_alloc, thread_bytes));
 	uint64_t bytes = alloc.size > alloc.interval ? alloc.size : alloc.interval;
-	return (double)(bytes ? bytes : 1) / (alloc.keep > 0 && alloc.keep < 1 ? alloc.keep : 1);
+	return (double)(bytes ? bytes : 1) /
+	       (alloc.keep > 0 && alloc.keep < 1 ? alloc.keep : 1);
 }
 
 /* The part of the recording that a life has, in units of what is long. */
@@ -210,7 +211,6 @@ size_of(const struct th_ring_record *record)
 	return size;
 }
 
-
 /* A record that is made up: it belongs to `sample`, at an offset that no other record has. */
 static bool
 carry_made(void *event, uint16_t type, uint32_t size, uint64_t offset)
@@ -309,8 +309,8 @@ carry_followed(const struct th_ring_record *end, uint64_t extra)
 
 	memcpy(&keep, &bits, sizeof(keep));
 	followed.keep = (double)keep;
-	return carry_made(&followed, TH_EVENT_JAVA_FOLLOWED,
-		(sizeof(followed) + 7) / 8 * 8, BEHIND(end->offset));
+	return carry_made(&followed, TH_EVENT_JAVA_FOLLOWED, (sizeof(followed) + 7) / 8 * 8,
+		BEHIND(end->offset));
 }
 
 /* All bytes of a mapping have ended: one record for the ends of its parts. */
@@ -322,7 +322,8 @@ carry_mapped_end(const struct th_ring_record *end, uint64_t size)
 	memcpy(&whole, end->bytes, sizeof(whole));
 	whole.bytes = size;
 	whole.address = 0;
-	return carry_made(&whole, TH_EVENT_MAPPED_END, (sizeof(whole) + 7) / 8 * 8, end->offset);
+	return carry_made(
+		&whole, TH_EVENT_MAPPED_END, (sizeof(whole) + 7) / 8 * 8, end->offset);
 }
 
 /* Of no use once they have ended. */
@@ -330,13 +331,13 @@ static bool
 is_only_live(const struct th_ring_record *sample)
 {
 	return sample->type == TH_EVENT_LEDGER_TAKE ||
-	       (sample->type == TH_EVENT_MAPPED_ALLOC &&
-		       flags_of(sample) & TH_MAPPED_RESERVED);
+	       (sample->type == TH_EVENT_MAPPED_ALLOC && flags_of(sample) & TH_MAPPED_RESERVED);
 }
 
 /* A sample that has ended, and its end; false: no space. */
 static bool
-carry_pair(const struct th_ring_record *sample, const struct th_ring_record *end, uint64_t extra)
+carry_pair(
+	const struct th_ring_record *sample, const struct th_ring_record *end, uint64_t extra)
 {
 	double q;
 
@@ -412,6 +413,10 @@ th_ring_end_sample(const struct th_ring_record *end)
 	}
 	struct th_id_entry was = *entry;
 	forget(entry);
+	if (!is_chosen(was.key, (double)was.weight)) {
+		count_thinned();
+		return;
+	}
 	/* The longest is that of mapped memory. */
 	bool is_read = th_ring_read_at(
 		was.place, was.key, sizeof(struct th_event_mapped_alloc), &sample);
@@ -422,11 +427,11 @@ th_ring_end_sample(const struct th_ring_record *end)
 
 /* The second pass */
 
-/* The second pass comes to a sample whose end is not known. */
+/* The second pass comes to a sample whose end is not known: it may still be alive. */
 static bool
 keep_unknown(const struct th_ring_record *record)
 {
-	double q = draw(record, 0);
+	double q = draw(record, th_ring.time);
 
 	th_ring.last_kept = q > 0 ? record->offset : 0;
 	if (q > 0)
@@ -447,7 +452,8 @@ is_given_up(const struct th_ring_record *record, const struct th_id_entry *entry
 
 /* The end of a sample that has ended, from behind it in its KEPT; 0: not known. */
 static uint64_t
-end_behind(const struct th_ring_record *sample, const struct th_ring_record *carrier, uint32_t at)
+end_behind(
+	const struct th_ring_record *sample, const struct th_ring_record *carrier, uint32_t at)
 {
 	struct th_ring_record next;
 
@@ -458,9 +464,11 @@ end_behind(const struct th_ring_record *sample, const struct th_ring_record *car
 }
 
 static bool
-keep_again(const struct th_ring_record *record, const struct th_ring_record *carrier, uint32_t at)
+keep_again(
+	const struct th_ring_record *record, const struct th_ring_record *carrier, uint32_t at)
 {
-	double q = draw(record, end_behind(record, carrier, at));
+	uint64_t end = end_behind(record, carrier, at);
+	double q = draw(record, end ? end : th_ring.time);
 
 	th_ring.last_kept = q > 0 ? record->offset : 0;
 	if (q > 0)

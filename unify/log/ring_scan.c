@@ -129,8 +129,8 @@ words_of(const struct th_ring_record *carrier, const char **words_ret)
 }
 
 bool
-th_ring_next_inner(const struct th_ring_record *carrier, uint32_t *at,
-	struct th_ring_record *record_ret)
+th_ring_next_inner(
+	const struct th_ring_record *carrier, uint32_t *at, struct th_ring_record *record_ret)
 {
 	const char *words = NULL;
 	uint32_t count = words_of(carrier, &words);

@@ -33,8 +33,7 @@ uint32_t th_stack_table_intern(
  * The log drops the STACK record of this stack, unless `logged` is at least `used`: then false.
  * Afterwards `logged` is 0, and the record is written again at the next use. [in-malloc]
  */
-bool th_stack_table_forget(
-	const uint64_t *frames, size_t count, uint32_t flags, uint32_t used);
+bool th_stack_table_forget(const uint64_t *frames, size_t count, uint32_t flags, uint32_t used);
 
 /* In a forked child: forgets all stacks. */
 void th_stack_table_reset(void);

@@ -278,7 +278,8 @@ th_thread_is_alive(uint32_t id)
 
 	while (record && record->id != id)
 		record = th_thread_next(record);
-	return record && (th_load_relaxed(&record->state) || th_load_relaxed(&record->java_thread));
+	return record &&
+	       (th_load_relaxed(&record->state) || th_load_relaxed(&record->java_thread));
 }
 
 /* Names */
