@@ -28,6 +28,7 @@
 #include "unify/log/function_names.h"
 #include "unify/log/log.h"
 #include "unify/log/module.h"
+#include "unify/log/ring.h"
 #include "unify/mapped/mapping.h"
 #include "unify/recording/control.h"
 #include "unify/recording/housekeeping.h"
@@ -40,6 +41,12 @@
 #include "unify/sample/thread.h"
 #include "unify/shared/clock.h"
 
+/*
+ * Steps of a ring in a turn, and bytes of each: some ten milliseconds, after which other duties
+ * have their turn.
+ */
+#define RING_STEPS 64
+#define RING_STEP (128u << 10)
 /* While samples are due, names of methods are looked up and the plan is reviewed this often. */
 #define BUSY_NS TH_HOUSEKEEPING_BUSY_NS
 /* Between two turns, unless it is woken: a duty that cannot be done now is tried again. */
@@ -235,6 +242,8 @@ work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 		th_live_objects_collect(env);
 	th_class_loaders_turn(env);
 	if (th_in_flight_begin()) { /* keeps the log from being closed */
+		for (unsigned i = 0; i < RING_STEPS && th_ring_step(RING_STEP); i++)
+			continue;
 		th_log_prepare();
 		th_in_flight_end();
 	}

@@ -157,11 +157,13 @@ create_log(void)
 		.interval = life.settings.number[TH_SETTING_NAME_INTERVAL],
 		.rate = life.settings.number[TH_SETTING_NAME_RATE],
 		.overhead = life.settings.number[TH_SETTING_NAME_MAX_OVERHEAD],
+		.ring = life.settings.number[TH_SETTING_NAME_LOG_RING],
 		.keeps_earlier = th_next_is_late(),
 	};
 	static char path[PATH_MAX], elsewhere[PATH_MAX];
 	const char *pattern = life.settings.text[TH_SETTING_NAME_OUTPUT];
-	uint64_t bytes = life.settings.number[TH_SETTING_NAME_MAX_LOG];
+	uint64_t bytes = identity.ring ? identity.ring
+				       : life.settings.number[TH_SETTING_NAME_MAX_LOG];
 	enum th_log_status status = th_log_path_create(
 		pattern, bytes, &identity, path, sizeof(path));
 

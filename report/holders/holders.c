@@ -40,14 +40,15 @@ index_steps(struct th_held_samples *held)
 static void
 index_objects(struct th_held_samples *held, const struct th_decoded_holder_objects *objects)
 {
-	const struct th_samples *samples =
-		&held->leaks->profile->recording->samples[TH_HEAP_JAVA];
+	const struct th_recording *recording = held->leaks->profile->recording;
+	const struct th_samples *samples = &recording->samples[TH_HEAP_JAVA];
 
 	for (uint32_t i = 0; i < objects->samples.count; i++) {
 		uint64_t sample = objects->samples.words[i];
 		size_t index = sample % 8 || sample / 8 > UINT32_MAX
 				       ? SIZE_MAX
-				       : th_samples_find(samples, (uint32_t)(sample / 8), i);
+				       : th_samples_find(samples,
+						 th_recording_record(recording, sample), i);
 
 		if (index != SIZE_MAX && objects->step <= held->step_max)
 			held->steps[index] = objects->step;

@@ -114,7 +114,8 @@ th_judge_find_activity(struct th_judge *judge)
 		if (time < horizon->warm || time >= horizon->end)
 			continue;
 		double place = TH_DENSITY_PARTS * (double)(time - horizon->warm) / length;
-		judge->activity[1 + (unsigned)fmin(place, TH_DENSITY_PARTS - 1)]++;
+		judge->activity[1 + (unsigned)fmin(place, TH_DENSITY_PARTS - 1)] +=
+			1 / th_recording_thinned(judge->profile->recording, &samples->items[i]);
 	}
 	for (unsigned i = 1; i <= TH_DENSITY_PARTS; i++)
 		judge->activity[i] += judge->activity[i - 1];

@@ -38,18 +38,19 @@ find_accounts(struct th_resident_mappings *residency, const struct th_recording 
 }
 
 static void
-add_event(struct th_resident_mappings *residency, const struct th_decoded_touched *event,
-	uint32_t account, const struct th_id_map *records)
+add_event(struct th_resident_mappings *residency, const struct th_recording *recording,
+	const struct th_decoded_touched *event, uint32_t account,
+	const struct th_id_map *records)
 {
 	for (uint32_t k = 0; k + 1 < event->blocks.count; k += 2) {
-		uint64_t record = event->blocks.words[k] / 8;
+		uint32_t record = th_recording_record(recording, event->blocks.words[k]);
 		struct th_resident_mappings_point point = {
-			.record = (uint32_t)record,
+			.record = record,
 			.account = account,
 			.bytes = event->blocks.words[k + 1] & TH_TOUCHED_BYTES,
 		};
 
-		if (record <= UINT32_MAX && th_id_map_find(records, record) != TH_ID_MAP_NONE)
+		if (th_id_map_find(records, record) != TH_ID_MAP_NONE)
 			th_array_append(residency, points, point);
 	}
 }
@@ -96,7 +97,7 @@ th_resident_mappings_init(struct th_resident_mappings *residency,
 		uint32_t account = th_id_map_find(&accounts, event->account);
 
 		if (account != TH_ID_MAP_NONE)
-			add_event(residency, event, account, &records);
+			add_event(residency, recording, event, account, &records);
 	}
 	if (residency->points_count)
 		qsort(residency->points, residency->points_count, sizeof(*residency->points),

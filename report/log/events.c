@@ -96,9 +96,10 @@ add_gap(struct th_recording *recording, enum th_heap heap, const struct th_sampl
 	 * Every allocation was a candidate: thinned samples are counted in blocks like this
 	 * one.
 	 */
-	uint64_t alone = sample->keep < 1 ? sample->size : 0;
+	double keep = (double)sample->keep / th_recording_thinned(recording, sample);
+	uint64_t alone = keep < 1 ? sample->size : 0;
 
-	recording->gaps[heap] += (double)(interval ? interval : alone) / (double)sample->keep;
+	recording->gaps[heap] += (double)(interval ? interval : alone) / keep;
 }
 
 static bool
@@ -208,9 +209,9 @@ on_mapped_alloc(struct th_recording *recording, const struct th_decoded_mapped_a
 /* Ends of samples */
 
 static uint32_t
-record_of(uint64_t sample)
+record_of(const struct th_recording *recording, uint64_t sample)
 {
-	return (uint32_t)(sample / 8);
+	return th_recording_record(recording, sample);
 }
 
 static bool
@@ -218,7 +219,7 @@ on_native_free(struct th_recording *recording, const struct th_decoded_native_fr
 {
 	struct th_free_info freed = {
 		.time = event->time,
-		.record = record_of(event->sample),
+		.record = record_of(recording, event->sample),
 		.thread = th_recording_intern_thread(recording, event->thread),
 	};
 
@@ -231,7 +232,7 @@ on_mapped_end(struct th_recording *recording, const struct th_decoded_mapped_end
 	struct th_mapped_end_info end = {
 		.time = event->time,
 		.bytes = event->bytes,
-		.record = record_of(event->sample),
+		.record = record_of(recording, event->sample),
 	};
 
 	return keep_timed(recording, mapped_ends, end);
@@ -239,10 +240,10 @@ on_mapped_end(struct th_recording *recording, const struct th_decoded_mapped_end
 
 /* The end of a Java object, or of following it. */
 static struct th_free_info
-end_of_object(uint64_t time, uint64_t sample)
+end_of_object(const struct th_recording *recording, uint64_t time, uint64_t sample)
 {
 	return (struct th_free_info){
-		.time = time, .record = record_of(sample), .thread = TH_ID_MAP_NONE};
+		.time = time, .record = record_of(recording, sample), .thread = TH_ID_MAP_NONE};
 }
 
 static bool
@@ -250,7 +251,7 @@ on_java_followed(
 	struct th_recording *recording, const struct th_decoded_java_followed *followed)
 {
 	struct th_followed_info info = {
-		.record = record_of(followed->sample),
+		.record = record_of(recording, followed->sample),
 		.keep = (float)followed->keep,
 		.is_judged = followed->judged,
 	};
@@ -302,7 +303,7 @@ on_ledger_give(struct th_recording *recording, const struct th_decoded_ledger_gi
 	struct th_ledger_give item = {
 		.time = give->time,
 		.duration = give->duration,
-		.record = record_of(give->sample),
+		.record = record_of(recording, give->sample),
 		.how = give->how,
 	};
 
@@ -454,10 +455,12 @@ add(struct th_recording *recording, uint32_t type, const union th_decoded *event
 		return on_java_alloc(recording, &event->java_alloc, record);
 	case TH_EVENT_JAVA_DEATH:
 		return keep_timed(recording, deaths,
-			end_of_object(event->java_death.time, event->java_death.sample));
+			end_of_object(
+				recording, event->java_death.time, event->java_death.sample));
 	case TH_EVENT_JAVA_LOST:
 		return keep_timed(recording, losses,
-			end_of_object(event->java_lost.time, event->java_lost.sample));
+			end_of_object(
+				recording, event->java_lost.time, event->java_lost.sample));
 	case TH_EVENT_JAVA_FOLLOWED:
 		return on_java_followed(recording, &event->java_followed);
 	case TH_EVENT_JAVA_JUDGED:
@@ -524,6 +527,7 @@ add(struct th_recording *recording, uint32_t type, const union th_decoded *event
 	case TH_EVENT_SLOT_COPIES:
 		return keep_timed(recording, slot_copies, event->slot_copies);
 
+	case TH_EVENT_KEPT:       /* the reader passes its records */
 	case TH_EVENT_EVENT_TYPE: /* th_schema_learn() */
 	case TH_EVENT_EVENT_FIELD:
 	case TH_EVENT_NUMBERS:
@@ -545,19 +549,71 @@ is_known(uint32_t type)
 	}
 }
 
+static bool
+is_sample(uint32_t type)
+{
+	return type == TH_EVENT_NATIVE_ALLOC || type == TH_EVENT_JAVA_ALLOC ||
+	       type == TH_EVENT_MAPPED_ALLOC || type == TH_EVENT_LEDGER_TAKE;
+}
+
+/* The `record` of a sample, or anything for another event. */
+static uint32_t
+enter_id(struct th_recording *recording, const struct th_record *record)
+{
+	if (recording->is_ring && is_sample(record->type) &&
+		(!recording->ids_count ||
+			recording->ids[recording->ids_count - 1] < record->offset))
+		th_array_append(recording, ids, record->offset);
+	return th_recording_record(recording, record->offset);
+}
+
+/* An old sample that a ring kept at random also represents those that it did not keep. */
+static void
+thin(struct th_recording *recording, const struct th_record *record, union th_decoded *event)
+{
+	struct th_thinned_info thinned = {
+		th_recording_record(recording, record->offset), (float)record->thinned};
+
+	switch ((enum th_event_type)record->type) {
+	case TH_EVENT_NATIVE_ALLOC:
+		event->native_alloc.keep *= record->thinned;
+		break;
+	case TH_EVENT_JAVA_ALLOC:
+		event->java_alloc.keep *= record->thinned;
+		break;
+	case TH_EVENT_MAPPED_ALLOC:
+		event->mapped_alloc.keep *= record->thinned;
+		break;
+	default:
+		return;
+	}
+	th_array_append(recording, thinned, thinned);
+}
+
 void
 th_recording_add_event(struct th_recording *recording, const struct th_record *record)
 {
 	union th_decoded event;
 
 	recording->records++;
-	if (record->type == TH_EVENT_EVENT_TYPE || record->type == TH_EVENT_EVENT_FIELD)
+	uint32_t number = enter_id(recording, record);
+	if (record->type == TH_EVENT_EVENT_TYPE || record->type == TH_EVENT_EVENT_FIELD) {
 		th_schema_learn(recording->schema, record);
-	else if (!is_known(record->type))
+		return;
+	}
+	if (!is_known(record->type)) {
 		recording->unknown++;
-	else if (!th_schema_decode(recording->schema, record, &event) ||
-		 !add(recording, record->type, &event, record_of(record->offset)))
+		return;
+	}
+	bool is_decoded = th_schema_decode(recording->schema, record, &event);
+	if (is_decoded && record->thinned > 0)
+		thin(recording, record, &event);
+	if (!is_decoded || !add(recording, record->type, &event, number))
 		recording->undecodable++;
+	else if (recording->is_ring && !recording->whole_from && is_sample(record->type) &&
+		 record->offset >= th_reader_ring_from(recording->reader))
+		/* All events of samples begin with the time. */
+		recording->whole_from = event.native_alloc.time;
 }
 
 void
@@ -578,7 +634,8 @@ th_recording_add_again(struct th_recording *recording, const struct th_record *r
 	case TH_EVENT_JAVA_DEATH:
 	case TH_EVENT_JAVA_LOST:
 		if (th_schema_decode(recording->schema, record, &event))
-			add(recording, record->type, &event, record_of(record->offset));
+			add(recording, record->type, &event,
+				record_of(recording, record->offset));
 		break;
 	default:
 		break;

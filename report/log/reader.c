@@ -16,6 +16,7 @@
 #include <zlib.h>
 
 #include "report/base/allocate.h"
+#include "report/log/kept.h"
 
 /* Ids of samples are offsets / 8 in 32 bits, so no log is larger. */
 #define LARGEST_LOG ((uint64_t)32 << 30)
@@ -26,20 +27,31 @@
  */
 #define LARGEST_EXPANSION 32
 #define SMALL_LOG ((uint64_t)16 << 20)
-/* Bytes per call of zlib. */
+/* Bytes in which the descriptions of events and counters end. */
+#define METADATA_MAX (1u << 20)
+/* Copies of a ring while its process drops parts of it, which takes it minutes. */
+#define RING_TRIES 3
+/* A writer is at most this far behind the tail with a record that it has begun. */
+#define HOLES_WITHIN (1u << 20)
+/* Bytes per call of zlib, or of a copy. */
 #define READ_AT_ONCE (1u << 20)
 
 struct th_reader {
 	unsigned char *map;
-	size_t map_bytes; /* of the file, in the mapping */
-	size_t reserved;  /* length of the mapping: longer than the file for a growing log */
-	int descriptor;   /* of a growing log; else -1 */
-	bool is_file;     /* the mapping is that of the file */
-	uint64_t start;   /* offset of the first record */
-	uint64_t end;     /* offset one past the last */
+	size_t map_bytes;   /* of the file, in the mapping */
+	size_t reserved;    /* length of the mapping: longer than the file for a growing log */
+	int descriptor;     /* of a growing log; else -1 */
+	bool is_file;       /* the mapping is that of the file */
+	uint64_t ring_from; /* of a ring: where it begins; else 0 */
+	bool is_behind;     /* see th_reader_is_behind() */
+	struct th_kept kept;
+	uint64_t start; /* offset of the first record */
+	uint64_t end;   /* offset one past the last */
 	bool is_cut;
 	struct th_log_header header;
 };
+
+static bool next_raw(struct th_cursor *cursor, struct th_record *record_ret);
 
 /* Opening */
 
@@ -257,6 +269,142 @@ find_bounds(struct th_reader *reader)
 	reader->end = is_plausible ? tail : file_end;
 }
 
+/* Rings */
+
+static bool
+read_at(int descriptor, unsigned char *to, uint64_t from, uint64_t end)
+{
+	while (from < end) {
+		size_t part = end - from < READ_AT_ONCE ? end - from : READ_AT_ONCE;
+		ssize_t got = pread(descriptor, to + from, part, (off_t)from);
+
+		if (got <= 0)
+			return false;
+		from += (uint64_t)got;
+	}
+	return true;
+}
+
+static bool
+is_ring(const struct th_log_header *header, uint64_t file_bytes)
+{
+	return header->ring_bytes && header->ring_from % 8 == 0 &&
+	       header->ring_from >= header->header_bytes && header->ring_from <= header->tail &&
+	       header->ring_from <= file_bytes && header->tail % 8 == 0 &&
+	       header->tail - header->ring_from <= LARGEST_LOG;
+}
+
+/*
+ * Copies the parts that are in use into the mapping. The process may drop a part meanwhile: then
+ * they are copied again.
+ */
+static void
+copy_ring(struct th_reader *reader, int descriptor)
+{
+	struct th_log_header *header = &reader->header;
+
+	for (int i = 0; i < RING_TRIES; i++) {
+		uint64_t from = header->ring_from;
+		uint64_t first = from < METADATA_MAX ? from : METADATA_MAX;
+
+		read_at(descriptor, reader->map, 0, first);
+		read_at(descriptor, reader->map, from,
+			header->tail < reader->map_bytes ? header->tail : reader->map_bytes);
+		struct th_log_header now = *header;
+		if (pread(descriptor, &now, sizeof(now), 0) != (ssize_t)sizeof(now) ||
+			now.ring_from == from || !is_ring(&now, UINT64_MAX) ||
+			now.tail > reader->map_bytes)
+			break;
+		*header = now;
+	}
+	memcpy(reader->map, header, sizeof(*header));
+}
+
+/*
+ * Replaces the mapping of the file by a copy; the zeros of what the ring has dropped need no memory.
+ * `grows`: the space for what will be appended is only reserved.
+ */
+static struct th_error *
+load_ring(struct th_reader *reader, const char *path, bool grows)
+{
+	uint64_t reserved = reader->map_bytes + (grows ? LARGEST_LOG : 0);
+	int descriptor = grows ? reader->descriptor
+			       : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	unsigned char *map = NULL;
+
+	if (descriptor < 0)
+		return th_error_create_errno(TH_ERROR_UNREADABLE, "%s", path);
+	struct th_error *error = map_memory(path, reserved, &map);
+	if (!error) {
+		munmap(reader->map, reader->reserved);
+		reader->map = map;
+		reader->reserved = reserved;
+		reader->is_file = false;
+		copy_ring(reader, descriptor);
+	}
+	if (!grows)
+		close(descriptor);
+	return error;
+}
+
+/* Of a compressed ring all is in memory already. */
+static struct th_error *
+open_ring(struct th_reader *reader, const char *path, bool grows)
+{
+	struct th_cursor cursor = {.reader = reader};
+	struct th_record record;
+	struct th_error *error = reader->is_file ? load_ring(reader, path, grows) : NULL;
+
+	if (error)
+		return error;
+	reader->ring_from = reader->header.ring_from;
+	find_bounds(reader);
+	cursor.offset = reader->ring_from;
+	while (next_raw(&cursor, &record))
+		if (record.type == TH_EVENT_KEPT)
+			th_kept_add(&reader->kept, &record, reader->ring_from);
+	th_kept_sort(&reader->kept);
+	return NULL;
+}
+
+/* Words that were reserved before may have been filled since. */
+static void
+refresh_ring(struct th_reader *reader)
+{
+	uint64_t before = reader->end;
+	struct th_log_header header;
+
+	if (pread(reader->descriptor, &header, sizeof(header), 0) != (ssize_t)sizeof(header) ||
+		!is_ring(&header, reader->reserved) || header.tail < before ||
+		header.tail > reader->reserved)
+		return;
+	uint64_t from = before > reader->ring_from + HOLES_WITHIN ? before - HOLES_WITHIN
+								  : reader->ring_from;
+	reader->is_behind |= header.ring_from > before;
+	reader->header = header;
+	reader->map_bytes = header.tail;
+	read_at(reader->descriptor, reader->map, from, header.tail);
+	find_bounds(reader);
+}
+
+bool
+th_reader_is_behind(const struct th_reader *reader)
+{
+	return reader->is_behind;
+}
+
+uint64_t
+th_reader_ring_from(const struct th_reader *reader)
+{
+	return reader->ring_from;
+}
+
+uint64_t
+th_reader_dropped(const struct th_reader *reader)
+{
+	return reader->ring_from ? reader->ring_from - reader->start : 0;
+}
+
 static struct th_error *
 open_reader(const char *path, bool grows, struct th_reader **reader_ret)
 {
@@ -273,6 +421,12 @@ open_reader(const char *path, bool grows, struct th_reader **reader_ret)
 		return error;
 	}
 	find_bounds(reader);
+	if (is_ring(&reader->header, reader->map_bytes))
+		error = open_ring(reader, path, grows);
+	if (error) {
+		th_reader_close(reader);
+		return error;
+	}
 	*reader_ret = reader;
 	return NULL;
 }
@@ -294,6 +448,10 @@ th_reader_refresh(struct th_reader *reader)
 {
 	struct stat status;
 
+	if (reader->descriptor >= 0 && reader->ring_from) {
+		refresh_ring(reader);
+		return;
+	}
 	if (reader->descriptor < 0 || fstat(reader->descriptor, &status))
 		return;
 	reader->map_bytes = (size_t)status.st_size < reader->reserved ? (size_t)status.st_size
@@ -314,6 +472,7 @@ th_reader_close(struct th_reader *reader)
 	munmap(reader->map, reader->reserved);
 	if (reader->descriptor >= 0)
 		close(reader->descriptor);
+	th_kept_deinit(&reader->kept);
 	free(reader);
 }
 
@@ -382,6 +541,13 @@ is_header(const struct th_reader *reader, uint64_t offset, uint64_t word,
 	return true;
 }
 
+static bool
+is_metadata(uint32_t type)
+{
+	return type == TH_EVENT_EVENT_TYPE || type == TH_EVENT_EVENT_FIELD ||
+	       type == TH_EVENT_COUNTER_NAME;
+}
+
 static void
 count_hole(struct th_cursor *cursor, uint64_t first_word)
 {
@@ -401,8 +567,36 @@ th_reader_release(const struct th_cursor *cursor)
 		madvise(reader->map, cursor->offset & ~(page - 1), MADV_DONTNEED);
 }
 
-bool
-th_reader_next_here(struct th_cursor *cursor, struct th_record *record_ret)
+/*
+ * Before the start of a ring: its metadata, which end with the first record of another type, and
+ * what it has kept. False: the cursor is at the start of the ring.
+ */
+static bool
+next_of_past(struct th_cursor *cursor, struct th_record *record_ret)
+{
+	const struct th_reader *reader = cursor->reader;
+	uint64_t at = cursor->offset;
+
+	if (!reader->ring_from || cursor->is_in_ring)
+		return false;
+	if (!cursor->kept && at < reader->ring_from &&
+		is_header(reader, at, load_word(reader, at), record_ret) &&
+		is_metadata(record_ret->type)) {
+		cursor->offset = at + record_ret->size;
+		return true;
+	}
+	if (cursor->kept < reader->kept.records_count) {
+		*record_ret = reader->kept.records[cursor->kept++];
+		return true;
+	}
+	cursor->offset = reader->ring_from;
+	cursor->is_in_ring = true;
+	return false;
+}
+
+/* The record directly at the cursor. */
+static bool
+next_raw_here(struct th_cursor *cursor, struct th_record *record_ret)
 {
 	const struct th_reader *reader = cursor->reader;
 	uint64_t at = cursor->offset;
@@ -413,8 +607,37 @@ th_reader_next_here(struct th_cursor *cursor, struct th_record *record_ret)
 	return true;
 }
 
+/* Whether the record is to be passed over: its contents were read, or will not be. */
+static bool
+is_passed(const struct th_cursor *cursor, const struct th_record *record)
+{
+	return cursor->reader->ring_from && record->type == TH_EVENT_KEPT;
+}
+
+bool
+th_reader_next_here(struct th_cursor *cursor, struct th_record *record_ret)
+{
+	if (next_of_past(cursor, record_ret))
+		return true;
+	while (next_raw_here(cursor, record_ret))
+		if (!is_passed(cursor, record_ret))
+			return true;
+	return false;
+}
+
 bool
 th_reader_next(struct th_cursor *cursor, struct th_record *record_ret)
+{
+	if (next_of_past(cursor, record_ret))
+		return true;
+	while (next_raw(cursor, record_ret))
+		if (!is_passed(cursor, record_ret))
+			return true;
+	return false;
+}
+
+static bool
+next_raw(struct th_cursor *cursor, struct th_record *record_ret)
 {
 	const struct th_reader *reader = cursor->reader;
 	uint64_t first_word = 0;

@@ -24,7 +24,9 @@ struct th_reader;
  * Maps the log at `path` for reading; a gzip-compressed one is read into memory instead. There
  * are separate errors for: no such file, not a regular file, an empty file, not a log, a
  * truncated header, a log of a newer version. Their text names the file. A log that is being
- * written is read up to its current end.
+ * written is read up to its current end.  One that is a ring (unify/log/ring.h) is copied to memory,
+ * since its process drops old parts; the cursor passes the records that it has kept, in the order in
+ * which they were first written, before those of its last part, as if the others had not been.
  */
 struct th_error *th_reader_open(const char *path, struct th_reader **reader_ret);
 
@@ -33,6 +35,18 @@ struct th_error *th_reader_open(const char *path, struct th_reader **reader_ret)
  * available. Data that was handed out stays valid.
  */
 struct th_error *th_reader_follow(const char *path, struct th_reader **reader_ret);
+
+/*
+ * Whether the log is a ring that has dropped records which this reader had not read before it
+ * dropped them: what follows is incomplete, and the log is to be opened again.
+ */
+bool th_reader_is_behind(const struct th_reader *reader);
+
+/* Of a ring: records before this offset are only read as far as it has kept them; else 0. */
+uint64_t th_reader_ring_from(const struct th_reader *reader);
+
+/* Of a ring: bytes that it has given back, or is about to; else 0. */
+uint64_t th_reader_dropped(const struct th_reader *reader);
 
 /* Reads header and size again; data that was truncated meanwhile is no longer read. */
 void th_reader_refresh(struct th_reader *reader);
@@ -49,7 +63,10 @@ bool th_reader_is_cut(const struct th_reader *reader);
 /* Bytes of the log that are in use, header included. */
 uint64_t th_reader_bytes(const struct th_reader *reader);
 
-/* The contents of the log from its start, th_reader_bytes() bytes. */
+/*
+ * The contents of the log from its start, th_reader_bytes() bytes; of a ring the space that it has
+ * given back is zero.
+ */
 const void *th_reader_contents(const struct th_reader *reader);
 
 /*
@@ -60,11 +77,14 @@ struct th_record {
 	const unsigned char *bytes;
 	uint32_t size;
 	uint32_t type;
+	double thinned; /* of a ring: probability with which this old sample was kept; 0 = all are */
 };
 
 struct th_cursor {
 	const struct th_reader *reader;
 	uint64_t offset;  /* of the next record */
+	size_t kept;      /* of a ring: records read of those that it has kept */
+	bool is_in_ring;  /* all of them were read */
 	uint64_t torn;    /* holes passed that were reserved and never committed */
 	uint64_t damaged; /* holes passed with other contents */
 };

@@ -35,6 +35,7 @@ create(struct th_reader *reader)
 	struct th_recording *recording = th_allocate(1, sizeof(*recording));
 
 	recording->reader = reader;
+	recording->is_ring = th_reader_ring_from(reader) != 0;
 	recording->schema = th_schema_create();
 	recording->start = th_reader_header(reader)->start_monotonic;
 	recording->end = recording->start;
@@ -154,7 +155,8 @@ reset_thread_names(struct th_recording *recording)
 void
 th_recording_rest(struct th_recording *recording)
 {
-	if (recording->is_resting)
+	/* Of a ring, what was read may be gone from the file. */
+	if (recording->is_resting || recording->is_ring)
 		return;
 	empty_samples(recording);
 	reset_thread_names(recording);
@@ -202,6 +204,17 @@ void
 th_recording_release(const struct th_recording *recording)
 {
 	th_reader_release(&recording->cursor);
+}
+
+bool
+th_recording_is_stale(const struct th_recording *recording)
+{
+	const struct th_log_header *header = th_reader_header(recording->reader);
+
+	return recording->is_ring &&
+	       (th_reader_is_behind(recording->reader) ||
+		       header->ring_from - th_reader_ring_from(recording->reader) >
+			       header->ring_bytes);
 }
 
 void
@@ -268,6 +281,8 @@ th_recording_destroy(struct th_recording *recording)
 	free(recording->deaths);
 	free(recording->losses);
 	free(recording->followed);
+	free(recording->ids);
+	free(recording->thinned);
 	free(recording->judged);
 	free(recording->levels);
 	free(recording->collections);
@@ -294,7 +309,8 @@ uint64_t
 th_recording_log_bytes(const struct th_recording *recording)
 {
 	return recording->is_bundle ? recording->bundle.log_bytes
-				    : th_reader_bytes(recording->reader);
+				    : th_reader_bytes(recording->reader) -
+					      th_reader_dropped(recording->reader);
 }
 
 uint64_t
@@ -344,6 +360,43 @@ th_recording_heaps(const struct th_recording *recording)
 	return heaps;
 }
 
+/* The index in `ids` of the first that is at least `id`. */
+static size_t
+find_id(const struct th_recording *recording, uint64_t id)
+{
+	return th_bisect(recording->ids_count, i, recording->ids[i] < id);
+}
+
+uint32_t
+th_recording_record(const struct th_recording *recording, uint64_t id)
+{
+	if (!recording->is_ring)
+		return (uint32_t)(id / 8);
+	size_t index = find_id(recording, id);
+	return index < recording->ids_count && recording->ids[index] == id ? (uint32_t)index
+									   : TH_ID_MAP_NONE;
+}
+
+uint64_t
+th_recording_id(const struct th_recording *recording, uint32_t record)
+{
+	if (!recording->is_ring)
+		return (uint64_t)record * 8;
+	return record < recording->ids_count ? recording->ids[record] : 0;
+}
+
+double
+th_recording_thinned(const struct th_recording *recording, const struct th_sample *sample)
+{
+	const struct th_thinned_info *thinned = recording->thinned;
+	size_t index = th_bisect(
+		recording->thinned_count, i, thinned[i].record < sample->record);
+
+	return index < recording->thinned_count && thinned[index].record == sample->record
+		       ? (double)thinned[index].keep
+		       : 1;
+}
+
 /* Samples are in the order of the log, so their records ascend. Steps double away from `near`. */
 size_t
 th_samples_find(const struct th_samples *samples, uint32_t record, size_t near)
@@ -368,8 +421,8 @@ th_samples_find(const struct th_samples *samples, uint32_t record, size_t near)
 uint64_t
 th_recording_address(const struct th_recording *recording, const struct th_sample *sample)
 {
-	struct th_cursor cursor = {
-		.reader = recording->reader, .offset = (uint64_t)sample->record * 8};
+	struct th_cursor cursor = {.reader = recording->reader,
+		.offset = th_recording_id(recording, sample->record)};
 	struct th_record record;
 	union th_decoded event;
 

@@ -49,7 +49,7 @@ struct th_sample {
 	uint64_t time;
 	uint64_t size;
 	uint64_t thread_bytes; /* exact bytes of the thread so far, this block included */
-	uint32_t record;       /* file offset / 8 */
+	uint32_t record;       /* th_recording_record() of its id */
 	uint32_t stack;        /* indices into the arrays of the recording */
 	uint32_t name;  /* of its thread at that time; the thread: th_recording_thread() */
 	uint32_t class; /* Java: index; mapped: see TH_MAPPED_PLACE_SHIFT */
@@ -68,7 +68,7 @@ struct th_sample {
  */
 struct th_free_info {
 	uint64_t time;
-	uint32_t record; /* file offset / 8 of the allocation */
+	uint32_t record; /* of the allocation */
 	uint32_t thread; /* native only: index of the thread that freed */
 };
 
@@ -90,12 +90,18 @@ struct th_reservation_info {
 struct th_mapped_end_info {
 	uint64_t time;
 	uint64_t bytes;
-	uint32_t record; /* file offset / 8 of the allocation */
+	uint32_t record; /* of the allocation */
+};
+
+/* A sample that a ring kept although it had ended, with this probability. */
+struct th_thinned_info {
+	uint32_t record; /* as in struct th_sample */
+	float keep;
 };
 
 /* A Java object of a VM that follows few of them: see TH_EVENT_JAVA_FOLLOWED. */
 struct th_followed_info {
-	uint32_t record; /* file offset / 8 of the allocation */
+	uint32_t record; /* of the allocation */
 	float keep;      /* probability of being followed; 0 = no longer followed */
 	bool is_judged;  /* a collection has found it dead or alive; else it is young */
 };
@@ -132,7 +138,7 @@ struct th_named_function {
 /* Something that native code took from the Java VM, sampled. */
 struct th_ledger_take {
 	uint64_t time;
-	uint32_t record; /* file offset / 8 */
+	uint32_t record; /* th_recording_record() */
 	uint32_t stack;  /* index */
 	uint32_t class;  /* index + 1; 0 = not known */
 	float keep;
@@ -166,9 +172,11 @@ struct th_recording {
 	struct th_reader *reader;
 	struct th_schema *schema;
 
-	bool is_complete; /* the process ended normally and closed the log */
-	uint64_t start;   /* CLOCK_MONOTONIC, ns */
-	uint64_t end;     /* of the last event */
+	bool is_ring;        /* the log has dropped parts, see th_reader_open() */
+	uint64_t whole_from; /* of a ring: from this time on it has every sample; else 0 */
+	bool is_complete;    /* the process ended normally and closed the log */
+	uint64_t start;      /* CLOCK_MONOTONIC, ns */
+	uint64_t end;        /* of the last event */
 
 	struct th_decoded_process process;
 	bool has_jvm; /* `jvm` is known */
@@ -212,7 +220,9 @@ struct th_recording {
 	uint64_t *
 		part_ends; /* by index of a mapped sample: time of its end, UINT64_MAX = none */
 	TH_ARRAY(struct th_followed_info,
-		followed); /* in order: the last one of an object counts */
+		followed);       /* in order: the last one of an object counts */
+	TH_ARRAY(uint64_t, ids); /* of a ring: of samples, by `record`, ascending */
+	TH_ARRAY(struct th_thinned_info, thinned); /* of a ring, ascending */
 	TH_ARRAY(struct th_decoded_java_judged, judged);
 	TH_ARRAY(struct th_decoded_java_level, levels);
 	TH_ARRAY(struct th_decoded_collection, collections);
@@ -283,9 +293,15 @@ void th_recording_release(const struct th_recording *recording);
 /*
  * Frees the samples, their ends and what else takes most of the memory of a growing log, until
  * th_recording_update() reads it again. Everything with an id keeps its index; names of threads
- * do not.
+ * do not. Does nothing for a ring, whose past cannot be read again.
  */
 void th_recording_rest(struct th_recording *recording);
+
+/*
+ * Whether a log that is being followed is better opened again: it is a ring that has dropped what
+ * was not read, or a turn of it has passed, and what it has dropped since is still in memory.
+ */
+bool th_recording_is_stale(const struct th_recording *recording);
 
 /*
  * Replaces the command line by the path of the executable, as in a log whose process could not
@@ -337,6 +353,20 @@ th_recording_allocations(const struct th_recording *recording, enum th_heap heap
 {
 	return heap == TH_HEAP_MAPPED ? &recording->mappings : &recording->samples[heap];
 }
+
+/*
+ * The `record` of the sample with this id, which is the offset of its record in the log: a number
+ * of 32 bits, ascending as the id. TH_ID_MAP_NONE: a ring has not kept it. And back.
+ */
+uint32_t th_recording_record(const struct th_recording *recording, uint64_t id);
+uint64_t th_recording_id(const struct th_recording *recording, uint32_t record);
+
+/*
+ * The probability with which a ring kept this sample although it had ended; it is part of `keep`.
+ * 1 in other logs, and of samples that have not ended.
+ */
+double
+th_recording_thinned(const struct th_recording *recording, const struct th_sample *sample);
 
 /*
  * The index of the sample with this record, SIZE_MAX if there is none; of several mapped parts

@@ -16,10 +16,10 @@ merge(uint64_t word, uint64_t more)
 }
 
 static void
-add(struct th_resident_blocks *touched, uint64_t sample, uint64_t word)
+add(struct th_resident_blocks *touched, uint32_t record, uint64_t word)
 {
 	bool added;
-	uint32_t index = th_id_map_intern(&touched->ids, sample / 8, &added);
+	uint32_t index = th_id_map_intern(&touched->ids, record, &added);
 
 	if (added)
 		th_array_append(touched, words, word);
@@ -38,7 +38,8 @@ th_resident_blocks_init(struct th_resident_blocks *touched,
 		if (event->account != account)
 			continue;
 		for (uint32_t k = 0; k + 1 < event->blocks.count; k += 2)
-			add(touched, event->blocks.words[k], event->blocks.words[k + 1]);
+			add(touched, th_recording_record(recording, event->blocks.words[k]),
+				event->blocks.words[k + 1]);
 	}
 }
 

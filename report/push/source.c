@@ -104,6 +104,7 @@ th_source_open(const char *log, pid_t pid, const struct th_labels *extra, const 
 		return error;
 	}
 	source->pid = pid;
+	source->log = th_format_new("%s", log);
 	th_options_set_defaults(&source->options);
 	source->sent_to = th_export_time(source->recording, source->recording->start);
 	th_process_labels(source->recording, pid, &source->labels);
@@ -133,6 +134,7 @@ th_source_close(struct th_source *source)
 	th_recording_destroy(source->recording);
 	th_labels_deinit(&source->labels);
 	th_options_deinit(&source->options);
+	free(source->log);
 	free(source);
 }
 
@@ -147,6 +149,23 @@ realtime_now(void)
 	return (uint64_t)now.tv_sec * TH_NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
+/* The increments are of texts, so they outlive the profile. */
+static void
+open_again(struct th_source *source)
+{
+	struct th_recording *recording;
+	struct th_error *error = th_recording_follow(source->log, &recording);
+
+	if (error) {
+		th_error_destroy(error);
+		return;
+	}
+	th_profile_destroy(source->profile);
+	th_recording_destroy(source->recording);
+	source->profile = NULL;
+	source->recording = recording;
+}
+
 /* Reads all that the log contains; of a process that ended, unfinished records stay so. */
 static void
 read_on(struct th_source *source)
@@ -157,6 +176,8 @@ read_on(struct th_source *source)
 	source->is_ended = !source->pid || !th_running_is_alive(header);
 	while (source->pid && th_recording_update(recording) && source->is_ended) {
 	}
+	if (source->pid && th_recording_is_stale(recording))
+		open_again(source);
 }
 
 static void

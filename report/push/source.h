@@ -17,6 +17,7 @@
 struct th_source {
 	pid_t pid; /* here; 0: a log whose process is not looked for */
 	struct th_recording *recording;
+	char *log; /* its path */
 	struct th_options options;
 	struct th_profile *profile; /* NULL until the first window */
 	bool is_resting;            /* see th_source_rest() */

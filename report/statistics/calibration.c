@@ -358,17 +358,29 @@ are_factors_worth_it(const struct work *work, const struct th_estimate *sampled)
 
 /* One heap in one window */
 
+/* Samples of a heap; `is_live`: their keeps as recorded, before a ring thinned them out. */
+struct kept_samples {
+	const struct th_recording *recording;
+	const struct th_samples *samples;
+	bool is_live;
+};
+
 static double
-keep_of(const void *samples, size_t i)
+keep_of(const void *data, size_t i)
 {
-	return (double)((const struct th_samples *)samples)->items[i].keep;
+	const struct kept_samples *kept = data;
+	const struct th_sample *sample = &kept->samples->items[i];
+
+	return (double)sample->keep /
+	       (kept->is_live ? th_recording_thinned(kept->recording, sample) : 1);
 }
 
 static double
-thin_gap(
-	const struct th_recording *recording, enum th_heap heap, const struct th_window *window)
+thin_gap(const struct th_recording *recording, enum th_heap heap,
+	const struct th_window *window, bool is_live)
 {
 	const struct th_samples *samples = th_recording_allocations(recording, heap);
+	const struct kept_samples kept = {recording, samples, is_live};
 	struct th_mean_interval gaps = {0};
 	size_t count = 0;
 
@@ -380,7 +392,7 @@ thin_gap(
 		count++;
 		th_mean_interval_add(&gaps, sample->size,
 			th_recording_sample_interval(recording, sample), (double)sample->keep,
-			th_mean_interval_rare(keep_of, samples, samples->items_count, i));
+			th_mean_interval_rare(keep_of, &kept, samples->items_count, i));
 	}
 	return count ? th_mean_interval_thin(&gaps) : (double)th_recording_gap(recording, heap);
 }
@@ -410,7 +422,10 @@ work_init(struct work *work, const struct th_recording *recording, enum th_heap 
 	work->threads = th_allocate(work->thread_count, sizeof(*work->threads));
 	th_factors_init(&work->factors, work->strata, work->thread_count);
 	if (heap == TH_HEAP_NATIVE)
-		work->quiet_bytes = th_recording_counter(recording, "native_bytes_quiet");
+		work->quiet_bytes = th_recording_counter(recording, "native_bytes_quiet") +
+				    th_recording_counter(recording, "ring_native_bytes");
+	if (heap == TH_HEAP_JAVA)
+		work->quiet_bytes = th_recording_counter(recording, "ring_java_bytes");
 	learn_from_samples(work);
 	learn_from_records(work);
 	if (heap == TH_HEAP_MAPPED)
@@ -514,8 +529,10 @@ th_calibration_init(struct th_calibration *calibration, const struct th_recordin
 	*calibration = (struct th_calibration){
 		.is_recorded = is_heap_recorded(recording, heap),
 		.interval = th_recording_gap(recording, heap),
-		.gap = thin_gap(recording, heap, window),
+		.gap = thin_gap(recording, heap, window, false),
 	};
+	calibration->live_gap = recording->is_ring ? thin_gap(recording, heap, window, true)
+						   : calibration->gap;
 	th_strata_init(&calibration->strata, recording, heap);
 	calibration->factors = new_factors(
 		recording->thread_names_count, th_strata_parts(&calibration->strata));

@@ -53,6 +53,7 @@ struct th_calibration {
 	double *factors; /* by name index, then th_strata_part(); equal for all names of a thread */
 	uint64_t interval; /* bytes, th_recording_gap() */
 	double gap;        /* where sampling was sparse, th_mean_interval_thin() */
+	double live_gap;   /* the same of what is alive, which a ring thins out last */
 	uint64_t window_samples;
 	/* The whole of which estimates are shares: samples with their factors. */
 	struct th_estimator whole;

@@ -772,8 +772,9 @@ th_lifetimes_peak(const struct th_lifetimes *lifetimes,
 	const struct th_calibration *calibrations, unsigned heaps)
 {
 	const struct th_recording *recording = lifetimes->recording;
-	struct peak peak = {.time = recording->start};
-	uint64_t from = 0;
+	/* Of what had ended before, a ring has only a part: the sum is not precise enough. */
+	uint64_t from = recording->whole_from;
+	struct peak peak = {.time = from ? from : recording->start};
 
 	for (size_t i = 0; i < recording->levels_count; i++) {
 		uint64_t to = recording->levels[i].time - 1;

@@ -80,9 +80,9 @@ bool th_lifetimes_is_tracked(enum th_heap heap, const struct th_sample *sample);
 struct th_moment th_lifetimes_moment(const struct th_lifetimes *lifetimes, uint64_t time);
 
 /*
- * The time at which most bytes were alive in the heaps of `heaps` (bits 1 << enum th_heap), as
- * far as recorded; `calibrations` by heap. Mapped memory counts only on its own: it holds the
- * blocks of the other heaps.
+ * The time at which most bytes were alive in the heaps of `heaps` (bits 1 << enum th_heap), as far
+ * as recorded, of a ring since th_recording.whole_from; `calibrations` by heap. Mapped memory counts
+ * only on its own: it holds the blocks of the other heaps.
  */
 struct th_moment th_lifetimes_peak(const struct th_lifetimes *lifetimes,
 	const struct th_calibration *calibrations, unsigned heaps);
@@ -128,7 +128,8 @@ th_lifetimes_follows(const struct th_lifetimes *lifetimes, enum th_heap heap, si
 
 	return lifetimes->ends[heap][index] != TH_END_UNKNOWN &&
 	       (heap != TH_HEAP_JAVA ||
-		       th_live_keeps((uint64_t)sample->record * 8, moment->level));
+		       th_live_keeps(th_recording_id(lifetimes->recording, sample->record),
+			       moment->level));
 }
 
 /*
@@ -169,6 +170,7 @@ th_lifetimes_calibration(const struct th_lifetimes *lifetimes,
 {
 	struct th_calibration result = *calibration;
 
+	result.gap = calibration->live_gap;
 	double keep = th_lifetimes_keep(lifetimes, heap, moment);
 
 	if (heap == TH_HEAP_JAVA && lifetimes->followed) {
@@ -178,7 +180,7 @@ th_lifetimes_calibration(const struct th_lifetimes *lifetimes,
 	}
 	if (keep < 1) {
 		result.is_calibrated = false;
-		result.gap = th_calibration_thinned_gap(calibration, keep);
+		result.gap = th_calibration_thinned_gap(&result, keep);
 	}
 	return result;
 }

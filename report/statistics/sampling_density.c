@@ -39,9 +39,12 @@ sum_up(struct part_sums *sums, const struct th_recording *recording, enum th_hea
 			continue;
 		double place = (double)(sample->time - from) / (double)(to - from);
 		unsigned part = (unsigned)fmin(place * TH_DENSITY_PARTS, TH_DENSITY_PARTS - 1);
-		sums[part].samples++;
+		/* Those that a ring left out count as well: they were recorded. */
+		double recorded = 1 / th_recording_thinned(recording, sample);
+		sums[part].samples += recorded;
 		sums[part].due += sample->keep > 0 ? 1 / (double)sample->keep : 1;
-		sums[part].intervals += (double)th_recording_sample_interval(recording, sample);
+		sums[part].intervals += recorded *
+					(double)th_recording_sample_interval(recording, sample);
 	}
 }
 

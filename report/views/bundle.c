@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Of a ring, all records behind the metadata are in KEPT events, as if it had kept everything.
+ *
  * File layout: the log header with an updated tail, the log up to the end of its last record,
  * descriptions of the bundle's events (a log of an older library has none), the names.  Unused
  * space after the last record is dropped; the BUNDLE event records how much.
@@ -11,6 +13,7 @@
 #include <unistd.h>
 
 #include "report/base/allocate.h"
+#include "report/base/bytes.h"
 #include "report/base/gzip.h"
 #include "report/base/id_map.h"
 #include "report/base/progress.h"
@@ -18,6 +21,8 @@
 
 /* Longer texts (such as names of template instances) are cut, since records have a maximum size. */
 #define LONGEST_TEXT (TH_LOG_RECORD_MAX / 4)
+/* Records of a ring in one KEPT, unless one record is longer: half of the largest record. */
+#define KEPT_BYTES (TH_LOG_RECORD_MAX / 2)
 
 struct bundle {
 	const struct th_recording *recording;
@@ -28,6 +33,9 @@ struct bundle {
 	th_symbols_warn *warn;
 	void *warn_data;
 	struct th_bundle_size size;
+	struct th_bytes kept;           /* of a ring: its records, in KEPT events */
+	uint64_t metadata_end;          /* of a ring */
+	uint64_t records_end;           /* file offset of the new records */
 	TH_ARRAY(unsigned char, bytes); /* the new records */
 	size_t start;                   /* of the record under construction */
 };
@@ -84,7 +92,7 @@ static void
 end_record(struct bundle *bundle, enum th_event_type type)
 {
 	align(bundle, 8);
-	uint64_t offset = bundle->recording->records_end + bundle->start;
+	uint64_t offset = bundle->records_end + bundle->start;
 	struct th_log_record header = {
 		.size = (uint32_t)(bundle->bytes_count - bundle->start),
 		.type = (uint16_t)type,
@@ -223,6 +231,84 @@ put_names(struct bundle *bundle)
 	th_progress_clear();
 }
 
+/* Rings */
+
+static void
+put_kept(struct bundle *bundle, const struct th_bytes *records)
+{
+	uint32_t count = (uint32_t)(records->items_count / 8);
+	struct th_event_kept kept = {.from = 0};
+	uint64_t count_word = count;
+
+	kept.record.size = (uint32_t)(sizeof(kept) + sizeof(count_word) + records->items_count);
+	kept.record.type = TH_EVENT_KEPT;
+	kept.record.check = th_log_check(bundle->metadata_end + bundle->kept.items_count,
+		kept.record.size, kept.record.type);
+	if (!count)
+		return;
+	th_bytes_add(&bundle->kept, &kept, sizeof(kept));
+	th_bytes_add(&bundle->kept, &count_word, sizeof(count_word));
+	th_bytes_add(&bundle->kept, records->items, records->items_count);
+}
+
+/* Zeros in place of the command line in the last record of `records`. */
+static void
+blank_command(
+	const struct bundle *bundle, const struct th_record *record, struct th_bytes *records)
+{
+	union th_decoded event;
+
+	if (!bundle->without_command || record->type != TH_EVENT_PROCESS ||
+		!th_schema_decode(bundle->recording->schema, record, &event))
+		return;
+	size_t at = (size_t)(event.process.command.bytes - (const char *)record->bytes);
+	memset(records->items + records->items_count - record->size + at, 0,
+		event.process.command.length);
+}
+
+static void
+put_record(
+	const struct bundle *bundle, const struct th_record *record, struct th_bytes *records)
+{
+	uint64_t place = record->offset | (record->thinned > 0 ? TH_KEPT_THINNED : 0);
+
+	th_bytes_add(records, &place, sizeof(place));
+	if (record->thinned > 0)
+		th_bytes_add(records, &record->thinned, sizeof(record->thinned));
+	th_bytes_add(records, record->bytes, record->size);
+	blank_command(bundle, record, records);
+}
+
+static bool
+is_metadata(uint32_t type)
+{
+	return type == TH_EVENT_EVENT_TYPE || type == TH_EVENT_EVENT_FIELD ||
+	       type == TH_EVENT_COUNTER_NAME;
+}
+
+static void
+put_ring(struct bundle *bundle)
+{
+	struct th_cursor cursor = th_reader_start(bundle->recording->reader);
+	struct th_bytes records = {0};
+	struct th_record record;
+
+	bundle->metadata_end = cursor.offset;
+	while (th_reader_next(&cursor, &record)) {
+		if (is_metadata(record.type) && record.offset == bundle->metadata_end) {
+			bundle->metadata_end += record.size;
+			continue;
+		}
+		if (records.items_count + record.size > KEPT_BYTES) {
+			put_kept(bundle, &records);
+			records.items_count = 0;
+		}
+		put_record(bundle, &record, &records);
+	}
+	put_kept(bundle, &records);
+	free(records.items);
+}
+
 /* The file */
 
 static void
@@ -274,10 +360,15 @@ write_file(const struct bundle *bundle, FILE *file, struct th_gzip *gzip)
 	struct th_log_header header = *th_reader_header(reader);
 
 	header.tail = header.limit = bundle->size.bytes;
+	if (bundle->recording->is_ring) {
+		header.ring_from = bundle->metadata_end;
+		end = contents + bundle->metadata_end;
+	}
 	write_bytes(file, gzip, &header, sizeof(header));
-	if (bundle->without_command)
+	if (bundle->without_command && !bundle->recording->is_ring)
 		at = write_without_commands(bundle, file, gzip, at);
 	write_bytes(file, gzip, at, (size_t)(end - at));
+	write_bytes(file, gzip, bundle->kept.items, bundle->kept.items_count);
 	write_bytes(file, gzip, bundle->bytes, bundle->bytes_count);
 }
 
@@ -291,19 +382,25 @@ th_bundle_write(FILE *file, const struct th_recording *recording, bool compresse
 		.without_command = without_command,
 		.warn = warn,
 		.warn_data = warn_data,
+		.records_end = recording->records_end,
 	};
 	struct th_gzip *gzip = compressed ? th_gzip_create(file) : NULL;
 
+	if (recording->is_ring) {
+		put_ring(&bundle);
+		bundle.records_end = bundle.metadata_end + bundle.kept.items_count;
+	}
 	bundle.frames = th_frames_create(recording, put_remark, &bundle);
 	put_descriptions(&bundle);
 	put_origin(&bundle);
 	put_names(&bundle);
-	bundle.size.bytes = recording->records_end + bundle.bytes_count;
+	bundle.size.bytes = bundle.records_end + bundle.bytes_count;
 	write_file(&bundle, file, gzip);
 	if (gzip)
 		th_gzip_destroy(gzip);
 	*size_ret = bundle.size;
 	th_frames_destroy(bundle.frames);
 	th_id_map_deinit(&bundle.words);
+	free(bundle.kept.items);
 	free(bundle.bytes);
 }

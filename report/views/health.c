@@ -196,6 +196,21 @@ add_damage(struct th_health *health, const struct th_recording *recording)
 			th_format_count(recording->unknown).text);
 }
 
+static void
+add_ring(struct th_health *health, const struct th_recording *recording)
+{
+	double seconds = recording->whole_from > recording->start
+				 ? (double)(recording->whole_from - recording->start) / 1e9
+				 : 0;
+
+	if (th_recording_counter(recording, "ring_thinned"))
+		th_health_add(health, false,
+			"the log is a ring: it has all samples since %s s; of those that ended "
+			"before, the ones it has represent %s others",
+			th_format_time(seconds).text,
+			th_format_count(th_recording_counter(recording, "ring_thinned")).text);
+}
+
 /* The cost of recording; nothing in a log without these counters. */
 static void
 add_cost(struct th_health *health, const struct th_recording *recording)
@@ -240,6 +255,7 @@ th_health_init(struct th_health *health, const struct th_recording *recording)
 	add_jvm(health, recording);
 	add_sum(health, recording);
 	add_losses(health, recording);
+	add_ring(health, recording);
 	add_cost(health, recording);
 	add_notes(health, recording);
 }

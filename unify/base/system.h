@@ -79,6 +79,15 @@ th_system_allocate(int descriptor, off_t from, off_t bytes)
 	return result;
 }
 
+/* Gives back the space of a part of a file, which then reads as zeros; its size stays. */
+static inline int
+th_system_punch(int descriptor, off_t from, off_t bytes)
+{
+	const int punch_hole = 2, keep_size = 1; /* fallocate(2) */
+
+	return (int)syscall(SYS_fallocate, descriptor, punch_hole | keep_size, from, bytes);
+}
+
 /* Duplicates the descriptor to a number of at least `least`. */
 static inline int
 th_system_duplicate(int descriptor, int least)

@@ -11,6 +11,7 @@
 #include "unify/log/log_events.h"
 #include "unify/log/log_file.h"
 #include "unify/log/log_window.h"
+#include "unify/log/ring.h"
 #include "unify/shared/clock.h"
 
 /* Bytes that the agent thread keeps ready ahead of the tail. */
@@ -335,6 +336,7 @@ th_log_get(uint64_t offset, enum th_event_type type)
 {
 	static _Alignas(8) char record[RECORD_FIXED_MAX];
 	uint32_t bytes = th_log_file.fixed_bytes[type];
+	uint64_t place = th_ring_place(offset);
 	struct th_log_record head;
 	ssize_t got = 0;
 
@@ -343,7 +345,7 @@ th_log_get(uint64_t offset, enum th_event_type type)
 		return NULL;
 	int descriptor = th_log_file_descriptor();
 	if (descriptor >= 0)
-		got = th_system_pread(descriptor, record, bytes, (off_t)offset);
+		got = th_system_pread(descriptor, record, bytes, (off_t)place);
 	th_unlock(&th_log_file.growing);
 	memcpy(&head, record, sizeof(head));
 	return got == (ssize_t)bytes && head.type == type &&

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "unify/log/ring.h"
 #include "unify/shared/log_format.h"
 
 enum th_log_status {
@@ -29,6 +30,7 @@ struct th_log_identity {
 	uint64_t interval;
 	uint64_t rate;      /* maximum samples per second; 0 = none */
 	uint64_t overhead;  /* maximum CPU time of recording, millionths; 0 = no budget */
+	uint64_t ring;      /* bytes: the log is a ring of this size (ring.h); 0 = it is not */
 	bool keeps_earlier; /* an earlier log of this process at that path is not replaced */
 };
 
@@ -36,7 +38,8 @@ struct th_log_identity {
  * Creates the log at `path` (absolute) with a maximum size of `max_bytes` and writes its
  * metadata.  Replaces a log that this process left at that path before it called exec (same
  * pid, same start time, same space, all of them known), unless identity->keeps_earlier, and no
- * other file.  On failure no file remains.  Not from the malloc path.
+ * other file.  With identity->ring `max_bytes` only counts where no ring is possible.  On failure
+ * no file remains.  Not from the malloc path.
  */
 enum th_log_status
 th_log_create(const char *path, uint64_t max_bytes, const struct th_log_identity *identity);
@@ -103,7 +106,7 @@ enum th_log_counter th_log_refusal(void);
 static inline uint64_t
 th_log_append_sample(enum th_event_type type, const void *fixed, enum th_log_counter counter)
 {
-	uint64_t sample = th_log_append_ours(type, fixed, NULL, 0);
+	uint64_t sample = th_ring_has_room() ? th_log_append_ours(type, fixed, NULL, 0) : 0;
 
 	th_log_count(sample ? counter : th_log_refusal(), 1);
 	return sample;

@@ -17,10 +17,15 @@
 #include "unify/log/log_events.h"
 #include "unify/log/log_file.h"
 #include "unify/log/log_window.h"
+#include "unify/log/ring.h"
 #include "unify/shared/clock.h"
 
 /* First allocation: limits the disk space of a short-lived process. */
 #define FIRST_CHUNK (1u << 20)
+#define NO_RING                                                          \
+	"the file system of the log cannot give back space (fallocate, " \
+	"FALLOC_FL_PUNCH_HOLE): "                                        \
+	"the log is no ring, and ends when it is full"
 /* madvise(2), since Linux 4.14; older headers lack it. */
 #define WIPE_ON_FORK 18
 #define INVALID_ADVICE (-1)
@@ -262,6 +267,8 @@ th_log_create(const char *path, uint64_t max_bytes, const struct th_log_identity
 	init_header(header, max_bytes, identity);
 	th_store_release(&th_log_file.header, header);
 	write_metadata();
+	if (identity->ring && !th_ring_init(identity->ring, header->tail))
+		th_log_note(1, NO_RING);
 	return TH_LOG_OK;
 }
 
@@ -271,6 +278,7 @@ th_log_retire(void)
 	struct th_log_header *header = th_log_header();
 
 	if (header) {
+		th_ring_deinit();
 		last_header = header;
 		th_store_release(&th_log_file.header, NULL);
 	}
@@ -394,6 +402,7 @@ th_log_detach(void)
 	th_store_release(&th_log_file.header, NULL);
 	th_store_relaxed(&th_log_file.max_bytes, 0);
 	th_store_relaxed(&th_log_file.limit, 0);
+	th_ring_deinit();
 	detach_header(header);
 	th_log_windows_detach();
 	if (th_log_file_is_ours(th_log_file.descriptor))

@@ -232,6 +232,12 @@ look_for(uint64_t tail)
 
 	if (tail <= th_load_acquire(&th_log_file.limit))
 		return IN_FILE;
+	/* The maximum of a ring moves; the tool knows that of the time at which it mapped the log. */
+	if (tail > th_load_relaxed(&th_log_file.max_bytes) && th_log_file.whole &&
+		th_log_header()->ring_bytes) {
+		th_log_file_refuse(TH_COUNTER_DROPPED_LOG_FULL);
+		return UNKNOWN;
+	}
 	if (tail > th_load_relaxed(&th_log_file.max_bytes))
 		return BEYOND;
 	if (!th_lock_bounded(&th_log_file.growing, TH_LOG_LOCK_TURNS)) {

@@ -239,6 +239,20 @@ has_windows(void)
 	return false;
 }
 
+uint64_t
+th_log_windows_start(void)
+{
+	uint64_t least = 0;
+
+	for (unsigned i = 0; i < WINDOWS; i++) {
+		uint64_t number = th_load_acquire(&log_map.windows[i].number);
+
+		if (number && (!least || number < least))
+			least = number;
+	}
+	return least ? (least - 1) * TH_LOG_WINDOW_BYTES : 0;
+}
+
 bool
 th_log_windows_retire(void)
 {

@@ -57,6 +57,12 @@ enum th_log_window_result {
 enum th_log_window_result th_log_window_open(uint64_t offset, uint64_t used);
 
 /*
+ * The lowest offset that a thread may still write to: the start of the first mapped window; 0:
+ * none is mapped. [any]
+ */
+uint64_t th_log_windows_start(void);
+
+/*
  * The log is complete: unmaps its windows.  False: a thread still writes to one, which stays mapped.
  * [any]
  */

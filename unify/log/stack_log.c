@@ -6,6 +6,7 @@
 #include "unify/log/log.h"
 #include "unify/log/met_addresses.h"
 #include "unify/log/module.h"
+#include "unify/log/ring.h"
 #include "unify/log/stack_table.h"
 
 static void
@@ -62,6 +63,19 @@ log_stack(uint32_t id, const uint64_t *frames, uint32_t count, uint32_t flags)
 	return th_log_append(TH_EVENT_STACK, &event, &part, 1) != 0;
 }
 
+/* Whether the log has the STACK record; if so, the stack counts as used now. */
+static bool
+is_logged(uint32_t *logged)
+{
+	uint32_t now = th_ring_lap();
+	uint32_t last = th_load_relaxed(logged);
+
+	/* Fails only if another thread does the same, or the ring drops the record. */
+	while (last && last != now && !th_cas_acq_rel(logged, &last, now))
+		continue;
+	return last != 0;
+}
+
 uint32_t
 th_stack_log_id(const uint64_t *frames, uint32_t count, uint32_t flags)
 {
@@ -72,13 +86,13 @@ th_stack_log_id(const uint64_t *frames, uint32_t count, uint32_t flags)
 		th_log_count(TH_COUNTER_DROPPED_STACKS_FULL, 1);
 		return 0;
 	}
-	if (th_load_relaxed(logged))
+	if (is_logged(logged))
 		return id;
 	if (!log_stack(id, frames, count, flags)) {
 		th_log_count(TH_COUNTER_DROPPED_LOG_FULL, 1);
 		return 0;
 	}
-	th_store_relaxed(logged, 1);
+	th_store_relaxed(logged, th_ring_lap());
 	return id;
 }
 

@@ -28,7 +28,7 @@ struct slot {
 	uint64_t low;    /* atomic; 0 = empty; claimed by compare-and-swap */
 	uint64_t high;   /* atomic; stored after the claim, 0 until then */
 	uint32_t id;     /* stored before `high` */
-	uint32_t logged; /* atomic: the log holds its STACK record */
+	uint32_t logged; /* atomic: turn of the last use; 0: the log has no STACK record */
 };
 
 static struct level {
@@ -153,6 +153,20 @@ th_stack_table_intern(
 		id = intern_in(i, table, &hash, logged_ret);
 	}
 	return id;
+}
+
+bool
+th_stack_table_forget(const uint64_t *frames, size_t count, uint32_t flags, uint32_t used)
+{
+	uint32_t *logged;
+	uint32_t last;
+
+	/* It is in the table: nothing is inserted, but where it was inserted under two ids. */
+	if (!th_stack_table_intern(frames, count, flags, &logged))
+		return true;
+	last = th_load_relaxed(logged);
+	/* A thread that uses it at this moment sees the 0, or makes the exchange fail. */
+	return last < used && th_cas_acq_rel(logged, &last, 0);
 }
 
 void

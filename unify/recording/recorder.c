@@ -9,6 +9,7 @@
 #include "unify/base/memory.h"
 #include "unify/log/log.h"
 #include "unify/log/module.h"
+#include "unify/log/ring.h"
 #include "unify/log/stack_log.h"
 #include "unify/log/stack_table.h"
 #include "unify/mapped/mapping.h"
@@ -72,6 +73,7 @@ th_recorder_start(const struct th_recorder_settings *settings)
 	th_control_set_seen(seen_heaps(settings));
 	if (!th_stack_table_init())
 		return false;
+	th_ring_on_thread(th_thread_is_alive);
 	th_capture_start(settings->depth);
 	bool tracks = th_self_check_live(&th_self_check_parts);
 	th_native_start(tracks);

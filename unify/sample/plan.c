@@ -39,6 +39,9 @@
  */
 #define LOG_PART 8
 #define LOG_LEAST_NS (600 * (uint64_t)TH_NS_PER_S)
+/* Half a ring, which holds all samples of the last time, covers RING_S seconds. */
+#define RING_PART 2
+#define RING_S 600
 /* A sample with its stack and its free is in this range; other events also make the log grow. */
 #define SAMPLE_BYTES_MIN 96
 #define SAMPLE_BYTES_MAX 512
@@ -102,6 +105,9 @@ target_of_log(const struct th_plan *plan, uint64_t now, const struct th_plan_fig
 	uint64_t elapsed = now - plan->begun;
 	double time = (double)(elapsed > LOG_LEAST_NS ? elapsed : LOG_LEAST_NS) / TH_NS_PER_S;
 	double samples = (double)figures->log_room / (LOG_PART * time) / plan->bytes;
+
+	if (figures->ring_bytes)
+		samples = (double)figures->ring_bytes / RING_PART / RING_S / plan->bytes;
 
 	return samples > LEAST_PER_S ? samples : LEAST_PER_S;
 }

@@ -47,6 +47,7 @@ struct th_plan_figures {
 	uint64_t times_cost;          /* ns: how long it took to get them */
 	uint64_t log_bytes;
 	uint64_t log_room;    /* bytes left in the log */
+	uint64_t ring_bytes;  /* size of the log if it is a ring, which has no end; else 0 */
 	uint64_t live_blocks; /* sampled blocks of the C heap that are alive now */
 };
 

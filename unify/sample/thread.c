@@ -271,6 +271,17 @@ th_thread_next(const struct th_thread_record *record)
 	return record->next;
 }
 
+bool
+th_thread_is_alive(uint32_t id)
+{
+	struct th_thread_record *record = th_thread_first();
+
+	while (record && record->id != id)
+		record = th_thread_next(record);
+	return record &&
+	       (th_load_relaxed(&record->state) || th_load_relaxed(&record->java_thread));
+}
+
 /* Names */
 
 static bool

@@ -202,6 +202,9 @@ bool th_thread_log_heap_bytes(uint32_t thread, enum th_heap heap, uint64_t bytes
 struct th_thread_record *th_thread_first(void);
 struct th_thread_record *th_thread_next(const struct th_thread_record *record);
 
+/* Whether the thread with this id has not ended, as far as known. [any] */
+bool th_thread_is_alive(uint32_t id);
+
 /*
  * Writes THREAD_BYTES of every thread whose native bytes changed since the last call.  `final`
  * also writes those of threads without a record in the log; once, at the end. [agent-thread]

@@ -178,6 +178,7 @@ get_figures(const struct th_log_header *header, struct th_plan_figures *figures)
 		figures->due[i] = th_load_relaxed(&throttle.due[i]);
 	figures->kept = th_load_relaxed(&throttle.rate.kept);
 	figures->log_bytes = th_load_relaxed(&header->tail);
+	figures->ring_bytes = header->ring_bytes;
 	if (header->most_bytes > figures->log_bytes)
 		figures->log_room = header->most_bytes - figures->log_bytes;
 	if (throttle.plan.limits.saves_space)

@@ -114,7 +114,14 @@ enum th_log_state {
 		"ledger: samples without a known end, its table is full")                        \
 	X(LEDGER_LOST, ledger_lost, "ledger: samples lost: no stack or no space in the log")   \
 	X(SLOT_SEARCHED, slot_searched,                                                        \
-		"loaded objects whose data was searched for pointers to allocation functions")
+		"loaded objects whose data was searched for pointers to allocation functions")   \
+	X(RING_THINNED, ring_thinned,                                                          \
+		"old samples that the ring left out; others of their kind weigh more")        \
+	X(RING_LOST, ring_lost, "old records that the ring had no space to keep")              \
+	X(RING_NATIVE_BYTES, ring_native_bytes,                                                \
+		"exact native bytes of ended threads that the ring left out")                  \
+	X(RING_JAVA_BYTES, ring_java_bytes,                                                    \
+		"exact Java bytes of ended threads that the ring left out")
 
 enum th_log_counter {
 #define X(NAME, name, description) TH_COUNTER_##NAME,
@@ -214,7 +221,9 @@ struct th_log_header {
 	uint32_t unused;
 	uint64_t process_space;    /* where pid and start time are unique; 0 = unknown */
 	uint64_t overhead;         /* maximum CPU time of recording, millionths; 0 = no budget */
-	uint64_t reserved[3];
+	uint64_t ring_bytes;       /* size of the ring (ring.h); 0 = the log is none */
+	uint64_t ring_from;        /* atomic: records before, but the metadata, are in KEPT */
+	uint64_t reserved;
 	uint64_t counters[TH_LOG_COUNTER_SLOTS]; /* atomic, indexed by enum th_log_counter */
 	struct th_log_control control;
 };
@@ -350,6 +359,7 @@ enum th_content_type {
 		"Exact counts of one kind since the ledger was switched on first")               \
 	E(77, LEDGER_LONG, ledger_long, "Ledger: long critical section",                       \
 		"A long critical section whose begin was not sampled")                           \
+	E(78, KEPT, kept, "Kept", "Records of the past that a ring has kept")                 \
 	E(90, SLOT_COPIES, slot_copies, "Copies of pointers",                                  \
 		"Pointers to allocation functions in an object's data: calls by them are not seen") \
 	E(96, HOLDER_STEP, holder_step, "Holders: step",                                       \
@@ -738,6 +748,15 @@ enum th_content_type {
 	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(U64, COUNT, copies, "Pointers")                                                      \
 	F(TEXT, NONE, path, "Path of the object")
+/*
+ * Counts if the header's ring_from is at least `from`.  `records`: for each, the offset at which it
+ * was appended, which is a multiple of 8, plus TH_KEPT_THINNED if the next word is the probability
+ * (F64) with which the sample was kept; then the record, whose check is that of
+ * the offset.  No offset occurs twice, nor is one at or behind ring_from.
+ */
+#define TH_FIELDS_KEPT(F)                                                                      \
+	F(U64, BYTES, from, "Start of the ring from which on these records count")             \
+	F(U64_ARRAY, NONE, records, "The records")
 #define TH_FIELDS_END(F) F(U64, NANOSECONDS, time, "Time")
 
 enum th_event_type {
@@ -855,6 +874,8 @@ th_holder_limits(uint32_t pause_ms, uint32_t memory_mib)
 {
 	return (uint64_t)memory_mib << 32 | pause_ms;
 }
+/* In a word of KEPT: see there. */
+#define TH_KEPT_THINNED UINT64_C(1)
 
 /* Critical sections of at least this length are recorded. */
 #define TH_LEDGER_LONG_NS 10000000

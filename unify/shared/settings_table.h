@@ -58,6 +58,8 @@ enum th_gc_at_exit { TH_GC_AT_EXIT_AUTO, TH_GC_AT_EXIT_ALWAYS, TH_GC_AT_EXIT_NEV
 /* Space for the first pages and a metadata block; a smaller log would hold no samples. */
 #define TH_MAX_LOG_MIN (1 << 20)
 #define TH_MAX_LOG_DEFAULT (1 << 30)
+/* A smaller ring would have no space for definitions beside its segments. */
+#define TH_LOG_RING_MIN (8 << 20)
 
 /*
  * S(NAME, letter or 0, "option", "VARIABLE", KIND, ACCESS, "argument", "default", minimum,
@@ -122,6 +124,11 @@ enum th_gc_at_exit { TH_GC_AT_EXIT_AUTO, TH_GC_AT_EXIT_ALWAYS, TH_GC_AT_EXIT_NEV
 		"own", 0, 0,                                                                   \
 		"unwinder of native stacks; libunwind is slower,\n"                            \
 		"for comparison")                                                              \
+	S(LOG_RING, 0, "log-ring", "TWINHEAP_LOG_RING", SIZE, OPTION, "SIZE", "",              \
+		TH_LOG_RING_MIN, INT64_MAX,                                                    \
+		"the log keeps the last of what happened in SIZE\n"                            \
+		"bytes, at least 8M, and of what was before: what\n"                           \
+		"is alive, totals, and a sample of the rest")                                  \
 	S(MAX_LOG, 0, "", "TWINHEAP_MAX_LOG", SIZE, VARIABLE, "BYTES", "1G", TH_MAX_LOG_MIN,   \
 		INT64_MAX, "maximum size of a log")                                            \
 	S(SEED, 0, "", "TWINHEAP_SEED", NUMBER, VARIABLE, "N", "", 0, UINT64_MAX,              \

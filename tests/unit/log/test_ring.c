@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A program that never ran is written to an unbounded log and to a ring, which turns several times:
+ * both are read, and the figures compared.  Blocks of one thread and of another one are allocated at
+ * some stacks, live for a time that depends on the stack, and are freed.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "report/log/recording.h"
+#include "report/statistics/calibration.h"
+#include "report/statistics/lifetimes.h"
+#include "tests/unit/log/log_fixture.h"
+#include "unify/log/ring.h"
+#include "unify/log/stack_log.h"
+#include "unify/log/stack_table.h"
+
+#define RING (UINT64_C(8) << 20)
+#define UNBOUNDED (UINT64_C(1) << 30)
+#define INTERVAL 4096u
+#define SIZE 256u
+#define STEP_NS 1000000u /* between two samples */
+#define STACKS 8u
+
+/* Blocks at stack k live for lives[k] samples; one in LEAKED of the last stack is never freed. */
+static const uint32_t lives[STACKS] = {1, 1, 2, 3, 10, 100, 20000, 5};
+#define LEAKED 16u
+
+struct program {
+	uint64_t *ids;     /* of samples, by number */
+	uint64_t count;    /* samples so far */
+	uint64_t bytes[2]; /* of the threads */
+	uint64_t start;
+	enum th_heap heap;
+};
+
+static void
+open_log(bool is_ring)
+{
+	const struct th_log_identity identity = {.process_start = 1,
+		.process_space = 1,
+		.interval = INTERVAL,
+		.ring = is_ring ? RING : 0};
+	char *path = log_fixture_new_path();
+
+	assert_int_equal(th_log_create(path, is_ring ? RING : UNBOUNDED, &identity), TH_LOG_OK);
+	log_fixture_read(path);
+	free(path);
+}
+
+static void
+add_stacks(uint32_t first, uint32_t count)
+{
+	for (uint32_t i = first; i < first + count; i++) {
+		struct th_event_stack stack = {.stack = i};
+		uint64_t frames[] = {th_frame_native(0, 0x1000 * i), th_frame_native(0, 0x10)};
+		struct th_log_part part = {frames, 2};
+
+		assert_true(th_log_append(TH_EVENT_STACK, &stack, &part, 1));
+	}
+}
+
+static void
+add_thread(uint32_t id, const char *name)
+{
+	struct th_event_thread thread = {
+		.time = th_log_header()->start_monotonic, .thread = id, .tid = id};
+	struct th_log_part part = th_log_text(name);
+
+	assert_true(th_log_append(TH_EVENT_THREAD, &thread, &part, 1));
+}
+
+static void
+begin_program(struct program *program, uint64_t samples, enum th_heap heap)
+{
+	*program = (struct program){.start = th_log_header()->start_monotonic, .heap = heap};
+	program->ids = calloc(samples, sizeof(*program->ids));
+	assert_non_null(program->ids);
+	add_stacks(1, STACKS);
+	add_thread(1, "one");
+	add_thread(2, "two");
+}
+
+static uint64_t
+time_now(const struct program *program)
+{
+	return program->start + program->count * STEP_NS;
+}
+
+/* Of Java objects from the middle on, one of 2^LEVEL is followed, also of those from before. */
+#define SAMPLES 400000u
+#define LEVEL 3u
+
+static uint32_t
+level_at(uint64_t number)
+{
+	return number >= SAMPLES / 2 ? LEVEL : 0;
+}
+
+static void
+free_block(struct program *program, uint64_t number)
+{
+	struct th_event_native_free freed = {
+		.time = time_now(program), .sample = program->ids[number], .thread = 1};
+	struct th_event_java_death death = {
+		.time = time_now(program), .sample = program->ids[number]};
+
+	if (program->heap == TH_HEAP_JAVA)
+		assert_true(th_live_keeps(death.sample, level_at(number)) == 0 ||
+			    th_log_append(TH_EVENT_JAVA_DEATH, &death, NULL, 0));
+	else
+		assert_true(th_log_append(TH_EVENT_NATIVE_FREE, &freed, NULL, 0));
+}
+
+static void
+free_due(struct program *program)
+{
+	for (unsigned k = 0; k < STACKS; k++) {
+		uint64_t number = program->count - lives[k];
+
+		if (program->count >= lives[k] && number % STACKS == k &&
+			(k != STACKS - 1 || number / STACKS % LEAKED))
+			free_block(program, number);
+	}
+}
+
+/* A sample stands for INTERVAL bytes of its thread, more or less. */
+static void
+allocate(struct program *program)
+{
+	uint64_t number = program->count;
+	uint32_t thread = number % 3 != 0;
+
+	program->bytes[thread] += INTERVAL + number % 7;
+	const struct th_event_native_alloc alloc = {
+		.time = time_now(program),
+		.size = SIZE,
+		.interval = INTERVAL,
+		.keep = 1,
+		.thread_bytes = program->bytes[thread],
+		.thread = thread + 1,
+		.stack = (uint32_t)(number % STACKS) + 1,
+		.address = 0x10000 + number * SIZE,
+		.function = TH_FUNCTION_MALLOC,
+		.flags = TH_NATIVE_TRACKED,
+	};
+	const struct th_event_java_alloc object = {
+		.time = time_now(program),
+		.size = SIZE,
+		.interval = INTERVAL,
+		.keep = 1,
+		.thread_bytes = program->bytes[thread],
+		.thread = thread + 1,
+		.stack = alloc.stack,
+	};
+	struct th_event_java_level level = {.time = time_now(program), .level = LEVEL};
+	if (program->heap == TH_HEAP_JAVA && number == SAMPLES / 2)
+		assert_true(th_log_append(TH_EVENT_JAVA_LEVEL, &level, NULL, 0));
+	program->ids[number] = program->heap == TH_HEAP_JAVA
+				       ? th_log_append(TH_EVENT_JAVA_ALLOC, &object, NULL, 0)
+				       : th_log_append(TH_EVENT_NATIVE_ALLOC, &alloc, NULL, 0);
+	assert_true(program->ids[number]);
+	program->count++;
+}
+
+static void
+run_program(struct program *program, uint64_t samples)
+{
+	while (program->count < samples) {
+		allocate(program);
+		free_due(program);
+		while (th_ring_step(64u << 10))
+			continue;
+	}
+}
+
+static void
+end_program(struct program *program)
+{
+	free(program->ids);
+}
+
+static struct th_recording *
+load(void)
+{
+	struct th_recording *recording;
+	struct th_error *error = th_recording_load(log_fixture_path(), &recording);
+
+	if (error)
+		fail_msg("%s", th_error_message(error));
+	return recording;
+}
+
+struct figures {
+	struct th_estimate total;
+	struct th_estimator stacks[STACKS];
+	struct th_estimate stack_bytes[STACKS];
+	uint64_t live[STACKS]; /* samples */
+	double leaked;         /* samples of the leak, with their weights */
+};
+
+/* What the report computes of a log. */
+static void
+measure(struct figures *figures, enum th_heap heap)
+{
+	struct th_recording *recording = load();
+	struct th_calibration calibration;
+	struct th_lifetimes lifetimes;
+	const struct th_samples *samples = &recording->samples[heap];
+
+	*figures = (struct figures){.live = {0}};
+	assert_int_equal(recording->undecodable, 0);
+	assert_int_equal(recording->damaged, 0);
+	th_calibration_init(&calibration, recording, heap, &TH_WINDOW_ALL);
+	th_lifetimes_init(&lifetimes, recording);
+	struct th_moment end = th_lifetimes_moment(&lifetimes, recording->end);
+	figures->total = calibration.bytes;
+	for (size_t i = 0; i < samples->items_count; i++) {
+		const struct th_sample *sample = &samples->items[i];
+		uint32_t stack = recording->stacks[sample->stack].stack - 1;
+
+		assert_true(stack < STACKS);
+		th_calibration_add(&calibration, recording, sample, &figures->stacks[stack]);
+		uint64_t number = (sample->time - recording->start) / STEP_NS;
+		if (number % STACKS == 7 && number / STACKS % LEAKED == 0)
+			figures->leaked += 1 / (double)sample->keep;
+		figures->live[stack] += th_lifetimes_is_live(&lifetimes, heap, i, &end);
+	}
+	for (unsigned k = 0; k < STACKS; k++)
+		figures->stack_bytes[k] = th_calibration_bytes(
+			&calibration, &figures->stacks[k]);
+	th_lifetimes_deinit(&lifetimes);
+	th_calibration_deinit(&calibration);
+	th_recording_destroy(recording);
+}
+
+static uint64_t
+disk_bytes(void)
+{
+	struct stat status;
+
+	assert_int_equal(stat(log_fixture_path(), &status), 0);
+	return (uint64_t)status.st_blocks * 512;
+}
+
+/*
+ * 400,000 samples with their ends are 41 MB: five turns of the ring.  The bytes of the whole are
+ * exact in both logs; those of a stack are estimates in the ring, whose interval must cover them.
+ */
+static void
+check_figures(enum th_heap heap)
+{
+	struct program program;
+	struct figures whole, ring;
+
+	open_log(false);
+	begin_program(&program, SAMPLES, heap);
+	run_program(&program, SAMPLES);
+	measure(&whole, heap);
+	log_fixture_detach();
+	end_program(&program);
+
+	open_log(true);
+	begin_program(&program, SAMPLES, heap);
+	run_program(&program, SAMPLES);
+	assert_true(disk_bytes() <= RING + RING / 16 + (64u << 10));
+	assert_int_equal(th_log_header()->counters[TH_COUNTER_RING_LOST], 0);
+	assert_true(th_log_header()->counters[TH_COUNTER_RING_THINNED] > SAMPLES / 2);
+	measure(&ring, heap);
+	assert_float_equal(ring.total.estimate, whole.total.estimate, 1);
+	/* Of the leak nothing is thinned out in the C heap, and in the other one some of 3,125. */
+	assert_true(fabs(ring.leaked - whole.leaked) <= (heap == TH_HEAP_NATIVE ? 0 : 1250));
+	for (unsigned k = 0; k < STACKS; k++) {
+		const struct th_estimate *bytes = &ring.stack_bytes[k];
+
+		/* Twice the 95 % interval is 3.9 standard errors: 1 in 10,000, and the seed is fixed. */
+		assert_true(fabs(bytes->estimate - whole.stack_bytes[k].estimate) <
+			    2 * (bytes->high - bytes->estimate));
+		/* 0.1 of the whole is in 9,000 samples of eight stacks. */
+		assert_true(bytes->high - bytes->low < bytes->estimate / 2);
+		if (heap == TH_HEAP_NATIVE)
+			assert_int_equal(ring.live[k], whole.live[k]);
+	}
+	end_program(&program);
+}
+
+static void
+test_native_figures(void **state)
+{
+	(void)state;
+	check_figures(TH_HEAP_NATIVE);
+}
+
+static void
+test_java_figures(void **state)
+{
+	(void)state;
+	check_figures(TH_HEAP_JAVA);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(test_native_figures, log_fixture_teardown),
+		cmocka_unit_test_teardown(test_java_figures, log_fixture_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
