@@ -48,7 +48,7 @@ static const char help[] =
 	"                    follows what native code takes from the Java VM and does not\n"
 	"                    give back; `ledger` and `leaks` show it. exact records each\n"
 	"                    call, on the first ones of a caller and a part of the rest\n"
-	"  holders [OPTIONS] finds what holds the sampled Java objects that are alive, for\n"
+	"  holders [OPTIONS] finds what holds the sampled Java objects alive, for\n"
 	"                    `holders` and `leaks`: static fields, JNI references, thread\n"
 	"                    locals, ... One walk of the Java heap, while the program\n"
 	"                    stands still; prints an estimate first. Options:\n"

@@ -316,7 +316,7 @@ write_bytes(FILE *file, struct th_gzip *gzip, const void *bytes, size_t count)
 {
 	if (gzip)
 		th_gzip_write(gzip, bytes, count);
-	else
+	else if (count)
 		fwrite(bytes, 1, count, file);
 }
 

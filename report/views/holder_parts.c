@@ -72,10 +72,11 @@ th_holder_parts_path(const struct th_holder *holder)
 
 /* Lines of leaks */
 
+/* What has a path; what has none is mostly garbage that no collection has judged yet. */
 static double
 sum_of(const struct th_holders *holders)
 {
-	double sum = th_sums_point(&holders->unknown.bytes);
+	double sum = 0;
 
 	for (size_t i = 0; i < holders->items_count; i++)
 		sum += holders->items[i].bytes.estimate;
@@ -224,9 +225,12 @@ th_holder_parts_print(FILE *file, const struct th_held_samples *held,
 		fprintf(file, "\n  and %s more\n",
 			th_format_count(holders->items_count - top).text);
 	if (holders->unknown.samples)
-		fprintf(file, "\n  %s  without a path: dead since the last collection, or %s\n",
-			th_format_share(th_sums_point(&holders->unknown.bytes), all).text,
-			"held in a way that the VM does not report");
+		fprintf(file,
+			"\n  %s more without a path: garbage since the last GC, or held in a "
+			"way "
+			"that the VM does not report\n",
+			th_format_number(th_sums_point(&holders->unknown.bytes), TH_UNIT_BYTES)
+				.text);
 }
 
 /* JSON */

@@ -32,7 +32,13 @@ next_window(struct th_tally *tally, uint64_t now)
 {
 	uint32_t due = th_load_relaxed(&tally->due);
 	uint32_t spent = th_load_relaxed(&tally->spent);
+	uint64_t seconds = (now - th_load_relaxed(&tally->window)) / TH_NS_PER_S;
+	uint32_t least = 0;
 
+	/* 0 seconds: another thread has begun the next window. */
+	while (seconds && due / seconds >> least > TH_TALLY_RATE)
+		least++;
+	th_store_relaxed(&tally->least, least);
 	if (due > TH_TALLY_RATE)
 		spent += due - TH_TALLY_RATE;
 	th_store_relaxed(&tally->spent, spent < TH_TALLY_BURST ? spent : TH_TALLY_BURST);
@@ -43,7 +49,7 @@ next_window(struct th_tally *tally, uint64_t now)
 uint32_t
 th_tally_level(struct th_tally *tally, uint64_t now)
 {
-	uint32_t level = 0;
+	uint32_t level;
 	uint32_t due;
 
 	if (now - th_load_relaxed(&tally->window) >= TH_NS_PER_S)
@@ -51,6 +57,7 @@ th_tally_level(struct th_tally *tally, uint64_t now)
 	due = th_add_relaxed(&tally->due, 1);
 	if (due + th_load_relaxed(&tally->spent) < TH_TALLY_BURST + TH_TALLY_RATE)
 		return 0;
+	level = th_load_relaxed(&tally->least);
 	while (due >> level >= TH_TALLY_RATE)
 		level++;
 	return level;

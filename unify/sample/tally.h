@@ -5,6 +5,8 @@
  *
  * Each one counted costs a capture.  The first TH_TALLY_BURST, and TH_TALLY_RATE in each second,
  * are counted exactly; of more, one of 2^level is counted, chosen at random, and stands for all.
+ * The level begins as the second before would have needed it, so that under lasting load at most
+ * twice TH_TALLY_RATE are counted in a second.
  *
  * Time is divided into TH_TALLY_SLOTS slots of equal length.  When they are used up, each two
  * neighbours become one.  Survivors whose births spread over all slots show a leak; those of a
@@ -50,6 +52,7 @@ struct th_tally {
 	uint64_t window; /* ns: when it began */
 	uint32_t due;    /* things made in it */
 	uint32_t spent;  /* of the burst, up to it */
+	uint32_t least;  /* level at which it begins: that of the second before */
 };
 
 /* Something alive, as counted. */
