@@ -74,6 +74,15 @@ look_spacing(const struct th_breakdown_plan *plan, uint64_t now)
 	return spacing < TH_NS_PER_S ? spacing : TH_NS_PER_S;
 }
 
+/* Of a process that stands still: twice the last one, up to a second. */
+static uint64_t
+idle_spacing(const struct th_breakdown_plan *plan, uint64_t spacing)
+{
+	uint64_t twice = 2 * plan->spacing < TH_NS_PER_S ? 2 * plan->spacing : TH_NS_PER_S;
+
+	return spacing < twice ? twice : spacing;
+}
+
 /* Whether the process is on its way to a new peak, which may be over in a second. */
 static bool
 is_rising(const struct th_breakdown_plan *plan, uint64_t resident)
@@ -86,8 +95,12 @@ void
 th_breakdown_plan_looked(struct th_breakdown_plan *plan, uint64_t now, uint64_t resident)
 {
 	bool is_fast = plan->resident && is_rising(plan, resident);
+	uint64_t spacing = is_fast ? LOOK_GROWING_NS : look_spacing(plan, now);
 
-	plan->next_look = now + (is_fast ? LOOK_GROWING_NS : look_spacing(plan, now));
+	if (resident == plan->resident)
+		spacing = idle_spacing(plan, spacing);
+	plan->spacing = spacing;
+	plan->next_look = now + spacing;
 	if (plan->next_look - now >= TH_NS_PER_S)
 		plan->next_look = th_clock_next_second(now + TH_NS_PER_S / 2);
 	plan->resident = resident;

@@ -20,6 +20,7 @@
 struct th_breakdown_plan {
 	uint64_t start;        /* when the recording began */
 	uint64_t next_look;    /* next read of the resident size */
+	uint64_t spacing;      /* between the last read and that */
 	uint64_t next_regular; /* earliest time */
 	uint64_t next_growth;
 	int64_t credit;         /* CPU time that breakdowns may still take */

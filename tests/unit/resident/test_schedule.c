@@ -107,12 +107,15 @@ static void
 test_looks_are_once_a_second_in_the_end(void **state)
 {
 	(void)state;
-	assert_int_equal(simulate(1, MS, 0).looks, 10);
+	assert_int_equal(simulate(1, MS, 1).looks, 10);
 	/*
 	 * 16 while the time grows 2.7-fold, from 1.6 s to 16 s, and one per second from there
 	 * on.
 	 */
-	assert_in_range(simulate(100, MS, 0).looks, 130, 145);
+	assert_in_range(simulate(100, MS, 1).looks, 130, 145);
+	/* A process that stands still: after 0.1, 0.2, 0.4 and 0.8 s, then one per second. */
+	assert_in_range(simulate(5, MS, 0).looks, 7, 9);
+	assert_in_range(simulate(100, MS, 0).looks, 100, 105);
 }
 
 /* From 100 MiB to a terabyte: a geometric series of breakdowns, and ten looks a second. */
