@@ -14,6 +14,11 @@
  */
 #define MEMORY_NS (8 * TH_NS_PER_S)
 /*
+ * The factor of a new interval is a forecast: wrong for blocks larger than the interval, which are
+ * always due.  After it, rates are means again, of which this many rolls are the forecast.
+ */
+#define TRUSTED 2
+/*
  * Samples between two rolls of a key that are kept all if the key is rare, or new; of n this
  * times the logarithm of n.
  */
@@ -196,13 +201,20 @@ sum_counts(const struct th_site_rates *sites)
 	return sum;
 }
 
-/* The weight of what was counted since the last roll: a new rate is a mean at first. */
+/* The weight of the last of so many: the mean at first. */
+static double
+weight_of(uint32_t number, double part)
+{
+	double mean = 1.0 / number;
+
+	return part < mean ? mean : part;
+}
+
+/* The weight of what was counted since the last roll. */
 static double
 weight(const struct th_site_rates *sites, unsigned row, unsigned slot, double part)
 {
-	double mean = 1.0 / (sites->rolls - sites->first[row][slot] + 1);
-
-	return part < mean ? mean : part;
+	return weight_of(sites->rolls - sites->first[row][slot] + 1, part);
 }
 
 /* Takes the counts since the last roll, and moves the rates towards them by `part`. */
@@ -233,7 +245,7 @@ static bool
 is_quiet(const struct th_site_rates *sites, double sum, uint64_t elapsed)
 {
 	return elapsed < PAUSE_NS &&
-	       sum * QUIET_PART * TH_NS_PER_S < sites->total * (double)elapsed;
+	       sum * QUIET_PART * TH_NS_PER_S < sites->usual * (double)elapsed;
 }
 
 /* After a pause rates are learned again. */
@@ -242,6 +254,7 @@ forget(struct th_site_rates *sites)
 {
 	memset(sites->rates, 0, sizeof(sites->rates));
 	sites->total = 0;
+	sites->usual = 0;
 	if (sites->drops)
 		keep_all(sites);
 	th_store_relaxed(&sites->drops, false);
@@ -265,6 +278,7 @@ th_site_rates_roll(struct th_site_rates *sites, uint64_t now, double target)
 	follow(sites, seconds, part);
 	sites->total = sum_rates(sites);
 	sites->rolls++;
+	sites->usual += weight_of(sites->rolls, part) * (sum / seconds - sites->usual);
 	set_all(sites, target);
 }
 
@@ -272,7 +286,10 @@ void
 th_site_rates_rescale(struct th_site_rates *sites, double factor)
 {
 	for (unsigned row = 0; row < TH_SITE_ROWS; row++)
-		for (unsigned i = 0; i < TH_SITE_SLOTS; i++)
+		for (unsigned i = 0; i < TH_SITE_SLOTS; i++) {
 			sites->rates[row][i] *= factor;
+			sites->first[row][i] = sites->rolls - TRUSTED;
+		}
 	sites->total *= factor;
+	sites->usual *= min(factor, 1);
 }

@@ -58,8 +58,9 @@ struct th_site_rates {
 	/* Written by the writer, atomic: 1 - probability, in 2^-31. */
 	uint32_t dropped[TH_SITE_ROWS][TH_SITE_SLOTS];
 	/* Private to the writer. */
-	double rates[TH_SITE_ROWS][TH_SITE_SLOTS];               /* samples per second */
-	double total;                                            /* the same, of all keys */
+	double rates[TH_SITE_ROWS][TH_SITE_SLOTS]; /* samples per second */
+	double total;                              /* the same, of all keys */
+	double usual; /* the same, as counted: without the forecast of a rise */
 	uint16_t survivors[TH_SITE_ROWS_PER_KEY][TH_SITE_SLOTS]; /* of far keys */
 	bool drops;                                              /* some are dropped */
 	uint32_t rolls;

@@ -277,6 +277,24 @@ bursts_have_even_weights(void **state)
 	assert_true(effective >= 0.8 * (double)site->kept);
 }
 
+/* Blocks larger than the interval are due as before, whatever was expected of a new one. */
+static void
+a_wrong_forecast_is_forgotten(void **state)
+{
+	struct run run;
+
+	(void)state;
+	init(&run, 10);
+	th_rate_init(&run.rate, 4 * TARGET);
+	simulate(&run, DUE, 0, 10);
+	th_site_rates_rescale(&run.sites, 8);
+	simulate(&run, DUE, 10, 12);
+	run.kept = 0;
+	simulate(&run, DUE, 12, 14);
+	print_message("%" PRIu64 " a second kept after a wrong forecast\n", run.kept / 2);
+	assert_true((double)run.kept / 2 >= 0.6 * AIM * TARGET);
+}
+
 /* After a pause of the program its probabilities are those from before. */
 static void
 a_pause_changes_nothing(void **state)
@@ -406,6 +424,7 @@ main(void)
 		cmocka_unit_test(nothing_is_thinned_without_need),
 		cmocka_unit_test(a_new_site_is_kept),
 		cmocka_unit_test(bursts_have_even_weights),
+		cmocka_unit_test(a_wrong_forecast_is_forgotten),
 		cmocka_unit_test(a_pause_changes_nothing),
 		cmocka_unit_test(sites_with_survivors_come_first),
 		cmocka_unit_test(estimates_are_unbiased),
