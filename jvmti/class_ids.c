@@ -176,7 +176,7 @@ th_class_ids_prepare(jvmtiEnv *jvmti, JNIEnv *env, jclass type)
 }
 
 /*
- * Local references keep classes alive that nobody needs any more.  If the VM has to unload some to
+ * Local references keep unreachable classes alive.  If the VM has to unload some to
  * make room for others meanwhile, and cannot, the program gets an OutOfMemoryError (Metaspace); so
  * they are exchanged for weak ones before any work is done.  Those left out become NULL.
  */

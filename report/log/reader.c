@@ -17,6 +17,7 @@
 
 #include "report/base/allocate.h"
 #include "report/log/kept.h"
+#include "unify/shared/bisect.h"
 
 /* Ids of samples are offsets / 8 in 32 bits, so no log is larger. */
 #define LARGEST_LOG ((uint64_t)32 << 30)
@@ -506,6 +507,18 @@ struct th_cursor
 th_reader_start(const struct th_reader *reader)
 {
 	return (struct th_cursor){.reader = reader, .offset = reader->start};
+}
+
+struct th_cursor
+th_reader_at(const struct th_reader *reader, uint64_t offset)
+{
+	struct th_cursor cursor = {
+		.reader = reader, .offset = offset, .is_in_ring = offset >= reader->ring_from};
+
+	if (!cursor.is_in_ring)
+		cursor.kept = th_bisect(
+			reader->kept.records_count, i, reader->kept.records[i].offset < offset);
+	return cursor;
 }
 
 /* Pairs with the release store of the commit: the body is complete once the header is seen. */

@@ -98,6 +98,12 @@ void th_reader_release(const struct th_cursor *cursor);
 struct th_cursor th_reader_start(const struct th_reader *reader);
 
 /*
+ * A cursor before the record at this offset, which was read before, also if it is one of the past
+ * of a ring. If that is gone, before the next one.
+ */
+struct th_cursor th_reader_at(const struct th_reader *reader, uint64_t offset);
+
+/*
  * The next committed record; false at the end. After a hole, reading continues at the next word
  * that is a valid header of its own offset by the check field. Zeros up to the end are not a
  * hole but unused space.

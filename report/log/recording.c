@@ -421,12 +421,13 @@ th_samples_find(const struct th_samples *samples, uint32_t record, size_t near)
 uint64_t
 th_recording_address(const struct th_recording *recording, const struct th_sample *sample)
 {
-	struct th_cursor cursor = {.reader = recording->reader,
-		.offset = th_recording_id(recording, sample->record)};
+	uint64_t id = th_recording_id(recording, sample->record);
+	struct th_cursor cursor = th_reader_at(recording->reader, id);
 	struct th_record record;
 	union th_decoded event;
 
-	if (!th_reader_next_here(&cursor, &record) || record.type != TH_EVENT_NATIVE_ALLOC ||
+	if (!th_reader_next_here(&cursor, &record) || record.offset != id ||
+		record.type != TH_EVENT_NATIVE_ALLOC ||
 		!th_schema_decode(recording->schema, &record, &event))
 		return 0;
 	return event.native_alloc.address;

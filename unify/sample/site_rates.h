@@ -57,14 +57,14 @@ struct th_site_rates {
 	uint32_t counts[TH_SITE_ROWS][TH_SITE_SLOTS];
 	/* Written by the writer, atomic: 1 - probability, in 2^-31. */
 	uint32_t dropped[TH_SITE_ROWS][TH_SITE_SLOTS];
+	bool drops; /* the same: some are dropped */
 	/* Private to the writer. */
 	double rates[TH_SITE_ROWS][TH_SITE_SLOTS]; /* samples per second */
 	double total;                              /* the same, of all keys */
 	double usual; /* the same, as counted: without the forecast of a rise */
 	uint16_t survivors[TH_SITE_ROWS_PER_KEY][TH_SITE_SLOTS]; /* of far keys */
-	bool drops;                                              /* some are dropped */
 	uint32_t rolls;
-	uint32_t first[TH_SITE_ROWS][TH_SITE_SLOTS]; /* roll before which the rate was 0 */
+	uint32_t first[TH_SITE_ROWS][TH_SITE_SLOTS]; /* rates are means since this roll */
 	uint64_t time;                               /* ns: of the last roll */
 };
 

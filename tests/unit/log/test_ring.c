@@ -224,6 +224,14 @@ measure(struct figures *figures, enum th_heap heap)
 		assert_true(stack < STACKS);
 		th_calibration_add(&calibration, recording, sample, &figures->stacks[stack]);
 		uint64_t number = (sample->time - recording->start) / STEP_NS;
+		if (heap == TH_HEAP_NATIVE)
+			assert_int_equal(
+				th_recording_address(recording, sample) -
+					th_recording_address(recording, samples->items),
+				(number -
+					(samples->items[0].time - recording->start) / STEP_NS) *
+					SIZE);
+		assert_true(heap == TH_HEAP_JAVA || th_recording_address(recording, sample));
 		if (number % STACKS == 7 && number / STACKS % LEAKED == 0)
 			figures->leaked += 1 / (double)sample->keep;
 		figures->live[stack] += th_lifetimes_is_live(&lifetimes, heap, i, &end);
