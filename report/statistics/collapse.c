@@ -41,6 +41,13 @@
 #define WORKING_MOST_NS (2 * (uint64_t)TH_NS_PER_S)
 /* Freed samples: fewer may be chance. */
 #define ENOUGH_FREED 10
+/*
+ * What was freed has accumulated: of this many equal parts of the recording, at least so many
+ * have births of freed samples.  HotSpot keeps the memory of a compilation for up to 5 s, then
+ * frees it at once (arena.cpp, ChunkPoolCleaner).
+ */
+#define BIRTH_PARTS 20
+#define ENOUGH_BIRTH_PARTS 8
 /* No earlier fall within the same time is larger than this part of it. */
 #define EARLIER_PART 0.5
 
@@ -176,21 +183,30 @@ is_large(double fall, double top, double warm)
 							       fall >= FALL_PART * growth));
 }
 
-static size_t
-count_freed(const struct th_recording *recording, const struct th_lifetimes *lifetimes,
+/* Whether what was freed between two times is more than chance, and more than one working set. */
+static bool
+has_accumulated(const struct th_recording *recording, const struct th_lifetimes *lifetimes,
 	enum th_heap heap, uint64_t from, uint64_t to)
 {
 	const struct th_samples *samples = &recording->samples[heap];
-	uint64_t least = least_lifetime(to - recording->start);
-	size_t count = 0;
+	uint64_t length = to - recording->start;
+	uint64_t least = least_lifetime(length);
+	size_t count = 0, parts = 0;
+	bool has_births[BIRTH_PARTS + 1] = {false};
 
 	for (size_t i = 0; i < samples->items_count; i++) {
 		uint64_t time = samples->items[i].time;
 		uint64_t end = lifetimes->ends[heap][i];
 
-		count += time <= from && end > from && end <= to && end - time >= least;
+		if (time > from || end <= from || end > to || end - time < least)
+			continue;
+		size_t part = (size_t)((double)(time - recording->start) / (double)length *
+				       BIRTH_PARTS);
+		parts += !has_births[part];
+		has_births[part] = true;
+		count++;
 	}
-	return count;
+	return count >= ENOUGH_FREED && parts >= ENOUGH_BIRTH_PARTS;
 }
 
 /* Whether the process ends with a fall that may be large, by the last part alone. */
@@ -246,8 +262,7 @@ th_collapse_find(struct th_collapse *ret, const struct th_recording *recording,
 	size_t top = find_top(last, 0, BINS);
 
 	if (may_collapse(last, top, length) &&
-		count_freed(recording, lifetimes, heap, time_of(last, top), end) >=
-			ENOUGH_FREED) {
+		has_accumulated(recording, lifetimes, heap, time_of(last, top), end)) {
 		struct curve *whole = curve_create(
 			recording, lifetimes, heap, start, end, least);
 

@@ -217,6 +217,27 @@ test_no_collapse(void **state)
 	expect_moment(&log, END_MS, "at the end");
 }
 
+/* Memory of one moment, as of a compilation, was not accumulated. */
+static void
+test_working_set(void **state)
+{
+	struct log_builder log;
+	uint64_t kept[BLOCKS_MAX], burst[2][BLOCKS_MAX];
+	const uint32_t begins[] = {5000, 7000};
+
+	(void)state;
+	begin(&log);
+	add_growth(&log, 0, 1000, kept);
+	for (size_t i = 0; i < 2; i++)
+		for (uint32_t k = 0; k < 100; k++)
+			burst[i][k] = add_block(&log, begins[i] + k);
+	for (size_t i = 0; i < 2; i++)
+		free_all(&log, 9950, burst[i], 100);
+	add_mark(&log, 9990, TH_TEARDOWN_MAIN_RETURNED);
+	log_end(&log, END_MS);
+	expect_moment(&log, 9990, "before main returned");
+}
+
 /* What a collection at exit gives back was not freed by the program. */
 static void
 test_collection_at_exit(void **state)
@@ -324,6 +345,7 @@ main(void)
 		cmocka_unit_test(test_embedded_vm),
 		cmocka_unit_test(test_collapse),
 		cmocka_unit_test(test_no_collapse),
+		cmocka_unit_test(test_working_set),
 		cmocka_unit_test(test_collection_at_exit),
 		cmocka_unit_test(test_stop),
 		cmocka_unit_test(test_options),
