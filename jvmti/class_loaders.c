@@ -224,7 +224,7 @@ capture(const struct th_registers *registers)
 	if (!th_in_flight_begin())
 		return 0;
 	begun = th_throttle_capture_begins(th_clock_now());
-	stack = th_capture_stack(registers, record ? record->id : 0, TH_HEAP_JAVA);
+	stack = th_capture_stack(registers, record ? record->id : 0, TH_HEAP_JAVA).id;
 	th_throttle_capture_ends(begun, false);
 	th_in_flight_end();
 	return stack;

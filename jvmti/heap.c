@@ -388,7 +388,9 @@ record_object(struct sampled *sampled, uint64_t size, const struct th_registers 
 	id = th_sample_take(&sample, registers);
 	th_in_flight_end();
 	if (id)
-		th_survivors_add(TH_HEAP_JAVA, sample.site, id, sample.now);
+		th_survivors_add(TH_HEAP_JAVA,
+			(struct th_survivor_origin){sample.site.far, sample.path}, id,
+			sample.now);
 	follow(sampled->env, sampled->object, &event, id);
 }
 

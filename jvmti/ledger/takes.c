@@ -146,8 +146,8 @@ sample(struct th_take *take, struct th_caller *caller)
 	if (th_in_flight_begin()) {
 		uint64_t begun = th_throttle_capture_begins(th_clock_now());
 
-		take->stack = th_capture_stack(
-			&registers, th_thread.record->id, TH_HEAP_NATIVE);
+		take->stack =
+			th_capture_stack(&registers, th_thread.record->id, TH_HEAP_NATIVE).id;
 		th_throttle_capture_ends(begun, false);
 		if (take->stack)
 			th_thread_log_at(th_thread.record, th_clock_now());
@@ -311,7 +311,8 @@ log_long(const struct th_takes_thread *thread, enum th_ledger_kind kind, uint64_
 	if (th_in_flight_begin()) {
 		event.time = th_clock_now();
 		if (!event.stack)
-			event.stack = th_capture_stack(&registers, thread->id, TH_HEAP_NATIVE);
+			event.stack =
+				th_capture_stack(&registers, thread->id, TH_HEAP_NATIVE).id;
 		if (!event.stack || !th_log_append(TH_EVENT_LEDGER_LONG, &event, NULL, 0))
 			th_log_count(TH_COUNTER_LEDGER_LOST, 1);
 		th_in_flight_end();

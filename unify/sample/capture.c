@@ -23,6 +23,8 @@
  */
 #define NEAR_FRAMES 4
 #define FAR_FRAMES 8
+/* Frames that tell survivors' paths apart (survivors.h). */
+#define PATH_FRAMES 16
 
 struct scratch {
 	unsigned char busy; /* atomic */
@@ -218,19 +220,30 @@ walk(struct scratch *scratch, enum th_heap heap)
 	return stack;
 }
 
-uint32_t
+static uint64_t
+path_of(const uint64_t *frames, uint32_t count)
+{
+	uint64_t path = 0;
+
+	for (uint32_t i = 0; i < count && i < PATH_FRAMES; i++)
+		path = th_hash_mix(path ^ frames[i]);
+	return path;
+}
+
+struct th_captured_stack
 th_capture_stack(const struct th_registers *registers, uint32_t thread, enum th_heap heap)
 {
 	struct scratch *scratch = take_scratch(thread);
-	uint32_t id;
+	struct th_captured_stack captured = {0, 0};
 
 	if (!scratch)
-		return 0;
+		return captured;
 	scratch->registers = *registers;
 	struct stack stack = walk(scratch, heap);
-	id = th_stack_log_id(scratch->frames, stack.count, stack.flags);
+	captured.path = path_of(scratch->frames, stack.count);
+	captured.id = th_stack_log_id(scratch->frames, stack.count, stack.flags);
 	give_scratch(scratch);
-	return id;
+	return captured;
 }
 
 /* The logarithm of a size: sizes of one site may vary. */

@@ -78,11 +78,20 @@ void th_capture_set_unwinder(th_unwind_function *unwinder);
  */
 void th_capture_set_java(const struct th_java_provider *provider);
 
+struct th_captured_stack {
+	uint32_t id; /* 0: it was dropped, and counted */
+	/*
+	 * A hash of its youngest frames.  Unlike addresses it stays when a Java method is
+	 * compiled anew.
+	 */
+	uint64_t path;
+};
+
 /*
- * The id of the calling thread's stack (`thread` is its id) as of `registers`; 0: it was
- * dropped, and counted.  Within a capture (in_flight.h). [in-malloc]
+ * The calling thread's stack (`thread` is its id) as of `registers`.  Within a capture
+ * (in_flight.h). [in-malloc]
  */
-uint32_t
+struct th_captured_stack
 th_capture_stack(const struct th_registers *registers, uint32_t thread, enum th_heap heap);
 
 /*

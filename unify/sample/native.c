@@ -117,7 +117,9 @@ append_native(struct th_sample *sample)
 		 */
 		if (!th_live_blocks_insert(address, id))
 			th_log_count(TH_COUNTER_LIVE_FREES_LOST, 1);
-		th_survivors_add(TH_HEAP_NATIVE, sample->site, id, sample->now);
+		th_survivors_add(TH_HEAP_NATIVE,
+			(struct th_survivor_origin){sample->site.far, sample->path}, id,
+			sample->now);
 		th_probe_alloc(address, event->size, weight_of(event));
 	} else if (tracked)
 		th_live_blocks_remove(address);

@@ -118,8 +118,10 @@ th_sample_take(struct th_sample *sample, const struct th_registers *registers)
 	uint64_t begun = th_throttle_capture_begins(sample->now);
 	if (sample->lane->prepare)
 		sample->lane->prepare(sample);
-	event->stack = th_capture_stack(
+	const struct th_captured_stack stack = th_capture_stack(
 		registers, sample->record->id, walk_heap(sample->lane->heap));
+	event->stack = stack.id;
+	sample->path = stack.path;
 	if (event->stack)
 		th_thread_log_at(sample->record, sample->now);
 	id = append(sample);

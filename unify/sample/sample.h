@@ -57,6 +57,7 @@ struct th_sample {
 	uint64_t now;                    /* ns, read once for all steps */
 	struct th_event_alloc *event;    /* the start of the lane's own event */
 	struct th_site_key site; /* written by th_sample_take(): hashes; 0: not needed */
+	uint64_t path;           /* the same: of the captured stack (capture.h) */
 	void *data;              /* private to the lane */
 };
 

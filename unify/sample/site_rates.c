@@ -89,12 +89,13 @@ th_site_rates_forget_survivors(struct th_site_rates *sites)
 }
 
 void
-th_site_rates_add_survivor(struct th_site_rates *sites, uint64_t far)
+th_site_rates_add_survivors(struct th_site_rates *sites, uint64_t far, uint16_t number)
 {
 	for (unsigned row = 0; row < TH_SITE_ROWS_PER_KEY; row++) {
 		uint16_t *count = &sites->survivors[row][slot_in(far, row)];
 
-		*count += *count < UINT16_MAX;
+		*count = (uint16_t)(*count + number < UINT16_MAX ? *count + number
+								 : UINT16_MAX);
 	}
 }
 

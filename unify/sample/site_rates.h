@@ -85,7 +85,7 @@ void th_site_rates_roll(struct th_site_rates *sites, uint64_t now, double target
 
 /* Survivors count from the next roll on.  By the writer. [in-malloc] */
 void th_site_rates_forget_survivors(struct th_site_rates *sites);
-void th_site_rates_add_survivor(struct th_site_rates *sites, uint64_t far);
+void th_site_rates_add_survivors(struct th_site_rates *sites, uint64_t far, uint16_t number);
 
 /* The number of due samples changes by `factor` from now on.  One writer. [in-malloc] */
 void th_site_rates_rescale(struct th_site_rates *sites, double factor);

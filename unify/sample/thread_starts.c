@@ -26,7 +26,8 @@ find_stack(const struct th_registers *registers, uint64_t now)
 {
 	const struct th_thread_record *record = th_thread_record();
 	uint64_t begun = th_throttle_capture_begins(now);
-	uint32_t stack = th_capture_stack(registers, record ? record->id : 0, TH_HEAP_NATIVE);
+	uint32_t stack =
+		th_capture_stack(registers, record ? record->id : 0, TH_HEAP_NATIVE).id;
 
 	th_throttle_capture_ends(begun, false);
 	return stack;

@@ -142,7 +142,7 @@ sample(struct run *run, unsigned which, uint64_t now)
 	run->kept++;
 	if (run->leaks && which == run->leaks && th_random_unit(&run->random) * SURVIVES < 1)
 		for (int i = 0; i < 2; i++)
-			th_site_rates_add_survivor(&run->sites, key_of(run, which).far);
+			th_site_rates_add_survivors(&run->sites, key_of(run, which).far, 1);
 	site->weights += 1 / (of_site * of_rate);
 	site->squares += 1 / (of_site * of_rate * of_site * of_rate);
 	th_estimator_add(&site->estimator, SIZE, INTERVAL, of_site * of_rate, 1);

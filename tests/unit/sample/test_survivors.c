@@ -18,10 +18,17 @@
 
 static struct th_site_rates sites;
 
-static struct th_site_key
+static struct th_survivor_origin
+site_on(uint64_t number, uint64_t path)
+{
+	return (struct th_survivor_origin){.far = th_hash_mix(number), .path = path};
+}
+
+/* On a path of its own. */
+static struct th_survivor_origin
 site(uint64_t number)
 {
-	return (struct th_site_key){th_hash_mix(number), th_hash_mix(number)};
+	return site_on(number, th_hash_mix(number + 1000));
 }
 
 /* Of one row: sites that share its slot are unlikely here. */
@@ -103,6 +110,29 @@ others_do_not_displace_survivors(void **state)
 	assert_in_range(count(TH_HEAP_NATIVE, 1, 20), 95, 100);
 }
 
+/* A method that is compiled anew is another site, on the same path. */
+static void
+survivors_count_for_their_path(void **state)
+{
+	const uint64_t path = th_hash_mix(77), other = th_hash_mix(78);
+
+	(void)state;
+	for (uint64_t i = 0; i < 10; i++)
+		th_survivors_add(TH_HEAP_NATIVE, site_on(1 + i % 5, path), 1000 + i, AFTER(0));
+	th_survivors_add(TH_HEAP_NATIVE, site_on(6, path), 2000, AFTER(20));
+	th_survivors_add(TH_HEAP_NATIVE, site_on(9, other), 2001, AFTER(20));
+	th_survivors_add(TH_HEAP_JAVA, site_on(8, path), 2002, AFTER(20));
+	assert_int_equal(count(TH_HEAP_NATIVE, 1, 21), 10);
+	assert_int_equal(count(TH_HEAP_NATIVE, 6, 21), 10);
+	assert_int_equal(count(TH_HEAP_NATIVE, 9, 21), 0);
+	assert_int_equal(count(TH_HEAP_JAVA, 8, 21), 0);
+	/* A site whose latest sample had another path keeps its own survivors. */
+	th_survivors_add(TH_HEAP_NATIVE, site_on(1, other), 2003, AFTER(20));
+	assert_int_equal(count(TH_HEAP_NATIVE, 1, 21), 2);
+	th_survivors_reset();
+	assert_int_equal(count(TH_HEAP_NATIVE, 6, 21), 0);
+}
+
 /* Mappings are not followed, and a full table forgets. */
 static void
 the_table_is_bounded(void **state)
@@ -123,6 +153,7 @@ main(void)
 		cmocka_unit_test_setup(what_ends_is_none, start),
 		cmocka_unit_test_setup(java_objects_survive_collections, start),
 		cmocka_unit_test_setup(others_do_not_displace_survivors, start),
+		cmocka_unit_test_setup(survivors_count_for_their_path, start),
 		cmocka_unit_test_setup(the_table_is_bounded, start),
 	};
 
