@@ -248,6 +248,8 @@ read_code_blobs(struct th_hotspot *hotspot, const struct field_table *fields)
 	hotspot->code_block_header = block_header_bytes(fields);
 	hotspot->blob_name = field_offset(fields, "CodeBlob", "_name");
 	hotspot->blob_frame_size = field_offset(fields, "CodeBlob", "_frame_size");
+	hotspot->code_compile_id = field_offset(fields, "nmethod", "_compile_id");
+	hotspot->code_stub_offset = field_offset(fields, "nmethod", "_stub_offset");
 }
 
 static void
@@ -482,6 +484,13 @@ th_hotspot_has_stubs(const struct th_hotspot *hotspot)
 	       hotspot->code_heap_log2 >= 0 && hotspot->code_block_header > 0 &&
 	       hotspot->blob_name >= 0 && hotspot->blob_frame_size >= 0 &&
 	       hotspot->last_java_pc > 0 && hotspot->last_java_fp > 0;
+}
+
+bool
+th_hotspot_has_compiled_frames(const struct th_hotspot *hotspot)
+{
+	return th_hotspot_has_stubs(hotspot) && th_hotspot_has_seams(hotspot) &&
+	       hotspot->code_compile_id > 0 && hotspot->code_stub_offset > 0;
 }
 
 bool

@@ -11,6 +11,7 @@
 #include "jvmti/method_ids.h"
 #include "jvmti/methods.h"
 #include "jvmti/runtime_stub.h"
+#include "jvmti/walk_memo.h"
 #include "unify/base/atomic.h"
 #include "unify/sample/thread.h"
 #include "unify/shared/hash.h"
@@ -38,10 +39,7 @@
 #define FAR_CALLERS 8
 #define FAR_WORDS 128
 
-typedef struct {
-	jint bci;
-	jmethodID method;
-} call_frame;
+typedef struct th_call_frame call_frame;
 
 typedef struct {
 	JNIEnv *env;
@@ -440,8 +438,40 @@ trace_from_anchor(char *thread, call_trace *trace, jint depth, bool has_own_anch
 		trace_below_stub(thread, trace, depth);
 }
 
+/*
+ * Whether a virtual thread is mounted on `thread`: AsyncGetCallTrace omits its frames that are
+ * still in the heap.  The words of both handles may differ for a moment while a collector moves
+ * the object.
+ */
+static bool
+is_virtual(const char *thread)
+{
+	const struct th_hotspot *hotspot = java.hotspot;
+
+	if (hotspot->virtual_thread <= 0 || hotspot->thread_object <= 0)
+		return java.has_virtual_threads;
+	uintptr_t carrier = field_at(thread, hotspot->thread_object);
+	uintptr_t current = field_at(thread, hotspot->virtual_thread);
+
+	return !carrier || !current || word_at(carrier) != word_at(current);
+}
+
+/* The answer to an earlier walk of the same frames; else the key by which it is remembered. */
+static bool
+recall(const char *thread, struct th_java_stack *stack, uint64_t *key_ret)
+{
+	*key_ret = is_virtual(thread) ? 0 : th_walk_memo_key(thread);
+	jint count = th_walk_memo_find(*key_ret, stack->raw, stack->capacity);
+	if (count < 0)
+		return false;
+	stack->count = (uint32_t)count;
+	return true;
+}
+
+/* `key`: by which the answer is remembered. */
 static enum th_java_status
-get_frames_async(JNIEnv *env, uintptr_t sp, bool has_own_anchor, struct th_java_stack *stack)
+get_frames_async(JNIEnv *env, uintptr_t sp, bool has_own_anchor, uint64_t key,
+	struct th_java_stack *stack)
 {
 	call_trace trace = {env, 0, stack->raw};
 	char *thread = th_hotspot_thread(java.hotspot, env);
@@ -455,6 +485,7 @@ get_frames_async(JNIEnv *env, uintptr_t sp, bool has_own_anchor, struct th_java_
 	if (trace.count < 0)
 		return TH_JAVA_FAILED;
 	stack->count = (uint32_t)trace.count;
+	th_walk_memo_store(key, stack->raw, stack->count);
 	return TH_JAVA_FOUND;
 }
 
@@ -549,6 +580,7 @@ finish_with(enum th_java_status status, struct th_java_stack *stack,
 
 struct trace_in_vm {
 	struct th_java_stack *stack;
+	uint64_t key;
 	bool is_found;
 };
 
@@ -561,26 +593,8 @@ trace_in_vm(void *data)
 	trace->is_found = find_position(&position) &&
 			  th_hotspot_is_state(java.hotspot->own_states, position.state) &&
 			  position.sp &&
-			  get_frames_async(position.env, position.sp, true, trace->stack) ==
-				  TH_JAVA_FOUND;
-}
-
-/*
- * Whether a virtual thread is mounted on `thread`: AsyncGetCallTrace omits its frames that are
- * still in the heap.  The words of both handles may differ for a moment while a collector moves
- * the object.
- */
-static bool
-is_virtual(const char *thread)
-{
-	const struct th_hotspot *hotspot = java.hotspot;
-
-	if (hotspot->virtual_thread <= 0 || hotspot->thread_object <= 0)
-		return java.has_virtual_threads;
-	uintptr_t carrier = field_at(thread, hotspot->thread_object);
-	uintptr_t current = field_at(thread, hotspot->virtual_thread);
-
-	return !carrier || !current || word_at(carrier) != word_at(current);
+			  get_frames_async(position.env, position.sp, true, trace->key,
+				  trace->stack) == TH_JAVA_FOUND;
 }
 
 /*
@@ -610,9 +624,9 @@ has_names(struct th_java_stack *stack)
  * is not the thread's own, so it runs inside the VM (in_vm.h).
  */
 static bool
-walk_in_vm(struct th_java_stack *stack, const struct position *position)
+walk_in_vm(struct th_java_stack *stack, const struct position *position, uint64_t key)
 {
-	struct trace_in_vm trace = {.stack = stack};
+	struct trace_in_vm trace = {.stack = stack, .key = key};
 
 	if (!java.has_method_ids || !th_hotspot_has_seams(java.hotspot) ||
 		is_virtual(position->thread) || !th_in_vm_run(trace_in_vm, &trace) ||
@@ -624,7 +638,14 @@ walk_in_vm(struct th_java_stack *stack, const struct position *position)
 static enum th_java_status
 walk_object(struct th_java_stack *stack, const struct position *position)
 {
-	if (walk_in_vm(stack, position))
+	uint64_t key;
+
+	if (recall(position->thread, stack, &key) && has_names(stack) &&
+		finish(stack, position))
+		return TH_JAVA_FOUND;
+	stack->flags = 0;
+	stack->segment_count = 0;
+	if (walk_in_vm(stack, position, key))
 		return TH_JAVA_FOUND;
 	stack->flags = 0;
 	stack->segment_count = 0;
@@ -637,6 +658,7 @@ walk(struct th_java_stack *stack)
 	const struct th_hotspot *hotspot = java.hotspot;
 	struct position position;
 	enum th_java_status status;
+	uint64_t key;
 
 	if (!find_position(&position))
 		return TH_JAVA_NONE;
@@ -648,8 +670,10 @@ walk(struct th_java_stack *stack)
 		return TH_JAVA_NONE;
 	if (stack->heap == TH_HEAP_JAVA)
 		return walk_object(stack, &position);
+	if (recall(position.thread, stack, &key))
+		return finish_with(TH_JAVA_FOUND, stack, &position);
 	status = get_frames_async(position.env, position.sp,
-		th_hotspot_is_state(hotspot->own_states, position.state), stack);
+		th_hotspot_is_state(hotspot->own_states, position.state), key, stack);
 	return finish_with(status, stack, &position);
 }
 
@@ -757,6 +781,7 @@ th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, void *async, uint32_t feature_r
 	java.has_method_ids = th_hotspot_has_method_ids(java.hotspot);
 	java.has_virtual_threads = feature_release >= FIRST_WITH_VIRTUAL_THREADS;
 	th_in_vm_start(vm, jvmti);
+	th_walk_memo_start(java.hotspot);
 	memcpy(&java.get_trace, &async, sizeof(async));
 	java.running.code_low = java.hotspot->code_low;
 	java.running.code_high = java.hotspot->code_high;

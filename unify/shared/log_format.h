@@ -121,7 +121,11 @@ enum th_log_state {
 	X(RING_NATIVE_BYTES, ring_native_bytes,                                                \
 		"exact native bytes of ended threads that the ring left out")                  \
 	X(RING_JAVA_BYTES, ring_java_bytes,                                                    \
-		"exact Java bytes of ended threads that the ring left out")
+		"exact Java bytes of ended threads that the ring left out")                     \
+	X(JAVA_WALKS_REMEMBERED, java_walks_remembered,                                        \
+		"Java stacks found by their frames' addresses, without asking the VM")         \
+	X(JAVA_WALKS_WRONG, java_walks_wrong,                                                  \
+		"Java stacks that the VM answered differently when asked again")
 
 enum th_log_counter {
 #define X(NAME, name, description) TH_COUNTER_##NAME,
