@@ -248,6 +248,9 @@ read_code_blobs(struct th_hotspot *hotspot, const struct field_table *fields)
 	hotspot->code_block_header = block_header_bytes(fields);
 	hotspot->blob_name = field_offset(fields, "CodeBlob", "_name");
 	hotspot->blob_frame_size = field_offset(fields, "CodeBlob", "_frame_size");
+	/* Of CompiledMethod up to JDK 22. */
+	hotspot->code_method = field_offset(
+		fields, type_with(fields, "nmethod", "CompiledMethod", "_method"), "_method");
 	hotspot->code_compile_id = field_offset(fields, "nmethod", "_compile_id");
 	hotspot->code_stub_offset = field_offset(fields, "nmethod", "_stub_offset");
 }
@@ -490,6 +493,7 @@ bool
 th_hotspot_has_compiled_frames(const struct th_hotspot *hotspot)
 {
 	return th_hotspot_has_stubs(hotspot) && th_hotspot_has_seams(hotspot) &&
+	       th_hotspot_has_method_ids(hotspot) && hotspot->code_method > 0 &&
 	       hotspot->code_compile_id > 0 && hotspot->code_stub_offset > 0;
 }
 

@@ -76,6 +76,7 @@ struct th_hotspot {
 	int64_t blob_name;       /* const char* */
 	int64_t blob_frame_size; /* int: words, including the return address; 0 = no frame */
 	/* nmethod */
+	int64_t code_method;     /* Method* */
 	int64_t code_compile_id; /* int: each compilation has its own */
 	int64_t code_stub_offset; /* int: where the code ends, and its handlers begin, from its CodeBlob */
 	/* Method, and its fixed part */
@@ -142,7 +143,7 @@ bool th_hotspot_has_seams(const struct th_hotspot *hotspot);
 bool th_hotspot_has_code_heaps(const struct th_hotspot *hotspot);
 /* True when code blobs can be found and stub frames unwound (runtime_stub.h). */
 bool th_hotspot_has_stubs(const struct th_hotspot *hotspot);
-/* True when the frames of compiled methods can be followed (walk_memo.h). */
+/* True when the frames of compiled methods can be followed (frame_memo.h). */
 bool th_hotspot_has_compiled_frames(const struct th_hotspot *hotspot);
 /* True when the jmethodIDs of methods can be read (method_ids.h). */
 bool th_hotspot_has_method_ids(const struct th_hotspot *hotspot);

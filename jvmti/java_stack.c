@@ -10,8 +10,9 @@
 #include "jvmti/in_vm.h"
 #include "jvmti/method_ids.h"
 #include "jvmti/methods.h"
+#include "jvmti/perf_data.h"
 #include "jvmti/runtime_stub.h"
-#include "jvmti/walk_memo.h"
+#include "jvmti/frame_memo.h"
 #include "unify/base/atomic.h"
 #include "unify/sample/thread.h"
 #include "unify/shared/hash.h"
@@ -456,22 +457,29 @@ is_virtual(const char *thread)
 	return !carrier || !current || word_at(carrier) != word_at(current);
 }
 
-/* The answer to an earlier walk of the same frames; else the key by which it is remembered. */
+/* Without the VM; false: it has to be asked. */
 static bool
-recall(const char *thread, struct th_java_stack *stack, uint64_t *key_ret)
+recall(const char *thread, struct th_java_stack *stack)
 {
-	*key_ret = is_virtual(thread) ? 0 : th_walk_memo_key(thread);
-	jint count = th_walk_memo_find(*key_ret, stack->raw, stack->capacity);
+	jint count = is_virtual(thread)
+			     ? -1
+			     : th_frame_memo_find(thread, stack->raw, stack->capacity);
+
 	if (count < 0)
 		return false;
 	stack->count = (uint32_t)count;
 	return true;
 }
 
-/* `key`: by which the answer is remembered. */
+static void
+learn(const char *thread, const struct th_java_stack *stack)
+{
+	if (stack->count < stack->capacity && !is_virtual(thread))
+		th_frame_memo_learn(thread, stack->raw, stack->count);
+}
+
 static enum th_java_status
-get_frames_async(JNIEnv *env, uintptr_t sp, bool has_own_anchor, uint64_t key,
-	struct th_java_stack *stack)
+get_frames_async(JNIEnv *env, uintptr_t sp, bool has_own_anchor, struct th_java_stack *stack)
 {
 	call_trace trace = {env, 0, stack->raw};
 	char *thread = th_hotspot_thread(java.hotspot, env);
@@ -485,7 +493,7 @@ get_frames_async(JNIEnv *env, uintptr_t sp, bool has_own_anchor, uint64_t key,
 	if (trace.count < 0)
 		return TH_JAVA_FAILED;
 	stack->count = (uint32_t)trace.count;
-	th_walk_memo_store(key, stack->raw, stack->count);
+	learn(thread, stack);
 	return TH_JAVA_FOUND;
 }
 
@@ -580,7 +588,6 @@ finish_with(enum th_java_status status, struct th_java_stack *stack,
 
 struct trace_in_vm {
 	struct th_java_stack *stack;
-	uint64_t key;
 	bool is_found;
 };
 
@@ -593,8 +600,8 @@ trace_in_vm(void *data)
 	trace->is_found = find_position(&position) &&
 			  th_hotspot_is_state(java.hotspot->own_states, position.state) &&
 			  position.sp &&
-			  get_frames_async(position.env, position.sp, true, trace->key,
-				  trace->stack) == TH_JAVA_FOUND;
+			  get_frames_async(position.env, position.sp, true, trace->stack) ==
+				  TH_JAVA_FOUND;
 }
 
 /*
@@ -624,9 +631,9 @@ has_names(struct th_java_stack *stack)
  * is not the thread's own, so it runs inside the VM (in_vm.h).
  */
 static bool
-walk_in_vm(struct th_java_stack *stack, const struct position *position, uint64_t key)
+walk_in_vm(struct th_java_stack *stack, const struct position *position)
 {
-	struct trace_in_vm trace = {.stack = stack, .key = key};
+	struct trace_in_vm trace = {.stack = stack};
 
 	if (!java.has_method_ids || !th_hotspot_has_seams(java.hotspot) ||
 		is_virtual(position->thread) || !th_in_vm_run(trace_in_vm, &trace) ||
@@ -638,14 +645,11 @@ walk_in_vm(struct th_java_stack *stack, const struct position *position, uint64_
 static enum th_java_status
 walk_object(struct th_java_stack *stack, const struct position *position)
 {
-	uint64_t key;
-
-	if (recall(position->thread, stack, &key) && has_names(stack) &&
-		finish(stack, position))
+	if (recall(position->thread, stack) && has_names(stack) && finish(stack, position))
 		return TH_JAVA_FOUND;
 	stack->flags = 0;
 	stack->segment_count = 0;
-	if (walk_in_vm(stack, position, key))
+	if (walk_in_vm(stack, position))
 		return TH_JAVA_FOUND;
 	stack->flags = 0;
 	stack->segment_count = 0;
@@ -658,7 +662,6 @@ walk(struct th_java_stack *stack)
 	const struct th_hotspot *hotspot = java.hotspot;
 	struct position position;
 	enum th_java_status status;
-	uint64_t key;
 
 	if (!find_position(&position))
 		return TH_JAVA_NONE;
@@ -670,10 +673,10 @@ walk(struct th_java_stack *stack)
 		return TH_JAVA_NONE;
 	if (stack->heap == TH_HEAP_JAVA)
 		return walk_object(stack, &position);
-	if (recall(position.thread, stack, &key))
+	if (recall(position.thread, stack))
 		return finish_with(TH_JAVA_FOUND, stack, &position);
 	status = get_frames_async(position.env, position.sp,
-		th_hotspot_is_state(hotspot->own_states, position.state), key, stack);
+		th_hotspot_is_state(hotspot->own_states, position.state), stack);
 	return finish_with(status, stack, &position);
 }
 
@@ -771,6 +774,16 @@ th_java_stack_expect(const struct th_hotspot *hotspot)
 		th_capture_set_java(&java.starting);
 }
 
+static const int64_t *
+unloaded_classes(void)
+{
+	const uintptr_t *perf_data = java.hotspot->perf_data;
+
+	return perf_data
+		       ? th_perf_data_long((const char *)*perf_data, "java.cls.unloadedClasses")
+		       : NULL;
+}
+
 bool
 th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, void *async, uint32_t feature_release)
 {
@@ -781,7 +794,7 @@ th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, void *async, uint32_t feature_r
 	java.has_method_ids = th_hotspot_has_method_ids(java.hotspot);
 	java.has_virtual_threads = feature_release >= FIRST_WITH_VIRTUAL_THREADS;
 	th_in_vm_start(vm, jvmti);
-	th_walk_memo_start(java.hotspot);
+	th_frame_memo_start(java.hotspot, unloaded_classes());
 	memcpy(&java.get_trace, &async, sizeof(async));
 	java.running.code_low = java.hotspot->code_low;
 	java.running.code_high = java.hotspot->code_high;
