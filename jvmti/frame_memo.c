@@ -293,9 +293,10 @@ next(struct walk *walk)
 	if (++walk->steps == STEPS_MAX ||
 		!(walk->blob ? leave_compiled(walk, walk->words) : leave_interpreted(walk)))
 		return false;
-	if (walk->pc == call_stub && (!leave_call_stub(walk) || walk->pc == call_stub))
+	if (walk->pc == call_stub && !leave_call_stub(walk))
 		return false;
-	return !walk->sp || set_frame(walk);
+	/* A segment has a frame. */
+	return !walk->sp || (walk->pc != call_stub && set_frame(walk));
 }
 
 /* Entries */
