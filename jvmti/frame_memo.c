@@ -276,7 +276,8 @@ begin(struct walk *walk, const char *thread)
 		.thread = thread,
 		.base = field_at(object, hotspot->stack_base),
 	};
-	if (!walk->sp || !is_on_stack(walk, walk->sp))
+	if (!walk->sp || !is_on_stack(walk, walk->sp) ||
+		walk->base - walk->sp > field_at(object, hotspot->stack_size))
 		return false;
 	if (!walk->pc)
 		walk->pc = word_at(walk->sp - sizeof(uintptr_t));

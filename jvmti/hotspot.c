@@ -494,7 +494,8 @@ th_hotspot_has_compiled_frames(const struct th_hotspot *hotspot)
 {
 	return th_hotspot_has_stubs(hotspot) && th_hotspot_has_seams(hotspot) &&
 	       th_hotspot_has_method_ids(hotspot) && hotspot->code_method > 0 &&
-	       hotspot->code_compile_id > 0 && hotspot->code_stub_offset > 0;
+	       hotspot->stack_size > 0 && hotspot->code_compile_id > 0 &&
+	       hotspot->code_stub_offset > 0;
 }
 
 bool
