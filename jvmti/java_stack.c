@@ -314,6 +314,17 @@ cut_segments(struct th_java_stack *stack, struct seams *seams, bool is_virtual)
 
 /* The walk */
 
+/* At the entry of a synchronized method GetStackTrace gives 0. */
+static uint32_t
+bci_of(const call_frame *frame, enum th_heap heap)
+{
+	if (is_native_method(frame))
+		return TH_BCI_NATIVE;
+	if (frame->bci == BCI_SYNCHRONIZATION && heap == TH_HEAP_JAVA)
+		return 0;
+	return frame->bci < 0 ? TH_BCI_UNKNOWN : (uint32_t)frame->bci;
+}
+
 /*
  * Writes the frame words, up to the end of a virtual thread's own frames.  The frames below
  * (and, inside malloc, those of the carrier thread) carry no information about the program and
@@ -328,9 +339,7 @@ translate(struct th_java_stack *stack)
 	for (uint32_t i = 0; i < stack->count; i++)
 		th_methods_prefetch(frames[i].method);
 	for (uint32_t i = 0; i < stack->count; i++) {
-		uint32_t bci = is_native_method(&frames[i]) ? TH_BCI_NATIVE
-			       : frames[i].bci < 0          ? TH_BCI_UNKNOWN
-							    : (uint32_t)frames[i].bci;
+		uint32_t bci = bci_of(&frames[i], stack->heap);
 		uint32_t method = th_methods_id(frames[i].method);
 		enum th_method_mount mount = th_methods_mount(method);
 
@@ -439,45 +448,6 @@ trace_from_anchor(char *thread, call_trace *trace, jint depth, bool has_own_anch
 		trace_below_stub(thread, trace, depth);
 }
 
-/*
- * Whether a virtual thread is mounted on `thread`: AsyncGetCallTrace omits its frames that are
- * still in the heap.  The words of both handles may differ for a moment while a collector moves
- * the object.
- */
-static bool
-is_virtual(const char *thread)
-{
-	const struct th_hotspot *hotspot = java.hotspot;
-
-	if (hotspot->virtual_thread <= 0 || hotspot->thread_object <= 0)
-		return java.has_virtual_threads;
-	uintptr_t carrier = field_at(thread, hotspot->thread_object);
-	uintptr_t current = field_at(thread, hotspot->virtual_thread);
-
-	return !carrier || !current || word_at(carrier) != word_at(current);
-}
-
-/* Without the VM; false: it has to be asked. */
-static bool
-recall(const char *thread, struct th_java_stack *stack)
-{
-	jint count = is_virtual(thread)
-			     ? -1
-			     : th_frame_memo_find(thread, stack->raw, stack->capacity);
-
-	if (count < 0)
-		return false;
-	stack->count = (uint32_t)count;
-	return true;
-}
-
-static void
-learn(const char *thread, const struct th_java_stack *stack)
-{
-	if (stack->count < stack->capacity && !is_virtual(thread))
-		th_frame_memo_learn(thread, stack->raw, stack->count);
-}
-
 static enum th_java_status
 get_frames_async(JNIEnv *env, uintptr_t sp, bool has_own_anchor, struct th_java_stack *stack)
 {
@@ -493,7 +463,6 @@ get_frames_async(JNIEnv *env, uintptr_t sp, bool has_own_anchor, struct th_java_
 	if (trace.count < 0)
 		return TH_JAVA_FAILED;
 	stack->count = (uint32_t)trace.count;
-	learn(thread, stack);
 	return TH_JAVA_FOUND;
 }
 
@@ -544,6 +513,24 @@ find_position(struct position *ret)
 }
 
 /*
+ * Whether a virtual thread is mounted on `thread`: AsyncGetCallTrace omits its frames that are
+ * still in the heap.  The words of both handles may differ for a moment while a collector moves
+ * the object.
+ */
+static bool
+is_virtual(const char *thread)
+{
+	const struct th_hotspot *hotspot = java.hotspot;
+
+	if (hotspot->virtual_thread <= 0 || hotspot->thread_object <= 0)
+		return java.has_virtual_threads;
+	uintptr_t carrier = field_at(thread, hotspot->thread_object);
+	uintptr_t current = field_at(thread, hotspot->virtual_thread);
+
+	return !carrier || !current || word_at(carrier) != word_at(current);
+}
+
+/*
  * Turns the VM's frames into frame words and segments.  True: they are known to be all.
  */
 static bool
@@ -569,6 +556,37 @@ finish(struct th_java_stack *stack, const struct position *position)
 		end_virtual_thread(stack);
 	return !is_virtual &&
 	       (is_full || (seams.is_whole && !(stack->flags & TH_STACK_SEAM_GUESSED)));
+}
+
+/* The same for an answer of AsyncGetCallTrace. */
+static bool
+finish_answer(struct th_java_stack *stack, const struct position *position)
+{
+	uint32_t count = stack->count;
+
+	if (!finish(stack, position))
+		return false;
+	if (count < stack->capacity)
+		th_frame_memo_learn(position->thread, stack->raw, count);
+	return true;
+}
+
+/* Finishes a stack without the VM; false: it has to be asked. */
+static bool
+recall(struct th_java_stack *stack, const struct position *position)
+{
+	jint count = is_virtual(position->thread) ? -1
+						  : th_frame_memo_find(position->thread,
+							    stack->raw, stack->capacity);
+
+	if (count < 0)
+		return false;
+	stack->count = (uint32_t)count;
+	if (finish(stack, position))
+		return true;
+	stack->flags = 0;
+	stack->segment_count = 0;
+	return false;
 }
 
 /* The walk of frames that the VM has returned; `status`: its answer. */
@@ -604,21 +622,15 @@ trace_in_vm(void *data)
 				  TH_JAVA_FOUND;
 }
 
-/*
- * Whether all methods have a jmethodID.  Replaces the bytecode index of a frame at the entry of a
- * synchronized method, as GetStackTrace does.
- */
+/* Whether all methods have a jmethodID. */
 static bool
-has_names(struct th_java_stack *stack)
+has_names(const struct th_java_stack *stack)
 {
-	call_frame *frames = stack->raw;
+	const call_frame *frames = stack->raw;
 
-	for (uint32_t i = 0; i < stack->count; i++) {
+	for (uint32_t i = 0; i < stack->count; i++)
 		if (!frames[i].method)
 			return false;
-		if (frames[i].bci == BCI_SYNCHRONIZATION)
-			frames[i].bci = 0;
-	}
 	return true;
 }
 
@@ -639,17 +651,13 @@ walk_in_vm(struct th_java_stack *stack, const struct position *position)
 		is_virtual(position->thread) || !th_in_vm_run(trace_in_vm, &trace) ||
 		!trace.is_found || !stack->count || !has_names(stack))
 		return false;
-	return finish(stack, position);
+	return finish_answer(stack, position);
 }
 
 static enum th_java_status
 walk_object(struct th_java_stack *stack, const struct position *position)
 {
-	if (recall(position->thread, stack) && has_names(stack) && finish(stack, position))
-		return TH_JAVA_FOUND;
-	stack->flags = 0;
-	stack->segment_count = 0;
-	if (walk_in_vm(stack, position))
+	if (recall(stack, position) || walk_in_vm(stack, position))
 		return TH_JAVA_FOUND;
 	stack->flags = 0;
 	stack->segment_count = 0;
@@ -673,11 +681,14 @@ walk(struct th_java_stack *stack)
 		return TH_JAVA_NONE;
 	if (stack->heap == TH_HEAP_JAVA)
 		return walk_object(stack, &position);
-	if (recall(position.thread, stack))
-		return finish_with(TH_JAVA_FOUND, stack, &position);
+	if (recall(stack, &position))
+		return TH_JAVA_FOUND;
 	status = get_frames_async(position.env, position.sp,
 		th_hotspot_is_state(hotspot->own_states, position.state), stack);
-	return finish_with(status, stack, &position);
+	if (status != TH_JAVA_FOUND || !stack->count)
+		return status == TH_JAVA_FOUND ? TH_JAVA_NONE : status;
+	finish_answer(stack, &position);
+	return TH_JAVA_FOUND;
 }
 
 static bool

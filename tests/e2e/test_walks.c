@@ -10,6 +10,8 @@
 #define WALKS_LIBRARY TH_TEST_BUILD "/tests/walks/libtwinheap-walks.so"
 #define PROGRAMS TH_TEST_BUILD "/tests/programs/programs.jar"
 #define WALKED_MIN 1000
+/* Share of the walks whose frames are remembered. */
+#define REMEMBERED_SHARE 0.1
 /* Share of the walks that GetStackTrace may have to repeat. */
 #define REFUSED_SHARE 0.05
 /* In interpreted code of 11 the walk ends early at method handles. */
@@ -21,6 +23,7 @@ struct walks {
 	unsigned long long different;
 	unsigned long long refused;   /* GetStackTrace after AsyncGetCallTrace */
 	unsigned long long not_asked; /* GetStackTrace alone */
+	unsigned long long remembered;
 };
 
 static void
@@ -29,11 +32,14 @@ read_walks(const char *title, const char *directory, struct walks *ret)
 	char *path = th_format("%s/walks", directory);
 	char *text = th_command_output(TH_WORDS("cat", path));
 
-	if (sscanf(text, "%llu compared, %llu different, %llu refused, %llu not asked",
-		    &ret->compared, &ret->different, &ret->refused, &ret->not_asked) != 4)
+	if (sscanf(text,
+		    "%llu compared, %llu different, %llu refused, %llu not asked, "
+		    "%llu remembered",
+		    &ret->compared, &ret->different, &ret->refused, &ret->not_asked,
+		    &ret->remembered) != 5)
 		fail_msg("%s: %s", path, text);
-	print_message("%s: %llu compared, %llu refused, %llu not asked\n", title, ret->compared,
-		ret->refused, ret->not_asked);
+	print_message("%s: %llu compared, %llu refused, %llu not asked, %llu remembered\n",
+		title, ret->compared, ret->refused, ret->not_asked, ret->remembered);
 	if (ret->different)
 		fail_msg("%s: %s", title, text);
 	free(path);
@@ -82,6 +88,8 @@ frames_are_the_same(const struct th_jdk *jdk)
 		walk(jdk, modes[i], "WALKS_CUT", &walks);
 		assert_true(walks.compared >= WALKED_MIN);
 		assert_true((double)walks.refused <= share * (double)walks.compared);
+		assert_true(
+			(double)walks.remembered >= REMEMBERED_SHARE * (double)walks.compared);
 	}
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Walks the Java stack of each sampled object twice: as the library does, and once more while
- * AsyncGetCallTrace refuses, so that the frames come from GetStackTrace.  The linker redirects
- * the two functions through which the library gets both (ld --wrap).
+ * AsyncGetCallTrace refuses and no frames are remembered, so that they come from GetStackTrace.  The
+ * linker redirects the functions through which the library gets all of them (ld --wrap).
  *
  * With WALKS_CUT=1 the VM's answer lacks frames at the root in one walk of three: the library must
  * notice.  At the end of the process the file named by the variable WALKS gets the counts, and the first
@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "jvmti/frame_memo.h"
 #include "jvmti/java_stack.h"
 #include "unify/base/atomic.h"
 
@@ -35,6 +36,10 @@ bool
 __real_th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, void *async, uint32_t feature_release);
 bool
 __wrap_th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, void *async, uint32_t feature_release);
+jint
+__real_th_frame_memo_find(const char *thread, struct th_call_frame *frames, uint32_t capacity);
+jint
+__wrap_th_frame_memo_find(const char *thread, struct th_call_frame *frames, uint32_t capacity);
 void __real_th_capture_set_java(const struct th_java_provider *given);
 void __wrap_th_capture_set_java(const struct th_java_provider *given);
 
@@ -46,6 +51,7 @@ static uint32_t answers; /* atomic */
 static __thread bool refuses;
 /* What the first walk used. */
 static __thread bool was_asked;
+static __thread bool was_remembered;
 static __thread bool used_jvmti;
 
 /* The VM's environment, and one for the calls of jvmti/java_stack.c. */
@@ -63,7 +69,8 @@ static struct {
 	uint64_t different;
 	/* first walks that needed GetStackTrace after AsyncGetCallTrace; equal in any case */
 	uint64_t refused;
-	uint64_t not_asked; /* first walks without AsyncGetCallTrace, equal in any case */
+	uint64_t not_asked;  /* first walks by GetStackTrace alone, equal in any case */
+	uint64_t remembered; /* first walks without the VM */
 	size_t length;
 	char text[TEXT_BYTES];
 } second;
@@ -139,6 +146,15 @@ __wrap_th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, void *async, uint32_t fe
 	return __real_th_java_stack_start(vm, &own_environment, async, feature_release);
 }
 
+jint
+__wrap_th_frame_memo_find(const char *thread, struct th_call_frame *frames, uint32_t capacity)
+{
+	jint count = refuses ? -1 : __real_th_frame_memo_find(thread, frames, capacity);
+
+	was_remembered = count >= 0;
+	return count;
+}
+
 static bool
 is_same_segment(const struct th_java_segment *a, const struct th_java_segment *b)
 {
@@ -208,12 +224,14 @@ walk(struct th_java_stack *stack)
 
 	was_asked = false;
 	used_jvmti = false;
+	was_remembered = false;
 	status = real_provider->walk(stack);
 	if (stack->heap != TH_HEAP_JAVA || status != TH_JAVA_FOUND)
 		return status;
 
 	lock();
-	second.not_asked += !was_asked;
+	second.not_asked += !was_asked && used_jvmti;
+	second.remembered += was_remembered && !used_jvmti;
 	second.refused += was_asked && used_jvmti;
 	if (!used_jvmti) {
 		second.compared++;
@@ -244,9 +262,11 @@ write_counts(void)
 
 	if (!file)
 		return;
-	fprintf(file, "%llu compared, %llu different, %llu refused, %llu not asked\n%.*s",
+	fprintf(file,
+		"%llu compared, %llu different, %llu refused, %llu not asked, "
+		"%llu remembered\n%.*s",
 		(unsigned long long)second.compared, (unsigned long long)second.different,
 		(unsigned long long)second.refused, (unsigned long long)second.not_asked,
-		(int)second.length, second.text);
+		(unsigned long long)second.remembered, (int)second.length, second.text);
 	fclose(file);
 }
