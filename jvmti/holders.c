@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "jvmti/class_loaders.h"
 #include "jvmti/collections.h"
 #include "jvmti/holder_paths.h"
 #include "jvmti/holder_walk.h"
@@ -104,6 +105,12 @@ add_humongous(uintptr_t address, uint64_t sample, void *data)
 		&holders->paths, th_holder_graph_find(&holders->walk.graph, address), sample);
 }
 
+static void
+add_loader(jweak reference, uint32_t stack, uint32_t type, void *data)
+{
+	th_holder_tags_add_loader(data, reference, stack, type);
+}
+
 /* The walk */
 
 /* Why there is no result; the pause of a walk that ended early is logged, too. */
@@ -162,6 +169,8 @@ find_paths(struct holders *holders)
 				th_holder_paths_add(&holders->paths, walk->tags.items[i].node,
 					walk->tags.items[i].sample);
 		th_humongous_each(add_humongous, holders);
+		for (uint32_t i = 0; i < walk->tags.loader_count; i++)
+			th_holder_paths_add_loader(&holders->paths, &walk->tags.loaders[i]);
 		history.walks++;
 		th_holder_paths_log(&holders->paths, history.walks, holders->time);
 		log_walk(holders);
@@ -191,6 +200,7 @@ walk_tagged(struct holders *holders, jvmtiEnv *jvmti, JNIEnv *env,
 
 	if (is_done) {
 		th_live_objects_each(add_sample, &walk->tags);
+		th_class_loaders_each(add_loader, &walk->tags);
 		is_done = th_holder_walk_run(walk, request->pause_max);
 	}
 	if (is_done) {

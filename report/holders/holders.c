@@ -188,6 +188,25 @@ add_up(struct sums *sums, const struct th_holders_of *of, struct th_holders *hol
 	}
 }
 
+/* The holder with the path that ends with a step. */
+static struct th_holder *
+holder_at(const struct th_held_samples *held, struct th_id_map *ids, uint32_t step,
+	struct th_holders *holders)
+{
+	struct th_holder holder;
+	bool added;
+
+	th_holder_path_init(held, step, &holder);
+	uint32_t number = th_id_map_intern(ids, th_holder_path_hash(&holder), &added);
+	if (added) {
+		th_array_append(holders, items, holder);
+	} else {
+		th_holder_path_merge(&holders->items[number], &holder);
+		th_holder_path_deinit(&holder);
+	}
+	return &holders->items[number];
+}
+
 /* One holder for each path. */
 static void
 merge(const struct sums *sums, struct th_holders *holders)
@@ -197,20 +216,10 @@ merge(const struct sums *sums, struct th_holders *holders)
 
 	for (uint32_t step = 0; step <= steps; step++) {
 		uint32_t sum = th_id_map_find(&sums->ids, step);
-		struct th_holder holder;
-		bool added;
 
-		if (sum == TH_ID_MAP_NONE)
-			continue;
-		th_holder_path_init(sums->held, step, &holder);
-		uint32_t number = th_id_map_intern(&ids, th_holder_path_hash(&holder), &added);
-		if (added) {
-			th_array_append(holders, items, holder);
-		} else {
-			th_holder_path_merge(&holders->items[number], &holder);
-			th_holder_path_deinit(&holder);
-		}
-		th_estimator_merge(&holders->items[number].sum, &sums->items[sum]);
+		if (sum != TH_ID_MAP_NONE)
+			th_estimator_merge(&holder_at(sums->held, &ids, step, holders)->sum,
+				&sums->items[sum]);
 	}
 	th_id_map_deinit(&ids);
 }
@@ -221,10 +230,18 @@ compare_holders(const void *a, const void *b)
 	const struct th_holder *left = a;
 	const struct th_holder *right = b;
 
-	if (left->bytes.estimate != right->bytes.estimate)
-		return left->bytes.estimate < right->bytes.estimate ? 1 : -1;
+	if (left->share != right->share)
+		return left->share < right->share ? 1 : -1;
 	return (left->sum.samples < right->sum.samples) -
 	       (left->sum.samples > right->sum.samples);
+}
+
+static void
+sort(struct th_holders *holders)
+{
+	if (holders->items_count)
+		qsort(holders->items, holders->items_count, sizeof(*holders->items),
+			compare_holders);
 }
 
 static void
@@ -239,10 +256,9 @@ measure(const struct th_held_samples *held, struct th_holders *holders)
 			profile, TH_HEAP_JAVA, TH_MEASURE_LIVE, &holder->sum);
 		holder->objects = th_profile_objects(
 			profile, TH_HEAP_JAVA, TH_MEASURE_LIVE, &holder->sum);
+		holder->share = holder->bytes.estimate;
 	}
-	if (holders->items_count)
-		qsort(holders->items, holders->items_count, sizeof(*holders->items),
-			compare_holders);
+	sort(holders);
 }
 
 void
@@ -309,6 +325,51 @@ th_holders_of_finding(const struct th_held_samples *held, const struct th_listed
 	of.places = places;
 	th_holders_find(held, &of, ret);
 	free(places);
+}
+
+/* Class loaders */
+
+static bool
+is_made_by(const struct th_tallies *tallies, const struct th_tallied *tallied,
+	const struct th_decoded_holder_loaders *loaders)
+{
+	for (size_t i = 0; i < tallies->makers_count; i++) {
+		const struct th_tallied_maker *maker = &tallies->makers[i];
+
+		if (maker->stack == loaders->stack && maker->type == loaders->type &&
+			th_tallied_is_of(tallied, maker))
+			return true;
+	}
+	return false;
+}
+
+void
+th_holders_of_tallied(const struct th_held_samples *held, const struct th_tallied *tallied,
+	struct th_holders *ret)
+{
+	const struct th_recording *recording = held->leaks->profile->recording;
+	struct th_id_map ids = {0};
+
+	memset(ret, 0, sizeof(*ret));
+	for (size_t i = 0; held->walk && i < recording->holder_loaders_count; i++) {
+		const struct th_decoded_holder_loaders *loaders = &recording->holder_loaders[i];
+
+		if (loaders->walk == held->walk->walk && loaders->step <= held->step_max &&
+			is_made_by(&held->leaks->tallies, tallied, loaders))
+			holder_at(held, &ids, loaders->step, ret)->share +=
+				(double)loaders->count *
+				(double)(UINT64_C(1) << tallied->level);
+	}
+	for (size_t i = 0; i < ret->items_count; i++) {
+		double count = ret->items[i].share;
+
+		ret->items[i].objects = (struct th_estimate){.estimate = count,
+			.low = count,
+			.high = count,
+			.exact = !tallied->level};
+	}
+	sort(ret);
+	th_id_map_deinit(&ids);
 }
 
 bool

@@ -27,6 +27,7 @@ struct th_holder {
 	struct th_estimator sum;
 	struct th_estimate bytes;
 	struct th_estimate objects;
+	double share; /* what its share of all is computed of: bytes, or class loaders */
 };
 
 /* The holders of some objects, those of most bytes first. */
@@ -70,6 +71,10 @@ void th_holders_find(const struct th_held_samples *held, const struct th_holders
 void th_holders_of_finding(const struct th_held_samples *held, const struct th_listed *listed,
 	const struct th_finding *finding, struct th_holders *ret);
 void th_holders_deinit(struct th_holders *holders);
+
+/* The same of class loaders: objects without bytes. */
+void th_holders_of_tallied(const struct th_held_samples *held, const struct th_tallied *tallied,
+	struct th_holders *ret);
 
 /* Whether a finding has Java objects, or Java owners. */
 bool th_holders_apply(const struct th_leaks *leaks, const struct th_listed *listed,

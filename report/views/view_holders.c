@@ -12,6 +12,7 @@
 #include "report/base/heap_names.h"
 #include "report/views/holder_parts.h"
 #include "report/views/json_parts.h"
+#include "report/views/tallied_parts.h"
 
 static void
 print_walk(FILE *file, const struct th_held_samples *held)
@@ -82,6 +83,38 @@ each_finding(const struct th_held_samples *held, show_finding *show, void *data,
 	}
 }
 
+/* Calls `show` with the leaks of class loaders that have holders. */
+typedef void show_tallied(void *data, const struct th_held_samples *held,
+	const struct th_tallied *tallied, const struct th_holders *holders);
+
+static void
+each_tallied(const struct th_held_samples *held, show_tallied *show, void *data)
+{
+	const struct th_tallies *tallies = &held->leaks->tallies;
+
+	for (size_t i = 0; i < tallies->items_count && !held->leaks->profile->options->finding;
+		i++) {
+		struct th_holders holders;
+
+		th_holders_of_tallied(held, &tallies->items[i], &holders);
+		if (holders.items_count)
+			show(data, held, &tallies->items[i], &holders);
+		th_holders_deinit(&holders);
+	}
+}
+
+static void
+print_tallied(void *data, const struct th_held_samples *held, const struct th_tallied *tallied,
+	const struct th_holders *holders)
+{
+	FILE *file = data;
+
+	fputc('\n', file);
+	th_view_verdict(file, tallied->verdict);
+	th_tallied_print_headline(file, held->leaks, tallied, " ");
+	th_holder_parts_print(file, held, holders, held->leaks->profile->options->top);
+}
+
 static struct th_holders_of
 class_of(const struct th_leaks *leaks)
 {
@@ -112,6 +145,7 @@ th_view_holders(FILE *file, const struct th_leaks *leaks)
 	th_held_samples_init(&held, leaks);
 	print_walk(file, &held);
 	if (!options->held_class) {
+		each_tallied(&held, print_tallied, file);
 		each_finding(&held, print_finding, file, options->top);
 	} else {
 		bool is_found = find_class(&held, &holders);
@@ -146,6 +180,21 @@ add_finding(void *data, const struct shown *shown)
 				th_frames_string(leaks->profile->frames, place->class_name)),
 			"frames", frames, "holders",
 			th_holder_parts_json(shown->held, shown->holders)));
+}
+
+static void
+add_tallied(void *data, const struct th_held_samples *held, const struct th_tallied *tallied,
+	const struct th_holders *holders)
+{
+	json_t *finding = th_tallied_json(held->leaks, tallied);
+
+	json_array_append_new(data, json_pack("{s:n, s:O, s:O, s:O, s:O, s:o}", "finding",
+					    "verdict", json_object_get(finding, "verdict"),
+					    "heap", json_object_get(finding, "heap"), "class",
+					    json_object_get(finding, "class"), "frames",
+					    json_object_get(finding, "frames"), "holders",
+					    th_holder_parts_json(held, holders)));
+	json_decref(finding);
 }
 
 static void
@@ -184,10 +233,12 @@ th_view_holders_json(FILE *file, const struct th_leaks *leaks)
 	json_t *list = json_array();
 
 	th_held_samples_init(&held, leaks);
-	if (leaks->profile->options->held_class)
+	if (leaks->profile->options->held_class) {
 		add_class(&held, list);
-	else
+	} else {
+		each_tallied(&held, add_tallied, list);
 		each_finding(&held, add_finding, list, UINT64_MAX);
+	}
 	char *text = th_json_dump(json_pack("{s:i, s:o, s:o}", "twinheap", 1, "walk",
 					  walk_json(&held), "findings", list),
 		JSON_INDENT(1));

@@ -8,11 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/e2e/dump.h"
+
 #define PROGRAMS TH_TEST_BUILD "/tests/programs"
 #define TAKES PROGRAMS "/libtakes.so"
 #define JAR PROGRAMS "/programs.jar"
 #define STEPS "250"
 #define OBJECTS 250
+/* Class loaders of the VM and of the JDK. */
+#define LOADERS_OF_VM 20
 #define CTL TH_TOOL " ctl $0 "
 /*
  * Intervals of 95 % are 2 standard deviations to each side; 6 are exceeded by less than one of 10
@@ -213,6 +217,49 @@ check_leaks(const struct th_recording *recording)
 	json_decref(leaks);
 }
 
+/* Class loaders with a path, as the last walk has logged them. */
+static uint64_t
+count_loaders(const struct th_recording *recording)
+{
+	struct th_dump dump;
+	uint64_t last = 0;
+	uint64_t count = 0;
+
+	th_dump_init(&dump, recording->log);
+	while (th_dump_next(&dump, "holder_loaders")) {
+		if (th_dump_number(&dump, "walk") != last)
+			count = 0;
+		last = th_dump_number(&dump, "walk");
+		count += th_dump_number(&dump, "count");
+	}
+	th_dump_deinit(&dump);
+	return count;
+}
+
+/*
+ * All class loaders of the plugin have a path, which their finding has.  A program that the machine
+ * stops for long in its second or two may have no such finding.
+ */
+static void
+check_loaders(const struct th_recording *recording)
+{
+	json_t *leaks = load(recording, "leaks");
+	const json_t *finding = find_finding(leaks, "classes", "Holds$PluginLoader.load");
+
+	assert_in_range(count_loaders(recording), OBJECTS, OBJECTS + LOADERS_OF_VM);
+	if (finding) {
+		const json_t *holder = json_array_get(json_object_get(finding, "holders"), 0);
+		char *path = path_of(holder);
+
+		assert_string_equal(path,
+			"static Holds.PLUGINS | field java.util.ArrayDeque.elements | "
+			"element java.lang.Object[] | loader Holds$PluginLoader");
+		assert_true(th_figure_read(holder, "objects").estimate == OBJECTS);
+		free(path);
+	}
+	json_decref(leaks);
+}
+
 /* A walk's cost is in the log, and within what was allowed. */
 static void
 check_walk(const json_t *report)
@@ -237,6 +284,7 @@ each_kind(const struct th_jdk *jdk)
 		check_holder(report, &leaking[i]);
 	check_walk(report);
 	check_leaks(&recording);
+	check_loaders(&recording);
 	json_decref(report);
 	th_recording_deinit(&recording);
 }

@@ -367,7 +367,9 @@ enum th_content_type {
 	E(97, HOLDER_OBJECTS, holder_objects, "Holders: objects",                              \
 		"Sampled Java objects at the end of a path")                                     \
 	E(98, HOLDER_WALK, holder_walk, "Holders: walk",                                       \
-		"A walk of the Java heap is complete: its steps and objects precede it")
+		"A walk of the Java heap is complete: its steps and objects precede it")         \
+	E(99, HOLDER_LOADERS, holder_loaders, "Holders: class loaders",                        \
+		"Class loaders of one maker (TALLY) at the end of a path")
 
 #define TH_FIELDS_EVENT_TYPE(F)                                                                \
 	F(U32, NONE, type, "Type number")                                                      \
@@ -732,6 +734,13 @@ enum th_content_type {
 	F(U32, COUNT, walk, "Number of the walk")                                              \
 	F(U32, NONE, step, "Last step of their path")                                          \
 	F(U64_ARRAY, SAMPLE, samples, "Samples")
+#define TH_FIELDS_HOLDER_LOADERS(F)                                                            \
+	F(U64, NANOSECONDS, time, "Time")                                                      \
+	F(U64, COUNT, count, "Class loaders; one of 2^level of the TALLY is counted")          \
+	F(U32, COUNT, walk, "Number of the walk")                                              \
+	F(U32, NONE, step, "Last step of their path")                                          \
+	F(U32, STACK, stack, "Stack of the maker")                                             \
+	F(U32, CLASS, type, "Class of the loaders")
 #define TH_FIELDS_HOLDER_WALK(F)                                                               \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(U64, COUNT, paused, "Pause of the VM, nanoseconds")                                  \

@@ -36,6 +36,14 @@ objects(struct log_builder *log, uint32_t step_number, const uint64_t *samples, 
 }
 
 static void
+class_loaders(struct log_builder *log, uint32_t walk, uint32_t step_number, uint32_t stack,
+	uint64_t count)
+{
+	log_add_fields(log, TH_EVENT_HOLDER_LOADERS, AT, LOG_U64(count), LOG_U32(walk),
+		LOG_U32(step_number), LOG_U32(stack), LOG_U32(CLASS_NODE));
+}
+
+static void
 end_walk(struct log_builder *log, uint32_t walk)
 {
 	log_add_fields(log, TH_EVENT_HOLDER_WALK, AT, LOG_U64(1), LOG_U64(1), LOG_U64(1),
@@ -221,6 +229,60 @@ test_damage(void **state)
 	release(&found, &log, &held, &holders);
 }
 
+/* Of one maker, in ten seconds 100 that stay; one of two was counted. */
+static void
+add_growing_loaders(struct log_builder *log)
+{
+	uint64_t births[10] = {0};
+
+	for (uint32_t i = 0; i < 10; i++) {
+		births[i] = 10;
+		log_add_fields(log, TH_EVENT_TALLY,
+			LOG_U64(LOG_START + (1000 * i + 999) * UINT64_C(1000000)),
+			LOG_U64(LOG_START), LOG_U64(1000 * UINT64_C(1000000)),
+			LOG_U64(10 * (i + 1)), LOG_U64(10 * (i + 1)), LOG_U64(100000),
+			LOG_U64(100), LOG_U32(STACK_WORK), LOG_U32(CLASS_NODE),
+			LOG_U32(TH_TALLY_LOADERS), LOG_U32(1), LOG_WORDS(births, 10));
+	}
+}
+
+/* Class loaders: those of other makers, of an earlier walk and without a step do not count. */
+static void
+test_class_loaders(void **state)
+{
+	struct log_builder log;
+	struct leaks_found found;
+	struct th_held_samples held;
+	struct th_holders holders;
+
+	(void)state;
+	leaks_begin(&log);
+	add_growing_loaders(&log);
+	leaks_collect(&log, 9400, 1, FULL);
+	step(&log, 1, 0, TH_HOLDER_STATIC, "app.Work.few");
+	step(&log, 2, 0, TH_HOLDER_STATIC, "app.Work.many");
+	class_loaders(&log, 1, 1, STACK_WORK, 30);
+	class_loaders(&log, 1, 2, STACK_WORK, 70);
+	class_loaders(&log, 1, 2, STACK_JAVA, 500);
+	class_loaders(&log, 1, 9, STACK_WORK, 500);
+	class_loaders(&log, 2, 1, STACK_WORK, 500);
+	end_walk(&log, 1);
+	leaks_find(&found, &log);
+	th_held_samples_init(&held, &found.leaks);
+	assert_int_equal(found.leaks.tallies.items_count, 1);
+	th_holders_of_tallied(&held, &found.leaks.tallies.items[0], &holders);
+	assert_int_equal(holders.items_count, 2);
+	assert_true(holders.items[0].objects.estimate == 140);
+	assert_true(holders.items[1].objects.estimate == 60);
+	char *text = leaks_print(&found, th_view_leaks);
+	assert_non_null(strstr(text, "held   70 % by static app.Work.many"));
+	free(text);
+	text = leaks_print(&found, th_view_holders);
+	assert_non_null(strstr(text, "70.0 %  about 140 class loaders"));
+	free(text);
+	release(&found, &log, &held, &holders);
+}
+
 static void
 test_advice(void **state)
 {
@@ -248,6 +310,7 @@ main(void)
 		cmocka_unit_test(test_thread_locals),
 		cmocka_unit_test(test_walks),
 		cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_class_loaders),
 		cmocka_unit_test(test_advice),
 	};
 
