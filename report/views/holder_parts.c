@@ -131,18 +131,21 @@ print_lines(FILE *file, const struct th_held_samples *held, const struct th_hold
 	return count > LINES_SHOWN ? count - LINES_SHOWN : 0;
 }
 
-static void
+/* False: the walk did not answer for the finding. */
+static bool
 print_finding(FILE *file, const struct th_held_samples *held, const struct th_listed *listed,
 	const struct th_finding *finding)
 {
 	struct th_holders holders;
 
 	th_holders_of_finding(held, listed, finding, &holders);
+	bool is_answered = holders.items_count || !held->selected_count;
 	size_t more = print_lines(file, held, &holders);
 	if (more)
 		fprintf(file, "                and %zu more: twinheap holders --finding %zu\n",
 			more, (size_t)(listed - held->leaks->findings) + 1);
 	th_holders_deinit(&holders);
+	return is_answered;
 }
 
 void
@@ -151,9 +154,9 @@ th_holder_parts_lines(FILE *file, const struct th_held_samples *held,
 {
 	if (!th_holders_apply(held->leaks, listed, finding))
 		return;
-	if (held->walk)
-		print_finding(file, held, listed, finding);
-	else if (finding->evidence.verdict == TH_VERDICT_LEAK)
+	if (held->walk && print_finding(file, held, listed, finding))
+		return;
+	if (finding->evidence.verdict == TH_VERDICT_LEAK)
 		fprintf(file,
 			"         held   not known: twinheap ctl PID holders --finding %zu "
 			"while "
@@ -180,7 +183,7 @@ th_holder_parts_tallied_lines(
 	size_t more = print_lines(file, held, &holders);
 	if (more)
 		fprintf(file, "                and %zu more\n", more);
-	if (!held->walk && tallied->verdict == TH_VERDICT_LEAK)
+	if ((!held->walk || held->selected_count) && tallied->verdict == TH_VERDICT_LEAK)
 		fputs("         held   not known: twinheap ctl PID holders while the process "
 		      "runs\n",
 			file);

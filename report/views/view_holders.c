@@ -21,11 +21,12 @@ print_walk(FILE *file, const struct th_held_samples *held)
 
 	fprintf(file,
 		"walk of the Java heap at %s s: %s in use, the VM was stopped for %s\n"
-		"%s of %s sampled objects have a path from a root\n",
+		"%s of %s %ssampled objects have a path from a root\n",
 		th_format_time(th_profile_seconds(held->leaks->profile, walk->time)).text,
 		th_format_number((double)walk->heap, TH_UNIT_BYTES).text,
 		th_format_pause((double)walk->paused / 1e9).text,
-		th_format_count(walk->found).text, th_format_count(walk->wanted).text);
+		th_format_count(walk->found).text, th_format_count(walk->wanted).text,
+		held->selected_count ? "selected " : "");
 }
 
 /* Whether a finding is asked for. */
@@ -216,14 +217,14 @@ walk_json(const struct th_held_samples *held)
 {
 	const struct th_decoded_holder_walk *walk = held->walk;
 
-	return json_pack("{s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:I}", "time_s",
+	return json_pack("{s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:b}", "time_s",
 		th_profile_seconds(held->leaks->profile, walk->time), "paused_s",
 		(double)walk->paused / 1e9, "expected_pause_s", (double)walk->expected / 1e9,
 		"cpu_s", (double)walk->cpu / 1e9, "heap_bytes", (json_int_t)walk->heap,
 		"objects", (json_int_t)walk->objects, "references",
 		(json_int_t)walk->references, "memory_bytes", (json_int_t)walk->memory,
 		"samples", (json_int_t)walk->wanted, "samples_with_path",
-		(json_int_t)walk->found);
+		(json_int_t)walk->found, "is_limited", held->selected_count != 0);
 }
 
 void
