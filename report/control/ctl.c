@@ -55,7 +55,7 @@ static const char help[] =
 	"                    --max-pause TIME   not for longer than 500ms, 2s, ... (2s)\n"
 	"                    --max-memory SIZE  own memory during the walk (1G)\n"
 	"                    --class NAME | --finding N\n"
-	"                                       what the command it suggests will show\n"
+	"                                       only of these objects\n"
 	"  stop              ends the recording, which cannot be resumed; the process\n"
 	"                    continues\n"
 	"\n" TH_OUTPUT_FORMAT_HELP "\n"
