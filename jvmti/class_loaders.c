@@ -433,6 +433,20 @@ th_class_loaders_reap(JNIEnv *env, uint64_t pause_ns)
 }
 
 void
+th_class_loaders_each(th_class_loaders_visit *visit, void *data)
+{
+	/* Pairs with the release in th_tally_maker(): a maker's type is not changed. */
+	const struct th_tally_maker *makers = th_load_acquire(&tally.makers);
+	uint32_t touched = th_load_relaxed(&loaders.touched);
+	struct entry entry;
+
+	for (uint32_t i = 1; makers && i <= touched; i++)
+		if (read_entry(i, &entry) && !entry.is_hidden)
+			visit(entry.reference, entry.item.stack, makers[entry.item.maker].type,
+				data);
+}
+
+void
 th_class_loaders_log(void)
 {
 	th_tally_log(&tally);

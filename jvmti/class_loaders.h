@@ -40,6 +40,13 @@ void th_class_loaders_turn(JNIEnv *env);
  */
 void th_class_loaders_reap(JNIEnv *env, uint64_t pause_ns);
 
+/*
+ * Calls `visit` with each followed loader, without hidden classes: a weak reference to it, the stack at
+ * which it defined its first class, and the id of its class. [agent-thread]
+ */
+typedef void th_class_loaders_visit(jweak reference, uint32_t stack, uint32_t type, void *data);
+void th_class_loaders_each(th_class_loaders_visit *visit, void *data);
+
 /* Writes changed figures to the log. [any] */
 void th_class_loaders_log(void);
 

@@ -46,7 +46,8 @@ th_holder_paths_init(
 	paths->steps = map(TH_HOLDER_STEPS_MAX * sizeof(*paths->steps));
 	paths->slots = map(SLOTS * sizeof(*paths->slots));
 	paths->objects = map(paths->object_max * sizeof(*paths->objects));
-	return paths->steps && paths->slots && paths->objects;
+	paths->loaders = map(TH_HOLDER_LOADERS_MAX * sizeof(*paths->loaders));
+	return paths->steps && paths->slots && paths->objects && paths->loaders;
 }
 
 void
@@ -55,6 +56,7 @@ th_holder_paths_deinit(struct th_holder_paths *paths)
 	unmap(paths->steps, TH_HOLDER_STEPS_MAX * sizeof(*paths->steps));
 	unmap(paths->slots, SLOTS * sizeof(*paths->slots));
 	unmap(paths->objects, paths->object_max * sizeof(*paths->objects));
+	unmap(paths->loaders, TH_HOLDER_LOADERS_MAX * sizeof(*paths->loaders));
 }
 
 /* Steps */
@@ -243,24 +245,45 @@ find_step(struct th_holder_paths *paths, uint32_t node)
 	return step_below(paths, &step);
 }
 
-/* Steps of all nodes above are found first; the queue of the graph is free for their list. */
-void
-th_holder_paths_add(struct th_holder_paths *paths, uint32_t node, uint64_t sample)
+/*
+ * The step of a node, 0: it was not reached.  Steps of all nodes above are found first; the queue of the
+ * graph is free for their list.
+ */
+static uint32_t
+step_of(struct th_holder_paths *paths, uint32_t node)
 {
 	uint32_t *list = paths->walk->graph.queue;
 	uint32_t depth = 0;
 	uint32_t above = node;
 
-	if (!node || !node_at(paths, node)->parent || paths->object_count == paths->object_max)
-		return;
+	if (!node || !node_at(paths, node)->parent)
+		return 0;
 	while (!(above & TH_HOLDER_ROOT) && !node_at(paths, above)->step) {
 		list[depth++] = above;
 		above = node_at(paths, above)->parent;
 	}
 	while (depth-- > 0)
 		node_at(paths, list[depth])->step = find_step(paths, list[depth]);
-	paths->objects[paths->object_count++] = (struct th_held_object){
-		sample, node_at(paths, node)->step};
+	return node_at(paths, node)->step;
+}
+
+void
+th_holder_paths_add(struct th_holder_paths *paths, uint32_t node, uint64_t sample)
+{
+	uint32_t step = paths->object_count < paths->object_max ? step_of(paths, node) : 0;
+
+	if (step)
+		paths->objects[paths->object_count++] = (struct th_held_object){sample, step};
+}
+
+void
+th_holder_paths_add_loader(struct th_holder_paths *paths, const struct th_holder_loader *loader)
+{
+	uint32_t step = step_of(paths, paths->walk->tags.items[loader->tag].node);
+
+	if (step > ABOVE && paths->loader_count < TH_HOLDER_LOADERS_MAX)
+		paths->loaders[paths->loader_count++] = (struct th_held_loaders){
+			step, loader->stack, loader->type, 1};
 }
 
 /* The log */
@@ -315,6 +338,40 @@ log_objects(const struct th_holder_paths *paths, uint32_t first, uint32_t number
 	return count;
 }
 
+static int
+compare_loaders(const void *a, const void *b)
+{
+	const struct th_held_loaders *left = a;
+	const struct th_held_loaders *right = b;
+
+	if (left->step != right->step)
+		return left->step < right->step ? -1 : 1;
+	if (left->stack != right->stack)
+		return left->stack < right->stack ? -1 : 1;
+	return (left->type > right->type) - (left->type < right->type);
+}
+
+static void
+log_loaders(const struct th_holder_paths *paths, uint32_t number, uint64_t time)
+{
+	const struct th_held_loaders *loaders = paths->loaders;
+
+	for (uint32_t i = 0, next; i < paths->loader_count; i = next) {
+		for (next = i + 1; next < paths->loader_count &&
+				   !compare_loaders(&loaders[i], &loaders[next]);)
+			next++;
+		const struct th_event_holder_loaders event = {
+			.time = time,
+			.count = next - i,
+			.walk = number,
+			.step = loaders[i].step - ABOVE,
+			.stack = loaders[i].stack,
+			.type = loaders[i].type,
+		};
+		th_log_append(TH_EVENT_HOLDER_LOADERS, &event, NULL, 0);
+	}
+}
+
 void
 th_holder_paths_log(struct th_holder_paths *paths, uint32_t number, uint64_t time)
 {
@@ -323,4 +380,6 @@ th_holder_paths_log(struct th_holder_paths *paths, uint32_t number, uint64_t tim
 	qsort(paths->objects, paths->object_count, sizeof(*paths->objects), compare_objects);
 	for (uint32_t i = 0; i < paths->object_count;)
 		i += log_objects(paths, i, number, time);
+	qsort(paths->loaders, paths->loader_count, sizeof(*paths->loaders), compare_loaders);
+	log_loaders(paths, number, time);
 }

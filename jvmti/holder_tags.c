@@ -21,6 +21,7 @@
 #define OTHER_REFERENCES 4096
 /* HotSpot's -XX:MaxJNILocalCapacity. */
 #define REFERENCES_MAX 65536
+#define LOADERS_BYTES (TH_HOLDER_LOADERS_MAX * sizeof(struct th_holder_loader))
 
 static void
 deallocate(const struct th_holder_tags *tags, void *memory)
@@ -209,6 +210,16 @@ table_bytes(const struct th_holder_tags *tags)
 	return tags->max * sizeof(*tags->items);
 }
 
+/* NULL: there is no memory. */
+static void *
+map(size_t bytes)
+{
+	void *start = th_memory_system_map(
+		NULL, bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+
+	return start == MAP_FAILED ? NULL : start;
+}
+
 /* For -Xcheck:jni, which warns of local references beyond those announced. */
 static void
 announce_references(JNIEnv *env, jint count)
@@ -229,12 +240,10 @@ th_holder_tags_init(struct th_holder_tags *tags, jvmtiEnv *jvmti, JNIEnv *env, u
 		return false;
 	announce_references(env, count);
 	tags->max = 1 + (uint32_t)count + THREADS_MAX + LOADERS_MAX + room;
-	tags->items = th_memory_system_map(
-		NULL, table_bytes(tags), MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
-	if (tags->items == MAP_FAILED)
-		tags->items = NULL;
-	return tags->items && tag_classes(tags, count) && find_referents(tags, count) &&
-	       tag_threads(tags);
+	tags->items = map(table_bytes(tags));
+	tags->loaders = map(LOADERS_BYTES);
+	return tags->items && tags->loaders && tag_classes(tags, count) &&
+	       find_referents(tags, count) && tag_threads(tags);
 }
 
 void
@@ -245,6 +254,8 @@ th_holder_tags_deinit(struct th_holder_tags *tags)
 			deallocate(tags, tags->items[i].name);
 	if (tags->items)
 		th_memory_system_unmap(tags->items, table_bytes(tags));
+	if (tags->loaders)
+		th_memory_system_unmap(tags->loaders, LOADERS_BYTES);
 	if (tags->classes)
 		deallocate(tags, tags->classes);
 }
@@ -258,4 +269,16 @@ th_holder_tags_add(struct th_holder_tags *tags, jobject object, uint64_t sample)
 		return;
 	item->sample = sample;
 	tags->samples++;
+}
+
+void
+th_holder_tags_add_loader(
+	struct th_holder_tags *tags, jobject object, uint32_t stack, uint32_t type)
+{
+	const struct th_holder_tag *item = intern(tags, object);
+
+	if (!item || tags->loader_count == TH_HOLDER_LOADERS_MAX)
+		return;
+	tags->loaders[tags->loader_count++] = (struct th_holder_loader){
+		.tag = (uint32_t)(item - tags->items), .stack = stack, .type = type};
 }

@@ -10,6 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Class loaders that are added; further ones are left out. */
+#define TH_HOLDER_LOADERS_MAX 4096
+
 /* No field: the class is no reference that is cleared. */
 #define TH_HOLDER_NO_FIELD UINT16_MAX
 
@@ -33,6 +36,13 @@ struct th_holder_tag {
 	uint16_t referent; /* class: index of the field that collections clear */
 };
 
+/* A class loader that is counted (class_loaders.h). */
+struct th_holder_loader {
+	uint32_t tag;
+	uint32_t stack; /* at which it defined its first class */
+	uint32_t type;  /* class id */
+};
+
 struct th_holder_tags {
 	jvmtiEnv *jvmti;
 	JNIEnv *env;
@@ -41,6 +51,8 @@ struct th_holder_tags {
 	uint32_t max;
 	uint32_t samples;
 	jclass *classes; /* of JVMTI */
+	struct th_holder_loader *loaders;
+	uint32_t loader_count;
 };
 
 /*
@@ -56,6 +68,10 @@ void th_holder_tags_deinit(struct th_holder_tags *tags);
 
 /* Adds a sampled object; nothing is done if it is dead. [agent-thread] */
 void th_holder_tags_add(struct th_holder_tags *tags, jobject object, uint64_t sample);
+
+/* Adds a class loader; nothing is done if it is dead. [agent-thread] */
+void th_holder_tags_add_loader(
+	struct th_holder_tags *tags, jobject object, uint32_t stack, uint32_t type);
 
 /* The entry of a tag; that of 0 for a number that is none. [any] */
 static inline struct th_holder_tag *

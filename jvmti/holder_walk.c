@@ -134,7 +134,7 @@ static void
 read_references(struct th_holder_walk *walk)
 {
 	walk->has_references = true;
-	if (th_load_relaxed(&th_takes_are_followed))
+	if (th_load_relaxed(&th_takes_generation))
 		th_held_each(TH_LEDGER_GLOBAL, take_reference, walk);
 }
 

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "jvmti/class_loaders.h"
 #include "jvmti/collections.h"
 #include "jvmti/holder_paths.h"
 #include "jvmti/holder_walk.h"
@@ -38,8 +39,8 @@ struct holders {
 	struct th_holder_walk walk;
 	struct th_holder_paths paths;
 	struct th_holders_cost cost;
+	const struct th_holders_request *request;
 	uint64_t time;
-	uint32_t found;
 	uint32_t humongous;
 };
 
@@ -88,10 +89,29 @@ estimate(void)
 
 /* Samples */
 
+/* Whether the walk answers for a sample. */
+static bool
+is_selected(const struct holders *holders, uint64_t sample)
+{
+	const struct th_holders_request *request = holders->request;
+	const struct th_event_java_alloc *alloc =
+		request->selected_count ? th_log_get(sample, TH_EVENT_JAVA_ALLOC) : NULL;
+	bool is_found = !request->selected_count;
+
+	for (uint32_t i = 0; alloc && i < request->selected_count && !is_found; i++)
+		is_found = request->selected[i] ==
+				   th_holder_selected(alloc->stack, alloc->class) ||
+			   request->selected[i] == th_holder_selected(0, alloc->class);
+	return is_found;
+}
+
 static void
 add_sample(jweak reference, uint64_t sample, void *data)
 {
-	th_holder_tags_add(data, reference, sample);
+	struct holders *holders = data;
+
+	if (is_selected(holders, sample))
+		th_holder_tags_add(&holders->walk.tags, reference, sample);
 }
 
 static void
@@ -99,9 +119,17 @@ add_humongous(uintptr_t address, uint64_t sample, void *data)
 {
 	struct holders *holders = data;
 
+	if (!is_selected(holders, sample))
+		return;
 	holders->humongous++;
 	th_holder_paths_add(
 		&holders->paths, th_holder_graph_find(&holders->walk.graph, address), sample);
+}
+
+static void
+add_loader(jweak reference, uint32_t stack, uint32_t type, void *data)
+{
+	th_holder_tags_add_loader(data, reference, stack, type);
 }
 
 /* The walk */
@@ -145,7 +173,9 @@ log_walk(const struct holders *holders)
 		.found = holders->paths.object_count,
 	};
 
-	th_log_append(TH_EVENT_HOLDER_WALK, &event, NULL, 0);
+	const struct th_log_part selected = {
+		holders->request->selected, holders->request->selected_count};
+	th_log_append(TH_EVENT_HOLDER_WALK, &event, &selected, 1);
 }
 
 static bool
@@ -162,6 +192,8 @@ find_paths(struct holders *holders)
 				th_holder_paths_add(&holders->paths, walk->tags.items[i].node,
 					walk->tags.items[i].sample);
 		th_humongous_each(add_humongous, holders);
+		for (uint32_t i = 0; i < walk->tags.loader_count; i++)
+			th_holder_paths_add_loader(&holders->paths, &walk->tags.loaders[i]);
 		history.walks++;
 		th_holder_paths_log(&holders->paths, history.walks, holders->time);
 		log_walk(holders);
@@ -190,7 +222,9 @@ walk_tagged(struct holders *holders, jvmtiEnv *jvmti, JNIEnv *env,
 		       th_holder_tags_init(&walk->tags, jvmti, env, th_live_objects_count());
 
 	if (is_done) {
-		th_live_objects_each(add_sample, &walk->tags);
+		th_live_objects_each(add_sample, holders);
+		if (!request->selected_count)
+			th_class_loaders_each(add_loader, &walk->tags);
 		is_done = th_holder_walk_run(walk, request->pause_max);
 	}
 	if (is_done) {
@@ -228,8 +262,9 @@ enum th_control_answer
 th_holders_find(JavaVM *vm, JNIEnv *env, const struct th_holders_request *request,
 	struct th_holders_cost *cost_ret)
 {
-	struct holders holders = {.time = th_clock_now(), .cost = estimate()};
 	struct th_holders_request limits = *request;
+	struct holders holders = {
+		.time = th_clock_now(), .cost = estimate(), .request = &limits};
 	uint64_t room = free_memory() / FREE_PARTS;
 
 	*cost_ret = holders.cost;

@@ -24,6 +24,7 @@
 #include "report/control/list.h"
 #include "report/control/request.h"
 #include "report/control/running.h"
+#include "report/holders/selection.h"
 #include "report/ledger/ledger.h"
 #include "report/live/watch_main.h"
 #include "report/many/many.h"
@@ -399,6 +400,50 @@ holders(const struct th_options *options)
 	return error;
 }
 
+static void
+select_objects(const struct th_options *options, const struct th_recording *recording,
+	const char *class_name, uint64_t finding, struct th_selection *ret)
+{
+	struct th_profile *profile = th_profile_create(recording, options, NULL, NULL);
+	struct th_leaks found;
+
+	th_leaks_init(&found, profile);
+	if (class_name)
+		th_selection_of_class(ret, &found, class_name);
+	else
+		th_selection_of_finding(ret, &found, finding);
+	th_leaks_deinit(&found);
+	th_profile_destroy(profile);
+}
+
+static struct th_error *
+select_held(const char *target, const char *class_name, uint64_t finding, uint64_t **items_ret,
+	size_t *count_ret)
+{
+	struct th_selection selection = {.items = NULL};
+	struct th_recording *recording;
+	struct th_options options;
+
+	th_options_set_defaults(&options);
+	struct th_error *error = th_request_current_log(target, &options.input);
+	if (!error)
+		error = load(&options, &recording);
+	if (!error) {
+		select_objects(&options, recording, class_name, finding, &selection);
+		th_recording_destroy(recording);
+	}
+	th_options_deinit(&options);
+	*items_ret = selection.items;
+	*count_ret = selection.items_count;
+	return error;
+}
+
+static int
+control(int argc, char **argv)
+{
+	return th_control_main(argc, argv, select_held);
+}
+
 static struct th_error *
 show_rss(const struct th_options *options, const struct th_recording *recording)
 {
@@ -717,7 +762,7 @@ static const struct command commands[] = {
 			TH_OPTIONS_JSON | TH_OPTIONS_COLOR | TH_OPTIONS_MANY,
 		diff, NULL},
 	{"ctl", "[OPTIONS] PID|LOG COMMAND [VALUE]", "show or change a running recording", 0,
-		NULL, th_control_main},
+		NULL, control},
 	{"list", "[OPTIONS]", "list recorded processes, and Java VMs that can be attached to",
 		0, NULL, th_list_main},
 	{"push", "[OPTIONS] [LOG|PID] --to URL",

@@ -12,6 +12,8 @@
 
 #define CALLER ((uintptr_t)__builtin_return_address(0))
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+#define APART __attribute__((noinline))
+#define RARE __attribute__((noinline, cold))
 
 /* The functions that we have replaced; the others of this table are the VM's, too. */
 static struct JNINativeInterface_ real;
@@ -21,54 +23,134 @@ static uint32_t probes; /* of our DeleteGlobalRef, on the agent thread */
 /*
  * In a critical section JNI must not be called, and with an exception pending only few functions.
  */
-static __attribute__((noinline, cold)) void
+static void
 find_class(struct th_take *take, JNIEnv *env, jobject object)
 {
-	if (!object || th_takes_in_critical(take) || real.ExceptionCheck(env))
+	if (!object || take->thread->criticals || real.ExceptionCheck(env))
 		return;
 	th_guard_enter();
 	take->type = vm.class_of(&real, env, object);
 	th_guard_leave();
 }
 
-static inline void
-begin(struct th_take *take, enum th_ledger_kind kind, JNIEnv *env, jobject object,
-	uintptr_t caller)
+/* NULL: it has no stack, and is not recorded. */
+static struct th_take *
+sample(struct th_take *take, JNIEnv *env, jobject object)
 {
-	th_take_begin(take, kind, caller);
-	if (UNLIKELY(take->stack))
-		find_class(take, env, object);
+	if (!th_take_sample(take))
+		return NULL;
+	find_class(take, env, object);
+	return take;
 }
 
-static inline void
-end(struct th_take *take, const void *result)
+/*
+ * A call that takes something is passed on by one of three functions: the wrapper itself, which without
+ * the ledger is a jump; follow_, which counts; and rare_, which does what is left: a thread's first
+ * call, and a take that is recorded.  So the frequent one saves no registers for the others.
+ *
+ * `pc`: the caller of JNI.  `skip`: with which the take was drawn; valid if `thread` is not NULL.
+ */
+struct call {
+	struct th_takes_thread *thread; /* NULL: not followed */
+	struct th_take *sampled;        /* NULL: not recorded */
+	struct th_take take;
+};
+
+static void
+begin(struct call *call, enum th_ledger_kind kind, struct th_caller *caller, uint64_t skip,
+	JNIEnv *env, jobject object)
 {
-	if (result)
-		th_take_end(take, (uintptr_t)result);
+	bool is_drawn = call->thread != NULL;
+
+	call->sampled = NULL;
+	if (!is_drawn) {
+		call->thread = th_takes_own();
+		skip = th_load_relaxed(&caller->skip);
+		is_drawn = call->thread && th_takes_draw(call->thread, skip);
+	}
+	if (call->thread)
+		th_takes_begin_critical(call->thread, kind, caller);
+	call->take = (struct th_take){
+		.thread = call->thread,
+		.caller = caller,
+		.kind = kind,
+		.level = th_callers_level(skip),
+	};
+	if (is_drawn)
+		call->sampled = sample(&call->take, env, object);
 }
 
-/* A function that takes `object` in some form. */
-#define WRAP_TAKE(KIND, type, Name, own_name, object, parameters, arguments) \
-	static type JNICALL own_name parameters                              \
-	{                                                                    \
-		struct th_take take;                                         \
-		type result;                                                 \
-                                                                             \
-		if (!th_takes_follow())                                      \
-			return real.Name arguments;                          \
-		begin(&take, TH_LEDGER_##KIND, env, object, CALLER);         \
-		result = real.Name arguments;                                \
-		end(&take, result);                                          \
-		return result;                                               \
+static uint64_t
+end(const struct call *call, uintptr_t address)
+{
+	return call->thread ? th_take_end(call->thread, call->take.kind, address, call->sampled)
+			    : 0;
+}
+
+#define WITH_CALLER(...) (__VA_ARGS__, uintptr_t pc)
+#define AND_CALLER(...) (__VA_ARGS__, CALLER)
+#define WITH_DRAW(...) \
+	(__VA_ARGS__, struct th_caller * caller, struct th_takes_thread * thread, uint64_t skip)
+#define AND_DRAW(...) (__VA_ARGS__, caller, thread, skip)
+
+/*
+ * A function that takes `address` if `is_taken`, both of which may depend on its `result`.  `object`: what
+ * it takes something of; NULL = no object.  `followed` is done after a call that was recorded.
+ */
+#define WRAP(KIND, type, Name, own_name, object, is_taken, address, followed, parameters,  \
+	arguments)                                                                         \
+	static RARE type rare_##own_name WITH_DRAW parameters                              \
+	{                                                                                  \
+		struct call call = {.thread = thread};                                     \
+		uint64_t sample_id;                                                        \
+		type result;                                                               \
+                                                                                           \
+		begin(&call, TH_LEDGER_##KIND, caller, skip, env, object);                 \
+		result = real.Name arguments;                                              \
+		sample_id = (is_taken) ? end(&call, (uintptr_t)(address)) : 0;             \
+		if (sample_id)                                                             \
+			followed;                                                          \
+		return result;                                                             \
+	}                                                                                  \
+	static APART type follow_##own_name WITH_CALLER parameters                         \
+	{                                                                                  \
+		struct th_takes_thread *thread = th_takes_joined();                        \
+		struct th_caller *caller = th_callers_find(TH_LEDGER_##KIND, pc);          \
+		uint64_t skip = th_load_relaxed(&caller->skip);                            \
+		type result;                                                               \
+                                                                                           \
+		if (UNLIKELY(!thread || th_takes_draw(thread, skip)))                      \
+			return rare_##own_name AND_DRAW arguments;                         \
+		th_takes_begin_critical(thread, TH_LEDGER_##KIND, caller);                 \
+		result = real.Name arguments;                                              \
+		if (is_taken)                                                              \
+			th_take_end(thread, TH_LEDGER_##KIND, (uintptr_t)(address), NULL); \
+		return result;                                                             \
+	}                                                                                  \
+	static type JNICALL own_name parameters                                            \
+	{                                                                                  \
+		if (!th_takes_follow())                                                    \
+			return real.Name arguments;                                        \
+		return follow_##own_name AND_CALLER arguments;                             \
 	}
 
+#define WRAP_TAKE(KIND, type, Name, own_name, object, parameters, arguments) \
+	WRAP(KIND, type, Name, own_name, object, result, result, (void)0, parameters, arguments)
+
 /* One that gives `address` back: before the call, after which another thread may get it. */
-#define WRAP_GIVE(KIND, Name, own_name, address, parameters, arguments)       \
-	static void JNICALL own_name parameters                               \
-	{                                                                     \
-		if (th_takes_follow() && (address))                           \
-			th_take_give(TH_LEDGER_##KIND, (uintptr_t)(address)); \
-		real.Name arguments;                                          \
+#define WRAP_GIVE(KIND, Name, own_name, address, parameters, arguments)                   \
+	static RARE void rare_##own_name parameters                                       \
+	{                                                                                 \
+		th_take_give(TH_LEDGER_##KIND, (uintptr_t)(address));                     \
+		real.Name arguments;                                                      \
+	}                                                                                 \
+	static void JNICALL own_name parameters                                           \
+	{                                                                                 \
+		if (th_takes_follow() && (address) &&                                     \
+			UNLIKELY(!th_take_gives(TH_LEDGER_##KIND, (uintptr_t)(address)))) \
+			rare_##own_name arguments;                                        \
+		else                                                                      \
+			real.Name arguments;                                              \
 	}
 
 /* References */
@@ -84,14 +166,25 @@ WRAP_TAKE(LOCAL, jobject, NewLocalRef, new_local, object, (JNIEnv * env, jobject
 WRAP_GIVE(LOCAL, DeleteLocalRef, delete_local, reference, (JNIEnv * env, jobject reference),
 	(env, reference))
 
+/* Without a reference it does nothing in the VM: is_reached(). */
+static RARE void
+rare_delete_global(JNIEnv *env, jobject reference)
+{
+	if (reference)
+		th_take_give(TH_LEDGER_GLOBAL, (uintptr_t)reference);
+	else
+		th_add_relaxed(&probes, 1);
+	real.DeleteGlobalRef(env, reference);
+}
+
 static void JNICALL
 delete_global(JNIEnv *env, jobject reference)
 {
-	if (th_takes_follow() && reference)
-		th_take_give(TH_LEDGER_GLOBAL, (uintptr_t)reference);
-	if (UNLIKELY(!reference))
-		th_add_relaxed(&probes, 1);
-	real.DeleteGlobalRef(env, reference);
+	if (UNLIKELY(!reference || (th_takes_follow() && !th_take_gives(TH_LEDGER_GLOBAL,
+								 (uintptr_t)reference))))
+		rare_delete_global(env, reference);
+	else
+		real.DeleteGlobalRef(env, reference);
 }
 
 /* Arrays */
@@ -110,14 +203,24 @@ delete_global(JNIEnv *env, jobject reference)
 #define A(type, Type)                                                                         \
 	WRAP_TAKE(ELEMENTS, type *, Get##Type##ArrayElements, get_##type##_elements, array,   \
 		(JNIEnv * env, type##Array array, jboolean * is_copy), (env, array, is_copy)) \
+	static RARE void rare_release_##type##_elements(                                      \
+		JNIEnv *env, type##Array array, type *elements, jint mode)                    \
+	{                                                                                     \
+		if (mode == JNI_COMMIT)                                                       \
+			th_take_commit((uintptr_t)elements);                                  \
+		else                                                                          \
+			th_take_give(TH_LEDGER_ELEMENTS, (uintptr_t)elements);                \
+		real.Release##Type##ArrayElements(env, array, elements, mode);                \
+	}                                                                                     \
 	static void JNICALL release_##type##_elements(                                        \
 		JNIEnv *env, type##Array array, type *elements, jint mode)                    \
 	{                                                                                     \
-		if (th_takes_follow() && elements && mode == JNI_COMMIT)                      \
-			th_take_commit((uintptr_t)elements);                                  \
-		else if (th_takes_follow() && elements)                                       \
-			th_take_give(TH_LEDGER_ELEMENTS, (uintptr_t)elements);                \
-		real.Release##Type##ArrayElements(env, array, elements, mode);                \
+		if (th_takes_follow() && elements &&                                          \
+			(mode == JNI_COMMIT ||                                                \
+				!th_take_gives(TH_LEDGER_ELEMENTS, (uintptr_t)elements)))     \
+			rare_release_##type##_elements(env, array, elements, mode);           \
+		else                                                                          \
+			real.Release##Type##ArrayElements(env, array, elements, mode);        \
 	}
 TYPES(A)
 #undef A
@@ -157,39 +260,11 @@ release_string_critical(JNIEnv *env, jstring text, const jchar *chars)
 
 /* The rest */
 
-static jobject JNICALL
-new_direct_buffer(JNIEnv *env, void *address, jlong capacity)
-{
-	struct th_take take;
-	jobject result;
-	uint64_t sample;
-
-	if (!th_takes_follow())
-		return real.NewDirectByteBuffer(env, address, capacity);
-	begin(&take, TH_LEDGER_DIRECT_BUFFER, env, NULL, CALLER);
-	result = real.NewDirectByteBuffer(env, address, capacity);
-	if (!result)
-		return NULL;
-	sample = th_take_end(&take, (uintptr_t)address);
-	if (UNLIKELY(sample))
-		th_ledger_buffers_follow(&real, env, result, sample);
-	return result;
-}
-
-static jint JNICALL
-enter_monitor(JNIEnv *env, jobject object)
-{
-	struct th_take take;
-	jint result;
-
-	if (!th_takes_follow())
-		return real.MonitorEnter(env, object);
-	begin(&take, TH_LEDGER_MONITOR, env, object, CALLER);
-	result = real.MonitorEnter(env, object);
-	if (result == JNI_OK)
-		th_take_end(&take, 1);
-	return result;
-}
+WRAP(DIRECT_BUFFER, jobject, NewDirectByteBuffer, new_direct_buffer, NULL, result, memory,
+	th_ledger_buffers_follow(&real, env, result, sample_id),
+	(JNIEnv * env, void *memory, jlong capacity), (env, memory, capacity))
+WRAP(MONITOR, jint, MonitorEnter, enter_monitor, object, result == JNI_OK, 1, (void)0,
+	(JNIEnv * env, jobject object), (env, object))
 
 static jint JNICALL
 exit_monitor(JNIEnv *env, jobject object)

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Buckets of one cache line of keys.  A key is in its own bucket, or in the next one if that was full:
- * `spilled` counts those, and only then the next one is searched.  So the search for a key that is not
- * there, the frequent case, reads one line.
+ * `spilled` counts those, and only then the next one is searched.
  */
 #include "jvmti/ledger/held.h"
 
 #include <string.h>
 
-#include "unify/base/atomic.h"
 #include "unify/base/memory.h"
 
 #define KEYS 7
@@ -29,6 +27,8 @@ static struct {
 	uint32_t count;            /* atomic */
 } held;
 
+uint8_t th_held_present[TH_HELD_MAX];
+
 bool
 th_held_init(void)
 {
@@ -42,8 +42,7 @@ th_held_init(void)
 static uint32_t
 home_of(uint64_t key)
 {
-	/* Fibonacci hashing. */
-	return (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - BUCKET_BITS));
+	return th_held_hash(key, BUCKET_BITS);
 }
 
 /* The slot of a key in a bucket; KEYS: none. */
@@ -78,6 +77,13 @@ replace(uint32_t number, uint64_t key, uint64_t sample, uint64_t *replaced_ret)
 	return true;
 }
 
+/* Two buckets have room for 14 keys of one hash value, so the count does not overflow. */
+static void
+count_key(uint64_t key, int more)
+{
+	th_add_relaxed(&th_held_present[th_held_hash(key, TH_HELD_BITS)], (uint8_t)more);
+}
+
 static bool
 insert(uint32_t number, uint64_t key, uint64_t sample)
 {
@@ -105,6 +111,7 @@ th_held_put(uint64_t key, uint64_t sample, uint64_t *replaced_ret)
 	if (replace(home, key, sample, replaced_ret) ||
 		(th_load_relaxed(spilled) && replace(next, key, sample, replaced_ret)))
 		return true;
+	count_key(key, 1);
 	if (insert(home, key, sample))
 		return true;
 	/* First, so that the key is found as soon as it is there. */
@@ -112,6 +119,7 @@ th_held_put(uint64_t key, uint64_t sample, uint64_t *replaced_ret)
 	if (insert(next, key, sample))
 		return true;
 	th_add_relaxed(spilled, -1);
+	count_key(key, -1);
 	return false;
 }
 
@@ -126,6 +134,7 @@ remove_from(uint32_t number, uint64_t key)
 		return 0;
 	sample = held.samples[number][slot];
 	th_store_release(&held.buckets[number].keys[slot], 0);
+	count_key(key, -1);
 	th_add_relaxed(&held.count, -1);
 	return sample;
 }
@@ -190,5 +199,6 @@ th_held_clear(void)
 	if (!held.buckets)
 		return;
 	memset(held.buckets, 0, BUCKETS * sizeof(*held.buckets));
+	memset(th_held_present, 0, sizeof(th_held_present));
 	th_store_relaxed(&held.count, 0);
 }

@@ -12,8 +12,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Takes that can be held at the same time; 3 MiB, touched as needed. */
-#define TH_HELD_MAX (1u << 17)
+#include "unify/base/atomic.h"
+
+/* Takes that can be held at the same time; 2 MiB, touched as needed. */
+#define TH_HELD_BITS 17
+#define TH_HELD_MAX (1u << TH_HELD_BITS)
+
+/*
+ * How many keys of each hash value are in the table: the frequent question, for a key that is not there,
+ * reads one byte.  Atomic; counted before a key is entered, and after it is removed.
+ */
+extern uint8_t th_held_present[TH_HELD_MAX] __attribute__((visibility("hidden")));
 
 /* Maps the table; false: out of memory. */
 bool th_held_init(void);
@@ -25,6 +34,20 @@ static inline uint64_t
 th_held_key(uint32_t kind, uintptr_t address)
 {
 	return (uint64_t)kind << 56 | ((uint64_t)address & UINT64_C(0xffffffffffffff));
+}
+
+/* Fibonacci hashing: the upper `bits`. */
+static inline uint32_t
+th_held_hash(uint64_t key, int bits)
+{
+	return (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits));
+}
+
+/* False: the key is not in the table.  True: look it up. [any] */
+static inline bool
+th_held_may_have(uint64_t key)
+{
+	return th_load_relaxed(&th_held_present[th_held_hash(key, TH_HELD_BITS)]) != 0;
 }
 
 /*

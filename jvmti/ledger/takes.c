@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The frequent case is a take that is not drawn and its end: two counts of the thread, one draw and two
- * lookups in tables.  A drawn one captures its stack before JNI is called, so that a critical section
- * does not become longer, and is logged after it.
+ * The frequent case, a take that is not drawn and its end, is inlined into the wrappers: two counts of
+ * the thread, one draw, and one look at each of two tables.  A drawn one captures its stack before JNI is
+ * called, so that a critical section does not become longer, and is logged after it.
  */
 #include "jvmti/ledger/takes.h"
 
@@ -10,27 +10,22 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "jvmti/ledger/callers.h"
-#include "jvmti/ledger/held.h"
-#include "unify/base/atomic.h"
 #include "unify/base/memory.h"
 #include "unify/log/log.h"
 #include "unify/sample/capture.h"
 #include "unify/sample/in_flight.h"
 #include "unify/sample/throttle.h"
 #include "unify/shared/clock.h"
-#include "unify/shared/hash.h"
 
 #define SLOW __attribute__((noinline, cold))
 /* Entries of the table above which new takes are as those of a frequent caller. */
 #define HELD_MANY (TH_HELD_MAX / 2)
 
-uint32_t th_takes_are_followed;
+uint32_t th_takes_generation;
 
 static struct {
-	uint32_t interval;               /* atomic */
-	uint32_t generation;             /* atomic: how often it was switched on after off */
-	struct th_takes_thread *threads; /* atomic; all, newest first */
+	uint32_t generations;                                 /* agent thread: so far */
+	struct th_takes_thread *threads;                      /* atomic; all, newest first */
 	struct th_event_ledger_count logged[TH_LEDGER_KINDS]; /* agent thread */
 } takes;
 
@@ -64,79 +59,44 @@ create_thread(struct th_thread_record *record)
 }
 
 /*
- * The calling thread has no record yet, or one of a thread that has ended, or what it entered and left
- * meanwhile was not seen, because the ledger was off.
+ * Of a thread without a record, or that has not called while this generation was on: what it entered
+ * and left before is not known.
  */
-static SLOW struct th_takes_thread *
-join(void)
+static struct th_takes_thread *
+join(struct th_thread_record *record, uint32_t generation)
 {
-	struct th_takes_thread *thread = NULL;
-	struct th_thread_record *record;
+	struct th_takes_thread *thread = record->ledger ? record->ledger
+							: create_thread(record);
 
-	th_guard_enter();
-	record = th_thread_record();
-	if (record) {
-		thread = record->ledger ? record->ledger : create_thread(record);
-		if (thread) {
-			thread->id = record->id;
-			thread->generation = th_load_relaxed(&takes.generation);
-			thread->random = th_hash_mix(record->id) | 1;
-			thread->criticals = 0;
-			thread->monitors = 0;
-		}
-	}
-	th_guard_leave();
+	if (!thread)
+		return NULL;
+	thread->id = record->id;
+	thread->generation = generation;
+	thread->random = th_hash_mix(record->id) | 1;
+	thread->criticals = 0;
+	thread->monitors = 0;
 	return thread;
 }
 
-static inline struct th_takes_thread *
-own_thread(void)
+SLOW struct th_takes_thread *
+th_takes_own(void)
 {
-	struct th_thread_record *record = th_thread.record;
-	struct th_takes_thread *thread = record ? record->ledger : NULL;
+	uint32_t generation = th_load_relaxed(&th_takes_generation);
+	struct th_thread_record *record;
 
-	return thread && thread->id == record->id &&
-			       thread->generation == th_load_relaxed(&takes.generation)
-		       ? thread
-		       : join();
-}
-
-static inline void
-count(uint64_t *counter, uint64_t more)
-{
-	th_store_relaxed(counter, *counter + more);
-}
-
-/* The draw */
-
-/* Of a linear congruential generator (Knuth, MMIX) only the high bits are used. */
-static inline uint64_t
-next_random(struct th_takes_thread *thread)
-{
-	thread->random = thread->random * UINT64_C(6364136223846793005) +
-			 UINT64_C(1442695040888963407);
-	return thread->random;
-}
-
-/* Whether a take of this caller is drawn. */
-static inline bool
-draw(struct th_takes_thread *thread, const struct th_caller *caller, uint32_t *level_ret)
-{
-	uint32_t level = 0;
-
-	if (th_load_relaxed(&takes.interval) != TH_LEDGER_EXACT)
-		level = th_callers_level(caller);
-	if (th_held_count() > HELD_MANY && level < TH_CALLERS_FREQUENT)
-		level = TH_CALLERS_FREQUENT;
-	*level_ret = level;
-	return !level || !(next_random(thread) >> (64 - level));
+	if (th_thread.guard || !generation || th_takes_joined())
+		return th_takes_joined();
+	th_guard_enter();
+	record = th_thread_record();
+	th_thread.ledger = record ? join(record, generation) : NULL;
+	th_guard_leave();
+	return th_thread.ledger;
 }
 
 /* Takes */
 
-/* Captures the stack of the caller of JNI. */
-static SLOW void
-sample(struct th_take *take, struct th_caller *caller)
+SLOW bool
+th_take_sample(struct th_take *take)
 {
 	int saved_errno = errno;
 	struct th_registers registers;
@@ -146,8 +106,7 @@ sample(struct th_take *take, struct th_caller *caller)
 	if (th_in_flight_begin()) {
 		uint64_t begun = th_throttle_capture_begins(th_clock_now());
 
-		take->stack =
-			th_capture_stack(&registers, th_thread.record->id, TH_HEAP_NATIVE).id;
+		take->stack = th_capture_stack(&registers, take->thread->id, TH_HEAP_NATIVE).id;
 		th_throttle_capture_ends(begun, false);
 		if (take->stack)
 			th_thread_log_at(th_thread.record, th_clock_now());
@@ -156,48 +115,13 @@ sample(struct th_take *take, struct th_caller *caller)
 		th_in_flight_end();
 	}
 	th_guard_leave();
-	th_callers_drawn(caller, take->level, take->stack);
+	th_callers_drawn(take->caller, take->level, take->stack);
 	errno = saved_errno;
+	return take->stack != 0;
 }
 
-void
-th_take_begin(struct th_take *take, enum th_ledger_kind kind, uintptr_t caller)
-{
-	struct th_takes_thread *thread = own_thread();
-	uint32_t number = th_callers_number(kind, caller);
-
-	take->thread = thread;
-	take->kind = kind;
-	take->caller = number;
-	take->stack = 0;
-	take->type = 0;
-	if (thread && draw(thread, &th_callers[number], &take->level))
-		sample(take, &th_callers[number]);
-}
-
-static bool
-is_critical(enum th_ledger_kind kind)
-{
-	return kind == TH_LEDGER_CRITICAL || kind == TH_LEDGER_STRING_CRITICAL;
-}
-
-/*
- * Several threads may have the same array in a critical section, and monitors have no address: these
- * keys contain the thread.  Native code leaves monitors in the reverse order.
- */
-static uint64_t
-key_of(const struct th_takes_thread *thread, enum th_ledger_kind kind, uintptr_t address)
-{
-	if (kind == TH_LEDGER_MONITOR)
-		return th_held_key(
-			kind, (uintptr_t)thread->id << 24 | (thread->monitors & 0xffffff));
-	if (is_critical(kind))
-		address = th_hash_mix(address ^ (uint64_t)thread->id << 48);
-	return th_held_key(kind, address);
-}
-
-static SLOW uint64_t
-log_take(const struct th_take *take, uint64_t key)
+SLOW uint64_t
+th_take_log(const struct th_take *take, uintptr_t address)
 {
 	int saved_errno = errno;
 	const struct th_event_ledger_take event = {
@@ -211,62 +135,43 @@ log_take(const struct th_take *take, uint64_t key)
 	uint64_t replaced = 0;
 	uint64_t id = 0;
 
-	th_store_relaxed(&th_callers[take->caller].type, take->type);
+	/* Switched off meanwhile. */
+	if (!th_load_relaxed(&th_takes_generation))
+		return 0;
+	th_store_relaxed(&take->caller->type, take->type);
 	th_guard_enter();
 	if (th_in_flight_begin()) {
 		id = th_log_append(TH_EVENT_LEDGER_TAKE, &event, NULL, 0);
 		if (!id)
 			th_log_count(TH_COUNTER_LEDGER_LOST, 1);
 		else if (take->kind != TH_LEDGER_DIRECT_BUFFER &&
-			 !th_held_put(key, id, &replaced))
+			 !th_held_put(th_takes_key(take->thread, take->kind, address), id,
+				 &replaced))
 			th_log_count(TH_COUNTER_LEDGER_FULL, 1);
 		th_in_flight_end();
 	}
 	th_guard_leave();
 	if (replaced)
 		th_take_log_end(replaced, 0, TH_LEDGER_REUSED);
+	if (th_held_count() > HELD_MANY)
+		th_callers_set_full(true);
 	errno = saved_errno;
 	return id;
 }
 
-/* A local reference whose frame has ended is not given back by hand: its address comes again. */
-static void
-end_reused(uint64_t key)
+void
+th_takes_enter_critical(struct th_takes_thread *thread)
+{
+	thread->critical_begun = th_clock_read(CLOCK_MONOTONIC_COARSE);
+}
+
+void
+th_takes_end_reused(uint64_t key)
 {
 	uint64_t earlier = th_held_take(key);
 
 	if (earlier)
 		th_take_log_end(earlier, 0, TH_LEDGER_REUSED);
-}
-
-uint64_t
-th_take_end(struct th_take *take, uintptr_t address)
-{
-	struct th_takes_thread *thread = take->thread;
-
-	if (!thread || !th_load_relaxed(&th_takes_are_followed))
-		return 0;
-	count(&thread->taken[take->kind], 1);
-	if (take->kind == TH_LEDGER_MONITOR)
-		thread->monitors++;
-	if (is_critical(take->kind) && !thread->criticals++) {
-		thread->critical_begun = th_clock_read(CLOCK_MONOTONIC_COARSE);
-		thread->critical_caller = take->caller;
-	}
-	if (!take->stack && take->kind != TH_LEDGER_LOCAL)
-		return 0;
-	uint64_t key = key_of(thread, take->kind, address);
-	if (!take->stack) {
-		end_reused(key);
-		return 0;
-	}
-	return log_take(take, key);
-}
-
-bool
-th_takes_in_critical(const struct th_take *take)
-{
-	return take->thread && take->thread->criticals;
 }
 
 /* Ends */
@@ -296,7 +201,7 @@ static SLOW void
 log_long(const struct th_takes_thread *thread, enum th_ledger_kind kind, uint64_t duration)
 {
 	int saved_errno = errno;
-	const struct th_caller *caller = &th_callers[thread->critical_caller];
+	const struct th_caller *caller = thread->critical_caller;
 	struct th_event_ledger_long event = {
 		.duration = duration,
 		.thread = thread->id,
@@ -329,30 +234,48 @@ leave_critical(struct th_takes_thread *thread, enum th_ledger_kind kind)
 	if (!thread->criticals || --thread->criticals)
 		return 0;
 	uint64_t duration = th_clock_read(CLOCK_MONOTONIC_COARSE) - thread->critical_begun;
-	count(&thread->duration[kind], duration);
+	th_takes_count(&thread->duration[kind], duration);
 	if (duration > thread->longest[kind])
 		th_store_relaxed(&thread->longest[kind], duration);
 	return duration;
 }
 
+static void
+end_critical(struct th_takes_thread *thread, enum th_ledger_kind kind, uint64_t key)
+{
+	uint64_t duration = leave_critical(thread, kind);
+	uint64_t sample = th_held_may_have(key) ? th_held_take(key) : 0;
+
+	if (sample)
+		th_take_log_end(sample, duration, TH_LEDGER_GIVEN_BACK);
+	else if (TH_TAKES_UNLIKELY(duration >= TH_LEDGER_LONG_NS))
+		log_long(thread, kind, duration);
+}
+
+static void
+end_held(uint64_t key)
+{
+	uint64_t sample = th_held_may_have(key) ? th_held_take(key) : 0;
+
+	if (TH_TAKES_UNLIKELY(sample))
+		th_take_log_end(sample, 0, TH_LEDGER_GIVEN_BACK);
+}
+
 void
 th_take_give(enum th_ledger_kind kind, uintptr_t address)
 {
-	struct th_takes_thread *thread = own_thread();
-	uint64_t duration = 0;
+	struct th_takes_thread *thread = th_takes_own();
 
 	if (!thread)
 		return;
-	count(&thread->given[kind], 1);
-	uint64_t sample_id = th_held_take(key_of(thread, kind, address));
+	uint64_t key = th_takes_key(thread, kind, address);
+	th_takes_count(&thread->given[kind], 1);
 	if (kind == TH_LEDGER_MONITOR && thread->monitors)
 		thread->monitors--;
-	if (is_critical(kind))
-		duration = leave_critical(thread, kind);
-	if (sample_id)
-		th_take_log_end(sample_id, duration, TH_LEDGER_GIVEN_BACK);
-	else if (duration >= TH_LEDGER_LONG_NS)
-		log_long(thread, kind, duration);
+	if (th_takes_is_critical(kind))
+		end_critical(thread, kind, key);
+	else
+		end_held(key);
 }
 
 void
@@ -369,16 +292,19 @@ th_take_commit(uintptr_t address)
 bool
 th_takes_switch(uint32_t interval)
 {
-	if (interval && !takes.interval) {
-		if (!th_callers_clear() || !th_held_init())
+	uint32_t generation = th_load_relaxed(&th_takes_generation);
+
+	if (interval && !generation) {
+		if (!th_held_init())
 			return false;
 		th_held_clear();
-		th_store_relaxed(&takes.generation, takes.generation + 1);
+		th_callers_clear();
+		generation = ++takes.generations;
 		memset(takes.logged, 0, sizeof(takes.logged));
 	}
-	th_store_relaxed(&takes.interval, interval);
+	th_callers_set_exact(interval == TH_LEDGER_EXACT);
 	/* The tables are there: a wrapper that sees this on another thread uses them. */
-	th_store_release(&th_takes_are_followed, interval != TH_LEDGER_OFF);
+	th_store_release(&th_takes_generation, interval ? generation : TH_LEDGER_OFF);
 	return true;
 }
 
@@ -403,6 +329,7 @@ void
 th_takes_log(void)
 {
 	th_callers_adapt();
+	th_callers_set_full(th_held_count() > HELD_MANY);
 	for (int kind = 1; kind < TH_LEDGER_KINDS; kind++) {
 		struct th_event_ledger_count sum = count_kind((enum th_ledger_kind)kind);
 		struct th_event_ledger_count *logged = &takes.logged[kind];

@@ -145,3 +145,12 @@ th_id_map_deinit(struct th_id_map *map)
 	free(map->words);
 	*map = (struct th_id_map){0};
 }
+
+uint64_t
+th_id_map_word(const struct th_id_map *map, uint32_t number)
+{
+	for (size_t word = 0; word < map->direct_count; word++)
+		if (map->direct[word] == number + 1)
+			return word;
+	return map->words[number];
+}

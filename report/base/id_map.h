@@ -42,6 +42,9 @@ th_id_map_find(const struct th_id_map *map, uint64_t word)
 /* The number of `word`; *added_ret is set to whether it is new. A zeroed map is empty. */
 uint32_t th_id_map_intern(struct th_id_map *map, uint64_t word, bool *added_ret);
 
+/* The word with a number, which must be one of the map; takes up to the number of words. */
+uint64_t th_id_map_word(const struct th_id_map *map, uint32_t number);
+
 /* Prefetches the slot of `word` for a lookup that follows soon. */
 void th_id_map_expect(const struct th_id_map *map, uint64_t word);
 

@@ -55,7 +55,7 @@ static const char help[] =
 	"                    --max-pause TIME   not for longer than 500ms, 2s, ... (2s)\n"
 	"                    --max-memory SIZE  own memory during the walk (1G)\n"
 	"                    --class NAME | --finding N\n"
-	"                                       what the command it suggests will show\n"
+	"                                       only of these objects\n"
 	"  stop              ends the recording, which cannot be resumed; the process\n"
 	"                    continues\n"
 	"\n" TH_OUTPUT_FORMAT_HELP "\n"
@@ -214,7 +214,7 @@ print_next(enum th_control_verb verb, const char *target)
 }
 
 static struct th_error *
-control(int argc, char **argv, bool is_json)
+control(int argc, char **argv, bool is_json, th_ctl_select *select)
 {
 	bool is_status = argc == 2 || (argc == 3 && !strcmp(argv[2], "status"));
 	struct th_request request;
@@ -230,7 +230,7 @@ control(int argc, char **argv, bool is_json)
 	if (!is_status && !is_holders)
 		error = parse_request(argv[2], argv[3], &request);
 	if (is_holders)
-		error = th_ctl_holders(&target, argv[1], argc - 3, argv + 3, is_json);
+		error = th_ctl_holders(&target, argv[1], argc - 3, argv + 3, is_json, select);
 	else if (!error)
 		error = th_target_open(argv[1], !is_status, &target);
 	if (!error && !is_status && !is_holders)
@@ -252,7 +252,7 @@ wants_help(int argc, char **argv)
 }
 
 int
-th_control_main(int argc, char **argv)
+th_control_main(int argc, char **argv, th_ctl_select *select)
 {
 	bool is_json;
 	struct th_error *error;
@@ -265,5 +265,5 @@ th_control_main(int argc, char **argv)
 	if (!error && argc < 2)
 		error = th_error_create(
 			TH_ERROR_USAGE, "ctl: expected PID|LOG, see twinheap ctl --help");
-	return th_error_report(error ? error : control(argc, argv, is_json));
+	return th_error_report(error ? error : control(argc, argv, is_json, select));
 }

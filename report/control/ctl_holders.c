@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Two requests: the first one only estimates, so that the user learns of the pause before it begins.
- * One walk answers for all sampled objects; --class and --finding select what is shown.
+ * With --class and --finding others come between them that select the objects of which the walk finds
+ * the holders.
  */
 #include "report/control/ctl_holders.h"
 
@@ -162,7 +163,44 @@ ask(struct th_target *target, const struct plan *plan, const char *name)
 		.value = th_holder_limits(plan->pause_ms, plan->memory_mib),
 		.name = name};
 
-	return check(target, plan, !name, th_request_ask(target, &request));
+	return check(target, plan, !name || !strcmp(name, TH_HOLDERS_SELECTED),
+		th_request_ask(target, &request));
+}
+
+/* Submits what the walk is limited to. */
+static struct th_error *
+send_selection(struct th_target *target, const uint64_t *items, size_t count)
+{
+	struct th_error *error = NULL;
+
+	for (size_t i = 0; i < count && !error; i++) {
+		const struct th_request request = {.verb = TH_CONTROL_HOLDERS_OF,
+			.value = items[i],
+			.name = i ? "" : TH_HOLDERS_FIRST};
+
+		error = th_request_ask(target, &request);
+	}
+	return error;
+}
+
+static struct th_error *
+select_objects(struct th_target *target, const char *target_text, const struct plan *plan,
+	th_ctl_select *select)
+{
+	bool is_class = !strcmp(plan->option, "--class");
+	uint64_t *items = NULL;
+	size_t count = 0;
+	struct th_error *error = select(target_text, is_class ? plan->value : NULL,
+		is_class ? 0 : strtoull(plan->value, NULL, 10), &items, &count);
+
+	if (!error && !count)
+		error = th_error_create(TH_ERROR_USAGE,
+			"%s: holders: there are no sampled Java objects of %s %s", target->path,
+			is_class ? "class" : "finding", plan->value);
+	if (!error)
+		error = send_selection(target, items, count);
+	free(items);
+	return error;
 }
 
 static struct th_error *
@@ -197,7 +235,7 @@ print_result(const struct th_target *target, const char *target_text, const stru
 
 struct th_error *
 th_ctl_holders(struct th_target *target, const char *target_text, int count, char **arguments,
-	bool is_json)
+	bool is_json, th_ctl_select *select)
 {
 	struct plan plan = {.pause_ms = PAUSE_DEFAULT_MS, .memory_mib = MEMORY_DEFAULT_MIB};
 	struct th_error *error = read_options(&plan, count, arguments);
@@ -208,8 +246,10 @@ th_ctl_holders(struct th_target *target, const char *target_text, int count, cha
 		error = ask(target, &plan, TH_HOLDERS_ESTIMATE);
 	if (!error)
 		error = check_estimate(target, &plan);
+	if (!error && plan.option)
+		error = select_objects(target, target_text, &plan, select);
 	if (!error)
-		error = ask(target, &plan, NULL);
+		error = ask(target, &plan, plan.option ? TH_HOLDERS_SELECTED : NULL);
 	if (!error && !is_json)
 		print_result(target, target_text, &plan);
 	return error;

@@ -3,6 +3,7 @@
 #ifndef TH_REPORT_CONTROL_CTL_HOLDERS_H
 #define TH_REPORT_CONTROL_CTL_HOLDERS_H
 
+#include "report/control/ctl.h"
 #include "report/control/request.h"
 
 /*
@@ -11,6 +12,6 @@
  * what the user called the recording.  TH_ERROR_REFUSED if it would cost more than allowed.
  */
 struct th_error *th_ctl_holders(struct th_target *target, const char *target_text, int count,
-	char **arguments, bool is_json);
+	char **arguments, bool is_json, th_ctl_select *select);
 
 #endif

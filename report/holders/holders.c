@@ -13,6 +13,8 @@
 
 /* Sites of a finding. */
 #define PARTS_MAX 4096
+/* In a selection: at any stack. */
+#define ANY_STACK UINT32_MAX
 
 /* The walk */
 
@@ -55,6 +57,36 @@ index_objects(struct th_held_samples *held, const struct th_decoded_holder_objec
 	}
 }
 
+/* Stacks and classes that the walk was limited to, as th_holder_selected() of their indexes. */
+static void
+read_selected(struct th_held_samples *held)
+{
+	const struct th_recording *recording = held->leaks->profile->recording;
+
+	for (uint32_t i = 0; i < held->walk->selected.count; i++) {
+		uint64_t word = held->walk->selected.words[i];
+		uint32_t stack = word >> 32 ? th_id_map_find(&recording->stacks_ids, word >> 32)
+					    : ANY_STACK;
+		uint32_t class = th_id_map_find(&recording->classes_ids, (uint32_t)word);
+
+		th_array_append(held, selected, th_holder_selected(stack, class));
+	}
+}
+
+static bool
+is_answered(const struct th_held_samples *held, size_t index)
+{
+	const struct th_sample *sample =
+		&held->leaks->profile->recording->samples[TH_HEAP_JAVA].items[index];
+	bool is_found = !held->selected_count;
+
+	for (size_t i = 0; i < held->selected_count && !is_found; i++)
+		is_found = held->selected[i] ==
+				   th_holder_selected(sample->stack, sample->class) ||
+			   held->selected[i] == th_holder_selected(ANY_STACK, sample->class);
+	return is_found;
+}
+
 /* The library follows a limited number of objects, but there may be millions of samples. */
 static void
 list_samples(struct th_held_samples *held)
@@ -63,8 +95,9 @@ list_samples(struct th_held_samples *held)
 	size_t count = profile->recording->samples[TH_HEAP_JAVA].items_count;
 
 	for (size_t i = 0; i < count; i++)
-		if (held->steps[i] || th_lifetimes_is_live(&profile->lifetimes, TH_HEAP_JAVA, i,
-					      &held->moment))
+		if (held->steps[i] ||
+			(is_answered(held, i) && th_lifetimes_is_live(&profile->lifetimes,
+							 TH_HEAP_JAVA, i, &held->moment)))
 			th_array_append(held, samples, i);
 }
 
@@ -119,6 +152,7 @@ th_held_samples_init(struct th_held_samples *held, const struct th_leaks *leaks)
 	for (size_t i = 0; i < recording->holder_objects_count; i++)
 		if (recording->holder_objects[i].walk == held->walk->walk)
 			index_objects(held, &recording->holder_objects[i]);
+	read_selected(held);
 	list_samples(held);
 	resolve_roots(held);
 }
@@ -130,6 +164,7 @@ th_held_samples_deinit(struct th_held_samples *held)
 	free(held->samples);
 	free(held->by_number);
 	free(held->root_paths);
+	free(held->selected);
 }
 
 /* Sums */
@@ -140,11 +175,11 @@ struct sums {
 	TH_ARRAY(struct th_estimator, items);
 };
 
-static bool
-is_selected(const struct th_held_samples *held, const struct th_holders_of *of, size_t index)
+bool
+th_holders_selects(const struct th_leaks *leaks, const struct th_holders_of *of, size_t index)
 {
-	const struct th_profile *profile = held->leaks->profile;
-	uint32_t place = th_leak_sites_of(&held->leaks->places, TH_HEAP_JAVA, index);
+	const struct th_profile *profile = leaks->profile;
+	uint32_t place = th_leak_sites_of(&leaks->places, TH_HEAP_JAVA, index);
 	const struct th_sample *sample =
 		&profile->recording->samples[TH_HEAP_JAVA].items[index];
 
@@ -174,7 +209,7 @@ add_up(struct sums *sums, const struct th_holders_of *of, struct th_holders *hol
 	for (size_t i = 0; i < held->samples_count; i++) {
 		size_t index = held->samples[i];
 
-		if (!is_selected(held, of, index))
+		if (!th_holders_selects(held->leaks, of, index))
 			continue;
 		if (!held->steps[index]) {
 			add_sample(held, index, &holders->unknown);
@@ -188,6 +223,25 @@ add_up(struct sums *sums, const struct th_holders_of *of, struct th_holders *hol
 	}
 }
 
+/* The holder with the path that ends with a step. */
+static struct th_holder *
+holder_at(const struct th_held_samples *held, struct th_id_map *ids, uint32_t step,
+	struct th_holders *holders)
+{
+	struct th_holder holder;
+	bool added;
+
+	th_holder_path_init(held, step, &holder);
+	uint32_t number = th_id_map_intern(ids, th_holder_path_hash(&holder), &added);
+	if (added) {
+		th_array_append(holders, items, holder);
+	} else {
+		th_holder_path_merge(&holders->items[number], &holder);
+		th_holder_path_deinit(&holder);
+	}
+	return &holders->items[number];
+}
+
 /* One holder for each path. */
 static void
 merge(const struct sums *sums, struct th_holders *holders)
@@ -197,20 +251,10 @@ merge(const struct sums *sums, struct th_holders *holders)
 
 	for (uint32_t step = 0; step <= steps; step++) {
 		uint32_t sum = th_id_map_find(&sums->ids, step);
-		struct th_holder holder;
-		bool added;
 
-		if (sum == TH_ID_MAP_NONE)
-			continue;
-		th_holder_path_init(sums->held, step, &holder);
-		uint32_t number = th_id_map_intern(&ids, th_holder_path_hash(&holder), &added);
-		if (added) {
-			th_array_append(holders, items, holder);
-		} else {
-			th_holder_path_merge(&holders->items[number], &holder);
-			th_holder_path_deinit(&holder);
-		}
-		th_estimator_merge(&holders->items[number].sum, &sums->items[sum]);
+		if (sum != TH_ID_MAP_NONE)
+			th_estimator_merge(&holder_at(sums->held, &ids, step, holders)->sum,
+				&sums->items[sum]);
 	}
 	th_id_map_deinit(&ids);
 }
@@ -221,10 +265,18 @@ compare_holders(const void *a, const void *b)
 	const struct th_holder *left = a;
 	const struct th_holder *right = b;
 
-	if (left->bytes.estimate != right->bytes.estimate)
-		return left->bytes.estimate < right->bytes.estimate ? 1 : -1;
+	if (left->share != right->share)
+		return left->share < right->share ? 1 : -1;
 	return (left->sum.samples < right->sum.samples) -
 	       (left->sum.samples > right->sum.samples);
+}
+
+static void
+sort(struct th_holders *holders)
+{
+	if (holders->items_count)
+		qsort(holders->items, holders->items_count, sizeof(*holders->items),
+			compare_holders);
 }
 
 static void
@@ -239,10 +291,9 @@ measure(const struct th_held_samples *held, struct th_holders *holders)
 			profile, TH_HEAP_JAVA, TH_MEASURE_LIVE, &holder->sum);
 		holder->objects = th_profile_objects(
 			profile, TH_HEAP_JAVA, TH_MEASURE_LIVE, &holder->sum);
+		holder->share = holder->bytes.estimate;
 	}
-	if (holders->items_count)
-		qsort(holders->items, holders->items_count, sizeof(*holders->items),
-			compare_holders);
+	sort(holders);
 }
 
 void
@@ -296,19 +347,71 @@ mark_owners(const struct th_leaks *leaks, const struct th_owner *owner, bool *pl
 		places[i] = true;
 }
 
-void
-th_holders_of_finding(const struct th_held_samples *held, const struct th_listed *listed,
-	const struct th_finding *finding, struct th_holders *ret)
+bool *
+th_holders_places(const struct th_leaks *leaks, const struct th_listed *listed,
+	const struct th_finding *finding)
 {
-	const struct th_leaks *leaks = held->leaks;
-	struct th_holders_of of = {0};
 	bool *places = th_allocate(leaks->places.items_count + 1, sizeof(*places));
 
 	if (!mark_parts(leaks, listed, places))
 		mark_owners(leaks, &finding->owner, places);
-	of.places = places;
+	return places;
+}
+
+void
+th_holders_of_finding(const struct th_held_samples *held, const struct th_listed *listed,
+	const struct th_finding *finding, struct th_holders *ret)
+{
+	bool *places = th_holders_places(held->leaks, listed, finding);
+	const struct th_holders_of of = {.places = places};
+
 	th_holders_find(held, &of, ret);
 	free(places);
+}
+
+/* Class loaders */
+
+static bool
+is_made_by(const struct th_tallies *tallies, const struct th_tallied *tallied,
+	const struct th_decoded_holder_loaders *loaders)
+{
+	for (size_t i = 0; i < tallies->makers_count; i++) {
+		const struct th_tallied_maker *maker = &tallies->makers[i];
+
+		if (maker->stack == loaders->stack && maker->type == loaders->type &&
+			th_tallied_is_of(tallied, maker))
+			return true;
+	}
+	return false;
+}
+
+void
+th_holders_of_tallied(const struct th_held_samples *held, const struct th_tallied *tallied,
+	struct th_holders *ret)
+{
+	const struct th_recording *recording = held->leaks->profile->recording;
+	struct th_id_map ids = {0};
+
+	memset(ret, 0, sizeof(*ret));
+	for (size_t i = 0; held->walk && i < recording->holder_loaders_count; i++) {
+		const struct th_decoded_holder_loaders *loaders = &recording->holder_loaders[i];
+
+		if (loaders->walk == held->walk->walk && loaders->step <= held->step_max &&
+			is_made_by(&held->leaks->tallies, tallied, loaders))
+			holder_at(held, &ids, loaders->step, ret)->share +=
+				(double)loaders->count *
+				(double)(UINT64_C(1) << tallied->level);
+	}
+	for (size_t i = 0; i < ret->items_count; i++) {
+		double count = ret->items[i].share;
+
+		ret->items[i].objects = (struct th_estimate){.estimate = count,
+			.low = count,
+			.high = count,
+			.exact = !tallied->level};
+	}
+	sort(ret);
+	th_id_map_deinit(&ids);
 }
 
 bool

@@ -27,6 +27,7 @@ struct th_holder {
 	struct th_estimator sum;
 	struct th_estimate bytes;
 	struct th_estimate objects;
+	double share; /* what its share of all is computed of: bytes, or class loaders */
 };
 
 /* The holders of some objects, those of most bytes first. */
@@ -46,7 +47,8 @@ struct th_held_samples {
 	uint32_t step_max;
 	uint32_t
 		*root_paths; /* by number: path of the stack that made a JNI global reference */
-	struct th_moment moment; /* of the walk */
+	struct th_moment moment;      /* of the walk */
+	TH_ARRAY(uint64_t, selected); /* what it was limited to: indexes; none: nothing */
 };
 
 /* The leaks must outlive the result.  Resolves paths of the profile. */
@@ -70,6 +72,20 @@ void th_holders_find(const struct th_held_samples *held, const struct th_holders
 void th_holders_of_finding(const struct th_held_samples *held, const struct th_listed *listed,
 	const struct th_finding *finding, struct th_holders *ret);
 void th_holders_deinit(struct th_holders *holders);
+
+/* The same of class loaders: objects without bytes. */
+void th_holders_of_tallied(const struct th_held_samples *held, const struct th_tallied *tallied,
+	struct th_holders *ret);
+
+/* Whether a Java sample is in a selection. */
+bool
+th_holders_selects(const struct th_leaks *leaks, const struct th_holders_of *of, size_t index);
+
+/*
+ * The sites of the Java objects of a finding, or of those that own its blocks, by number; to be freed.
+ */
+bool *th_holders_places(const struct th_leaks *leaks, const struct th_listed *listed,
+	const struct th_finding *finding);
 
 /* Whether a finding has Java objects, or Java owners. */
 bool th_holders_apply(const struct th_leaks *leaks, const struct th_listed *listed,

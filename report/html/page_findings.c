@@ -185,22 +185,25 @@ th_page_tallied_path(const struct th_leaks *leaks, const struct th_tallied *tall
 }
 
 json_t *
-th_page_tallied_json(const struct th_page_names *names, const struct th_leaks *leaks,
+th_page_tallied_json(const struct th_page_names *names, const struct th_held_samples *held,
 	const struct th_tallied *tallied)
 {
+	const struct th_leaks *leaks = held->leaks;
 	const struct th_profile *profile = names->profile;
 	struct th_estimate growth = {.estimate = th_tallied_growth(tallied)};
 	char *why = th_tallied_explain(tallied);
 
 	growth.low = growth.high = growth.estimate;
-	json_t *json = json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:s, s:f, s:f, s:b, s:o}",
-		"verdict", th_verdict_name(tallied->verdict), "kind", kind_of(tallied), "class",
+	json_t *json = json_pack(
+		"{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:s, s:f, s:f, s:b, s:o, s:o}", "verdict",
+		th_verdict_name(tallied->verdict), "kind", kind_of(tallied), "class",
 		th_frames_string(profile->frames, tallied->class_name), "place",
 		th_json_frame(profile->frames, tallied->line), "path",
 		path_json(names, th_page_tallied_path(leaks, tallied)), "live",
 		th_tallied_bytes_json(tallied), "growth", th_json_estimate(&growth), "why", why,
 		"alive", tallied->alive, "rate", th_tallied_rate(tallied), "is_counted",
-		!tallied->level, "curve", curve_json(tallied));
+		!tallied->level, "curve", curve_json(tallied), "held",
+		th_holder_parts_tallied_texts_json(held, tallied));
 	free(why);
 	return json;
 }

@@ -17,8 +17,8 @@ json_t *th_page_finding_json(const struct th_page_names *names,
  * Threads or class loaders; a new reference.  The frames of the maker must be numbered
  * (th_page_names_add()).
  */
-json_t *th_page_tallied_json(const struct th_page_names *names, const struct th_leaks *leaks,
-	const struct th_tallied *tallied);
+json_t *th_page_tallied_json(const struct th_page_names *names,
+	const struct th_held_samples *held, const struct th_tallied *tallied);
 
 /* The stack of the maker as the options show it. */
 struct th_path

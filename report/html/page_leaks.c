@@ -136,7 +136,7 @@ th_page_leaks_print(
 	for (size_t i = 0; i < tallies->items_count; i++) {
 		fputs(i ? ",\n" : "\n", file);
 		th_page_print_json(
-			file, th_page_tallied_json(names, leaks, &tallies->items[i]));
+			file, th_page_tallied_json(names, &held, &tallies->items[i]));
 	}
 	for (size_t i = 0; i < shown_count(leaks); i++) {
 		fputs(i || tallies->items_count ? ",\n" : "\n", file);

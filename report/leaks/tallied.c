@@ -261,6 +261,14 @@ add_maker(struct work *work, const struct maker *maker)
 		!is_selected(work, path, kind))
 		return;
 	struct th_tallied *group = find_group(work, tally, path, line);
+	const struct th_tallied_maker member = {
+		.kind = kind,
+		.stack = tally->stack,
+		.type = tally->type,
+		.key = group->key,
+		.class_name = group->class_name,
+	};
+	th_array_append(work->tallies, makers, member);
 	double scale = scale_of(tally);
 	double alive = (double)tally->alive * scale;
 	group->stacks++;
@@ -394,6 +402,7 @@ th_tallies_deinit(struct th_tallies *tallies)
 {
 	th_id_map_deinit(&tallies->line_ids);
 	free(tallies->items);
+	free(tallies->makers);
 }
 
 /* Figures */
@@ -418,6 +427,13 @@ th_tallied_contains(const struct th_tallied *tallied, const char *purpose)
 			return true;
 	}
 	return false;
+}
+
+bool
+th_tallied_is_of(const struct th_tallied *tallied, const struct th_tallied_maker *maker)
+{
+	return maker->kind == tallied->kind && maker->key == tallied->key &&
+	       maker->class_name == tallied->class_name;
 }
 
 double

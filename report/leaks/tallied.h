@@ -54,10 +54,20 @@ struct th_tallied {
 	enum th_verdict verdict;
 };
 
+/* A maker, and the group to which it belongs. */
+struct th_tallied_maker {
+	enum th_tally_kind kind;
+	uint32_t stack;
+	uint32_t type; /* as in the TALLY */
+	uint32_t key;  /* of the group, with kind and class */
+	uint32_t class_name;
+};
+
 struct th_tallies {
 	TH_ARRAY(struct th_tallied, items); /* leaks, then unclear ones; most bytes first */
 	size_t leaks_count;                 /* of the items */
-	struct th_id_map line_ids;          /* keys: path prefix << 32 | line */
+	TH_ARRAY(struct th_tallied_maker, makers);
+	struct th_id_map line_ids; /* keys: path prefix << 32 | line */
 };
 
 /*
@@ -70,6 +80,9 @@ void th_tallies_deinit(struct th_tallies *tallies);
 
 /* Whether its figures contain memory with this purpose (th_leak_site.internal). */
 bool th_tallied_contains(const struct th_tallied *tallied, const char *purpose);
+
+/* Whether this maker is one of the group. */
+bool th_tallied_is_of(const struct th_tallied *tallied, const struct th_tallied_maker *maker);
 
 /* Bytes that the leak holds: resident ones, and those of the C heap at the lower end. */
 double th_tallied_bytes(const struct th_tallied *tallied);

@@ -277,6 +277,16 @@ on_tally(struct th_recording *recording, struct th_decoded_tally tally)
 	return keep_timed(recording, tallies, tally);
 }
 
+/* The same. */
+static bool
+on_holder_loaders(struct th_recording *recording, struct th_decoded_holder_loaders loaders)
+{
+	loaders.stack = th_recording_intern(recording, stacks, loaders.stack);
+	if (loaders.type)
+		loaders.type = th_recording_intern(recording, classes, loaders.type) + 1;
+	return keep_timed(recording, holder_loaders, loaders);
+}
+
 /* Stack and class become indices; class 0 stays, others are indices plus one. */
 static bool
 on_ledger_take(
@@ -498,6 +508,8 @@ add(struct th_recording *recording, uint32_t type, const union th_decoded *event
 		       keep_timed(recording, holder_steps, event->holder_step);
 	case TH_EVENT_HOLDER_OBJECTS:
 		return keep_timed(recording, holder_objects, event->holder_objects);
+	case TH_EVENT_HOLDER_LOADERS:
+		return on_holder_loaders(recording, event->holder_loaders);
 	case TH_EVENT_HOLDER_WALK:
 		return keep_timed(recording, holder_walks, event->holder_walk);
 

@@ -253,6 +253,7 @@ free_tables(struct th_recording *recording)
 	free(recording->holder_walks);
 	free(recording->holder_steps);
 	free(recording->holder_objects);
+	free(recording->holder_loaders);
 	free(recording->marks);
 	free(recording->teardowns);
 	free(recording->changes);

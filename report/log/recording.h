@@ -243,6 +243,7 @@ struct th_recording {
 	TH_ARRAY(struct th_decoded_holder_walk, holder_walks);
 	TH_ARRAY(struct th_decoded_holder_step, holder_steps);
 	TH_ARRAY(struct th_decoded_holder_objects, holder_objects);
+	TH_ARRAY(struct th_decoded_holder_loaders, holder_loaders);
 
 	TH_ARRAY(struct th_decoded_mark, marks);
 	TH_ARRAY(struct th_decoded_teardown, teardowns); /* in order */

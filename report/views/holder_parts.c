@@ -79,7 +79,7 @@ sum_of(const struct th_holders *holders)
 	double sum = 0;
 
 	for (size_t i = 0; i < holders->items_count; i++)
-		sum += holders->items[i].bytes.estimate;
+		sum += holders->items[i].share;
 	return sum;
 }
 
@@ -90,7 +90,7 @@ write_line(FILE *file, const struct th_profile *profile, const struct th_holder 
 {
 	char *path = th_holder_parts_path(holder);
 
-	fprintf(file, "%.0f %% by %s", all > 0 ? 100 * holder->bytes.estimate / all : 0, path);
+	fprintf(file, "%.0f %% by %s", all > 0 ? 100 * holder->share / all : 0, path);
 	print_maker(file, profile, holder);
 	free(path);
 }
@@ -115,26 +115,37 @@ count_large(const struct th_holders *holders)
 	size_t count = 0;
 
 	while (count < holders->items_count &&
-		(!count || holders->items[count].bytes.estimate >= sum_of(holders) / 100))
+		(!count || holders->items[count].share >= sum_of(holders) / 100))
 		count++;
 	return count;
 }
 
-static void
-print_lines(FILE *file, const struct th_held_samples *held, const struct th_listed *listed,
+/* Those that are listed; returns the number of further ones. */
+static size_t
+print_lines(FILE *file, const struct th_held_samples *held, const struct th_holders *holders)
+{
+	size_t count = count_large(holders);
+
+	for (size_t i = 0; i < count && i < LINES_SHOWN; i++)
+		print_line(file, held->leaks->profile, &holders->items[i], sum_of(holders), !i);
+	return count > LINES_SHOWN ? count - LINES_SHOWN : 0;
+}
+
+/* False: the walk did not answer for the finding. */
+static bool
+print_finding(FILE *file, const struct th_held_samples *held, const struct th_listed *listed,
 	const struct th_finding *finding)
 {
 	struct th_holders holders;
 
 	th_holders_of_finding(held, listed, finding, &holders);
-	size_t count = count_large(&holders);
-
-	for (size_t i = 0; i < count && i < LINES_SHOWN; i++)
-		print_line(file, held->leaks->profile, &holders.items[i], sum_of(&holders), !i);
-	if (count > LINES_SHOWN)
+	bool is_answered = holders.items_count || !held->selected_count;
+	size_t more = print_lines(file, held, &holders);
+	if (more)
 		fprintf(file, "                and %zu more: twinheap holders --finding %zu\n",
-			count - LINES_SHOWN, (size_t)(listed - held->leaks->findings) + 1);
+			more, (size_t)(listed - held->leaks->findings) + 1);
 	th_holders_deinit(&holders);
+	return is_answered;
 }
 
 void
@@ -143,9 +154,9 @@ th_holder_parts_lines(FILE *file, const struct th_held_samples *held,
 {
 	if (!th_holders_apply(held->leaks, listed, finding))
 		return;
-	if (held->walk)
-		print_lines(file, held, listed, finding);
-	else if (finding->evidence.verdict == TH_VERDICT_LEAK)
+	if (held->walk && print_finding(file, held, listed, finding))
+		return;
+	if (finding->evidence.verdict == TH_VERDICT_LEAK)
 		fprintf(file,
 			"         held   not known: twinheap ctl PID holders --finding %zu "
 			"while "
@@ -153,28 +164,75 @@ th_holder_parts_lines(FILE *file, const struct th_held_samples *held,
 			number);
 }
 
-json_t *
-th_holder_parts_texts_json(const struct th_held_samples *held, const struct th_listed *listed,
-	const struct th_finding *finding)
+/* Whether a leak of class loaders has holders, or would have them after a walk. */
+static bool
+has_loaders(const struct th_tallied *tallied)
+{
+	return tallied->kind == TH_TALLY_LOADERS && tallied->class_name;
+}
+
+void
+th_holder_parts_tallied_lines(
+	FILE *file, const struct th_held_samples *held, const struct th_tallied *tallied)
 {
 	struct th_holders holders;
-	json_t *list;
 
-	if (!held->walk || !th_holders_apply(held->leaks, listed, finding))
-		return json_null();
-	list = json_array();
-	th_holders_of_finding(held, listed, finding, &holders);
-	size_t count = count_large(&holders);
+	if (!has_loaders(tallied))
+		return;
+	th_holders_of_tallied(held, tallied, &holders);
+	size_t more = print_lines(file, held, &holders);
+	if (more)
+		fprintf(file, "                and %zu more\n", more);
+	if ((!held->walk || held->selected_count) && tallied->verdict == TH_VERDICT_LEAK)
+		fputs("         held   not known: twinheap ctl PID holders while the process "
+		      "runs\n",
+			file);
+	th_holders_deinit(&holders);
+}
+
+static json_t *
+texts_json(const struct th_held_samples *held, const struct th_holders *holders)
+{
+	size_t count = count_large(holders);
+	json_t *list = json_array();
+
 	for (size_t i = 0; i < count && i < LINES_SHOWN; i++) {
 		struct th_line line;
 
 		th_line_begin(&line);
 		write_line(
-			line.stream, held->leaks->profile, &holders.items[i], sum_of(&holders));
+			line.stream, held->leaks->profile, &holders->items[i], sum_of(holders));
 		char *text = th_line_end(&line);
 		json_array_append_new(list, json_string(text));
 		free(text);
 	}
+	return list;
+}
+
+json_t *
+th_holder_parts_texts_json(const struct th_held_samples *held, const struct th_listed *listed,
+	const struct th_finding *finding)
+{
+	struct th_holders holders;
+
+	if (!held->walk || !th_holders_apply(held->leaks, listed, finding))
+		return json_null();
+	th_holders_of_finding(held, listed, finding, &holders);
+	json_t *list = texts_json(held, &holders);
+	th_holders_deinit(&holders);
+	return list;
+}
+
+json_t *
+th_holder_parts_tallied_texts_json(
+	const struct th_held_samples *held, const struct th_tallied *tallied)
+{
+	struct th_holders holders;
+
+	if (!held->walk || !has_loaders(tallied))
+		return json_null();
+	th_holders_of_tallied(held, tallied, &holders);
+	json_t *list = texts_json(held, &holders);
 	th_holders_deinit(&holders);
 	return list;
 }
@@ -194,16 +252,28 @@ print_stack(FILE *file, const struct th_profile *profile, const struct th_holder
 	}
 }
 
+/* What a holder has: bytes and objects, or class loaders. */
+static void
+print_sums(FILE *file, const struct th_holder *holder)
+{
+	if (!holder->sum.samples)
+		fprintf(file, "%s%s class loaders", holder->objects.exact ? "" : "about ",
+			th_format_count((uint64_t)(holder->objects.estimate + 0.5)).text);
+	else
+		fprintf(file, "%s (%s), %s objects (%s)",
+			th_format_number(holder->bytes.estimate, TH_UNIT_BYTES).text,
+			th_estimate_interval(&holder->bytes, TH_UNIT_BYTES).text,
+			th_format_number(holder->objects.estimate, TH_UNIT_OBJECTS).text,
+			th_estimate_interval(&holder->objects, TH_UNIT_OBJECTS).text);
+}
+
 static void
 print_holder(FILE *file, const struct th_profile *profile, const struct th_holder *holder,
 	double all)
 {
-	fprintf(file, "\n  %s  %s (%s), %s objects (%s)\n",
-		th_format_share(holder->bytes.estimate, all).text,
-		th_format_number(holder->bytes.estimate, TH_UNIT_BYTES).text,
-		th_estimate_interval(&holder->bytes, TH_UNIT_BYTES).text,
-		th_format_number(holder->objects.estimate, TH_UNIT_OBJECTS).text,
-		th_estimate_interval(&holder->objects, TH_UNIT_OBJECTS).text);
+	fprintf(file, "\n  %s  ", th_format_share(holder->share, all).text);
+	print_sums(file, holder);
+	fputc('\n', file);
 	for (size_t i = 0; i < holder->path_count; i++) {
 		fputs(i ? "           -> " : "      ", file);
 		print_element(file, &holder->path[i]);
@@ -283,6 +353,20 @@ th_holder_parts_finding_json(const struct th_held_samples *held, const struct th
 	if (!held->walk || !th_holders_apply(held->leaks, listed, finding))
 		return json_null();
 	th_holders_of_finding(held, listed, finding, &holders);
+	json_t *json = th_holder_parts_json(held, &holders);
+	th_holders_deinit(&holders);
+	return json;
+}
+
+json_t *
+th_holder_parts_tallied_json(
+	const struct th_held_samples *held, const struct th_tallied *tallied)
+{
+	struct th_holders holders;
+
+	if (!held->walk || !has_loaders(tallied))
+		return json_null();
+	th_holders_of_tallied(held, tallied, &holders);
 	json_t *json = th_holder_parts_json(held, &holders);
 	th_holders_deinit(&holders);
 	return json;

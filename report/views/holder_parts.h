@@ -16,6 +16,10 @@
 void th_holder_parts_lines(FILE *file, const struct th_held_samples *held,
 	const struct th_listed *listed, const struct th_finding *finding, size_t number);
 
+/* The same of a finding that is of class loaders; nothing if it is not. */
+void th_holder_parts_tallied_lines(
+	FILE *file, const struct th_held_samples *held, const struct th_tallied *tallied);
+
 /* The holders with all elements of their paths, at most `top`. */
 void th_holder_parts_print(FILE *file, const struct th_held_samples *held,
 	const struct th_holders *holders, uint64_t top);
@@ -27,6 +31,10 @@ void th_holder_parts_print(FILE *file, const struct th_held_samples *held,
 json_t *th_holder_parts_texts_json(const struct th_held_samples *held,
 	const struct th_listed *listed, const struct th_finding *finding);
 
+/* The same of class loaders. */
+json_t *th_holder_parts_tallied_texts_json(
+	const struct th_held_samples *held, const struct th_tallied *tallied);
+
 /* One line: "static gw.Gateway.SESSIONS -> java.util.HashMap.table -> ..."; the caller frees it. */
 char *th_holder_parts_path(const struct th_holder *holder);
 
@@ -37,5 +45,9 @@ th_holder_parts_json(const struct th_held_samples *held, const struct th_holders
 /* The same of a finding; null: there was no walk, or it has no Java objects. */
 json_t *th_holder_parts_finding_json(const struct th_held_samples *held,
 	const struct th_listed *listed, const struct th_finding *finding);
+
+/* The same of class loaders. */
+json_t *th_holder_parts_tallied_json(
+	const struct th_held_samples *held, const struct th_tallied *tallied);
 
 #endif

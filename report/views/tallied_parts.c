@@ -6,6 +6,7 @@
 #include "report/base/format.h"
 #include "report/base/terminal.h"
 #include "report/profile/sites.h"
+#include "report/views/holder_parts.h"
 #include "report/views/json_parts.h"
 #include "report/views/view.h"
 
@@ -95,10 +96,9 @@ print_vm(FILE *file, const struct th_tallied *tallied)
 	fputs(" of the VM", file);
 }
 
-/* Line and figures; `between` the two. */
-static void
-print_headline(FILE *file, const struct th_leaks *leaks, const struct th_tallied *tallied,
-	const char *between)
+void
+th_tallied_print_headline(FILE *file, const struct th_leaks *leaks,
+	const struct th_tallied *tallied, const char *between)
 {
 	const struct th_frames *frames = leaks->profile->frames;
 
@@ -118,15 +118,17 @@ print_headline(FILE *file, const struct th_leaks *leaks, const struct th_tallied
 }
 
 void
-th_tallied_print(FILE *file, const struct th_leaks *leaks, const struct th_tallied *tallied,
-	th_tallied_print_stack *print_stack)
+th_tallied_print(FILE *file, const struct th_held_samples *held,
+	const struct th_tallied *tallied, th_tallied_print_stack *print_stack)
 {
+	const struct th_leaks *leaks = held->leaks;
 	struct th_leak_site site = site_of(leaks, tallied);
 	char *why = th_tallied_explain(tallied);
 
 	th_view_verdict(file, tallied->verdict);
-	print_headline(file, leaks, tallied, "\n         ");
+	th_tallied_print_headline(file, leaks, tallied, "\n         ");
 	fprintf(file, "         why    %s\n", why);
+	th_holder_parts_tallied_lines(file, held, tallied);
 	if (tallied->verdict == TH_VERDICT_LEAK)
 		print_stack(file, leaks, &site);
 	free(why);
@@ -139,7 +141,8 @@ th_tallied_print_causes(FILE *file, const struct th_leaks *leaks)
 		const struct th_tallied *tallied = &leaks->tallies.items[i];
 
 		fputs("  leak: ", file);
-		print_headline(file, leaks, tallied, is_threads(tallied) ? ": " : " ");
+		th_tallied_print_headline(
+			file, leaks, tallied, is_threads(tallied) ? ": " : " ");
 	}
 }
 

@@ -6,15 +6,20 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "report/holders/holders.h"
 #include "report/leaks/leaks.h"
 
 /* Prints the stack of a site, from the allocation towards the root. */
 typedef void th_tallied_print_stack(
 	FILE *file, const struct th_leaks *leaks, const struct th_leak_site *place);
 
-/* Prints one leak as text. */
-void th_tallied_print(FILE *file, const struct th_leaks *leaks,
+/* Prints one leak as text, with what holds it. */
+void th_tallied_print(FILE *file, const struct th_held_samples *held,
 	const struct th_tallied *tallied, th_tallied_print_stack *print_stack);
+
+/* Its line and figures, with a line feed; `between` the two. */
+void th_tallied_print_headline(FILE *file, const struct th_leaks *leaks,
+	const struct th_tallied *tallied, const char *between);
 
 /* One line for each leak, in a report about resident memory; `leaks` may be NULL. */
 void th_tallied_print_causes(FILE *file, const struct th_leaks *leaks);

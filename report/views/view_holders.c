@@ -12,6 +12,7 @@
 #include "report/base/heap_names.h"
 #include "report/views/holder_parts.h"
 #include "report/views/json_parts.h"
+#include "report/views/tallied_parts.h"
 
 static void
 print_walk(FILE *file, const struct th_held_samples *held)
@@ -20,11 +21,12 @@ print_walk(FILE *file, const struct th_held_samples *held)
 
 	fprintf(file,
 		"walk of the Java heap at %s s: %s in use, the VM was stopped for %s\n"
-		"%s of %s sampled objects have a path from a root\n",
+		"%s of %s %ssampled objects have a path from a root\n",
 		th_format_time(th_profile_seconds(held->leaks->profile, walk->time)).text,
 		th_format_number((double)walk->heap, TH_UNIT_BYTES).text,
 		th_format_pause((double)walk->paused / 1e9).text,
-		th_format_count(walk->found).text, th_format_count(walk->wanted).text);
+		th_format_count(walk->found).text, th_format_count(walk->wanted).text,
+		held->selected_count ? "selected " : "");
 }
 
 /* Whether a finding is asked for. */
@@ -82,6 +84,38 @@ each_finding(const struct th_held_samples *held, show_finding *show, void *data,
 	}
 }
 
+/* Calls `show` with the leaks of class loaders that have holders. */
+typedef void show_tallied(void *data, const struct th_held_samples *held,
+	const struct th_tallied *tallied, const struct th_holders *holders);
+
+static void
+each_tallied(const struct th_held_samples *held, show_tallied *show, void *data)
+{
+	const struct th_tallies *tallies = &held->leaks->tallies;
+
+	for (size_t i = 0; i < tallies->items_count && !held->leaks->profile->options->finding;
+		i++) {
+		struct th_holders holders;
+
+		th_holders_of_tallied(held, &tallies->items[i], &holders);
+		if (holders.items_count)
+			show(data, held, &tallies->items[i], &holders);
+		th_holders_deinit(&holders);
+	}
+}
+
+static void
+print_tallied(void *data, const struct th_held_samples *held, const struct th_tallied *tallied,
+	const struct th_holders *holders)
+{
+	FILE *file = data;
+
+	fputc('\n', file);
+	th_view_verdict(file, tallied->verdict);
+	th_tallied_print_headline(file, held->leaks, tallied, " ");
+	th_holder_parts_print(file, held, holders, held->leaks->profile->options->top);
+}
+
 static struct th_holders_of
 class_of(const struct th_leaks *leaks)
 {
@@ -112,6 +146,7 @@ th_view_holders(FILE *file, const struct th_leaks *leaks)
 	th_held_samples_init(&held, leaks);
 	print_walk(file, &held);
 	if (!options->held_class) {
+		each_tallied(&held, print_tallied, file);
 		each_finding(&held, print_finding, file, options->top);
 	} else {
 		bool is_found = find_class(&held, &holders);
@@ -149,6 +184,21 @@ add_finding(void *data, const struct shown *shown)
 }
 
 static void
+add_tallied(void *data, const struct th_held_samples *held, const struct th_tallied *tallied,
+	const struct th_holders *holders)
+{
+	json_t *finding = th_tallied_json(held->leaks, tallied);
+
+	json_array_append_new(data, json_pack("{s:n, s:O, s:O, s:O, s:O, s:o}", "finding",
+					    "verdict", json_object_get(finding, "verdict"),
+					    "heap", json_object_get(finding, "heap"), "class",
+					    json_object_get(finding, "class"), "frames",
+					    json_object_get(finding, "frames"), "holders",
+					    th_holder_parts_json(held, holders)));
+	json_decref(finding);
+}
+
+static void
 add_class(const struct th_held_samples *held, json_t *list)
 {
 	struct th_holders holders;
@@ -167,14 +217,14 @@ walk_json(const struct th_held_samples *held)
 {
 	const struct th_decoded_holder_walk *walk = held->walk;
 
-	return json_pack("{s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:I}", "time_s",
+	return json_pack("{s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:b}", "time_s",
 		th_profile_seconds(held->leaks->profile, walk->time), "paused_s",
 		(double)walk->paused / 1e9, "expected_pause_s", (double)walk->expected / 1e9,
 		"cpu_s", (double)walk->cpu / 1e9, "heap_bytes", (json_int_t)walk->heap,
 		"objects", (json_int_t)walk->objects, "references",
 		(json_int_t)walk->references, "memory_bytes", (json_int_t)walk->memory,
 		"samples", (json_int_t)walk->wanted, "samples_with_path",
-		(json_int_t)walk->found);
+		(json_int_t)walk->found, "is_limited", held->selected_count != 0);
 }
 
 void
@@ -184,10 +234,12 @@ th_view_holders_json(FILE *file, const struct th_leaks *leaks)
 	json_t *list = json_array();
 
 	th_held_samples_init(&held, leaks);
-	if (leaks->profile->options->held_class)
+	if (leaks->profile->options->held_class) {
 		add_class(&held, list);
-	else
+	} else {
+		each_tallied(&held, add_tallied, list);
 		each_finding(&held, add_finding, list, UINT64_MAX);
+	}
 	char *text = th_json_dump(json_pack("{s:i, s:o, s:o}", "twinheap", 1, "walk",
 					  walk_json(&held), "findings", list),
 		JSON_INDENT(1));

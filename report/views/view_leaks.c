@@ -395,7 +395,8 @@ print_verdict(FILE *file, const struct th_leaks *leaks, const struct th_held_sam
 }
 
 static void
-print_tallies(FILE *file, const struct th_leaks *leaks, enum th_verdict verdict)
+print_tallies(FILE *file, const struct th_leaks *leaks, const struct th_held_samples *held,
+	enum th_verdict verdict)
 {
 	for (size_t i = 0; i < leaks->tallies.items_count; i++) {
 		const struct th_tallied *tallied = &leaks->tallies.items[i];
@@ -403,7 +404,7 @@ print_tallies(FILE *file, const struct th_leaks *leaks, enum th_verdict verdict)
 		if (tallied->verdict != verdict)
 			continue;
 		fputc('\n', file);
-		th_tallied_print(file, leaks, tallied, print_stack);
+		th_tallied_print(file, held, tallied, print_stack);
 	}
 }
 
@@ -500,7 +501,7 @@ th_view_leaks(FILE *file, const struct th_leaks *leaks)
 	th_held_samples_init(&held, leaks);
 	th_ledger_parts_findings(file, leaks, print_stack);
 	for (int verdict = TH_VERDICT_LEAK; verdict <= TH_VERDICT_CHURN; verdict++) {
-		print_tallies(file, leaks, (enum th_verdict)verdict);
+		print_tallies(file, leaks, &held, (enum th_verdict)verdict);
 		print_verdict(file, leaks, &held, (enum th_verdict)verdict);
 	}
 	th_held_samples_deinit(&held);

@@ -376,8 +376,11 @@ print_tallies(struct printer *printer)
 	const struct th_tallies *tallies = &printer->leaks->tallies;
 
 	for (size_t i = 0; i < tallies->items_count; i++) {
-		char *text = th_json_dump(
-			th_tallied_json(printer->leaks, &tallies->items[i]), 0);
+		json_t *json = th_tallied_json(printer->leaks, &tallies->items[i]);
+
+		json_object_set_new(json, "holders",
+			th_holder_parts_tallied_json(&printer->held, &tallies->items[i]));
+		char *text = th_json_dump(json, 0);
 
 		fprintf(printer->file, "%s%s", i ? ",\n  " : "\n  ", text);
 		free(text);

@@ -14,6 +14,8 @@
 /* Instructions from the entry of malloc to its jump to the next allocator. */
 #define MALLOC_INSTRUCTIONS_MAX 8
 #define FREE_INSTRUCTIONS_MAX 12
+/* All instructions of three functions, of which a pair takes 69; its aim is 5 ns. */
+#define PAIR_INSTRUCTIONS_MAX 100
 #define INSTRUCTIONS_MAX 256
 
 #define FORWARD_NEW TH_TEST_BUILD "/libtwinheap-new.so"
@@ -308,6 +310,32 @@ free_costs_few_instructions(void **state)
 	assert_int_equal(count_in_path(&function, length, "lock "), 0);
 }
 
+static size_t
+count_instructions(const char *name)
+{
+	struct function function;
+
+	disassemble(TH_LIBRARY, name, &function);
+	assert_int_equal(count_in_path(&function, function.count, "lock "), 0);
+	return function.count;
+}
+
+/*
+ * A pair of calls that the ledger follows, without recording it: all of the wrappers but what is apart,
+ * for a thread's first call and recorded ones.
+ */
+static void
+followed_pair_costs_few_instructions(void **state)
+{
+	(void)state;
+	skip_unless_x86_64();
+	size_t count = count_instructions("new_global") +
+		       count_instructions("follow_new_global") +
+		       count_instructions("delete_global");
+	print_message("NewGlobalRef and DeleteGlobalRef: %zu instructions\n", count);
+	assert_in_range(count, 1, PAIR_INSTRUCTIONS_MAX);
+}
+
 static void
 check_tail_jump(const char *name)
 {
@@ -533,6 +561,7 @@ main(void)
 		cmocka_unit_test(is_bound_at_load),
 		cmocka_unit_test(malloc_costs_few_instructions),
 		cmocka_unit_test(free_costs_few_instructions),
+		cmocka_unit_test(followed_pair_costs_few_instructions),
 		cmocka_unit_test(dlsym_ends_in_a_tail_jump),
 		cmocka_unit_test(dlopen_ends_in_a_tail_jump),
 		cmocka_unit_test(forwarding_is_a_jump),

@@ -8,11 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/e2e/dump.h"
+
 #define PROGRAMS TH_TEST_BUILD "/tests/programs"
 #define TAKES PROGRAMS "/libtakes.so"
 #define JAR PROGRAMS "/programs.jar"
 #define STEPS "250"
 #define OBJECTS 250
+/* Class loaders of the VM and of the JDK. */
+#define LOADERS_OF_VM 20
 #define CTL TH_TOOL " ctl $0 "
 /*
  * Intervals of 95 % are 2 standard deviations to each side; 6 are exceeded by less than one of 10
@@ -21,10 +25,11 @@
 #define WIDER 3
 
 /* One walk that is refused for each reason, then two with a collection between them. */
-#define COMMANDS                                                                   \
-	CTL "holders --max-pause 1ms 2>&1; echo short $?; " CTL                    \
-	    "holders --max-memory 1M 2>&1; echo small $?; " CTL                    \
-	    "holders --max-pause 100s --finding 1; echo first $?; " CTL "gc; " CTL \
+#define COMMANDS                                                                        \
+	CTL "holders --max-pause 1ms 2>&1; echo short $?; " CTL                         \
+	    "holders --max-memory 1M 2>&1; echo small $?; " CTL                         \
+	    "holders --class no.Such 2>&1; echo none $?; " CTL                          \
+	    "holders --max-pause 100s --class 'long[]'; echo first $?; " CTL "gc; " CTL \
 	    "holders --max-pause 100s; echo second $?"
 
 static void
@@ -189,9 +194,29 @@ check_requests(const struct th_recording *recording)
 	assert_non_null(strstr(output, "short 4\n"));
 	assert_non_null(strstr(output, "--max-memory is 1.00 MiB"));
 	assert_non_null(strstr(output, "small 4\n"));
-	assert_non_null(strstr(output, "holders --finding 1 "));
+	assert_non_null(strstr(output, "there are no sampled Java objects of class no.Such"));
+	assert_non_null(strstr(output, "none 2\n"));
+	assert_non_null(strstr(output, "holders --class long[] "));
 	assert_non_null(strstr(output, "first 0\n"));
 	assert_non_null(strstr(output, "second 0\n"));
+}
+
+/* The first walk was limited to a class of which there are at most 250 objects, the second was not. */
+static void
+check_limits(const struct th_recording *recording)
+{
+	uint64_t wanted[2] = {0};
+	struct th_dump dump;
+
+	th_dump_init(&dump, recording->log);
+	for (int i = 0; i < 2; i++) {
+		assert_true(th_dump_next(&dump, "holder_walk"));
+		wanted[i] = th_dump_number(&dump, "wanted");
+	}
+	assert_false(th_dump_next(&dump, "holder_walk"));
+	th_dump_deinit(&dump);
+	assert_in_range(wanted[0], 1, OBJECTS);
+	assert_true(wanted[1] > 3 * wanted[0]);
 }
 
 /* leaks has the same holders. */
@@ -210,6 +235,49 @@ check_leaks(const struct th_recording *recording)
 	assert_non_null(strstr(printed, "by static Holds.links -> Holds$Link.next -> "));
 	free(path);
 	free(printed);
+	json_decref(leaks);
+}
+
+/* Class loaders with a path, as the last walk has logged them. */
+static uint64_t
+count_loaders(const struct th_recording *recording)
+{
+	struct th_dump dump;
+	uint64_t last = 0;
+	uint64_t count = 0;
+
+	th_dump_init(&dump, recording->log);
+	while (th_dump_next(&dump, "holder_loaders")) {
+		if (th_dump_number(&dump, "walk") != last)
+			count = 0;
+		last = th_dump_number(&dump, "walk");
+		count += th_dump_number(&dump, "count");
+	}
+	th_dump_deinit(&dump);
+	return count;
+}
+
+/*
+ * All class loaders of the plugin have a path, which their finding has.  A program that the machine
+ * stops for long in its second or two may have no such finding.
+ */
+static void
+check_loaders(const struct th_recording *recording)
+{
+	json_t *leaks = load(recording, "leaks");
+	const json_t *finding = find_finding(leaks, "classes", "Holds$PluginLoader.load");
+
+	assert_in_range(count_loaders(recording), OBJECTS, OBJECTS + LOADERS_OF_VM);
+	if (finding) {
+		const json_t *holder = json_array_get(json_object_get(finding, "holders"), 0);
+		char *path = path_of(holder);
+
+		assert_string_equal(path,
+			"static Holds.PLUGINS | field java.util.ArrayDeque.elements | "
+			"element java.lang.Object[] | loader Holds$PluginLoader");
+		assert_true(th_figure_read(holder, "objects").estimate == OBJECTS);
+		free(path);
+	}
 	json_decref(leaks);
 }
 
@@ -232,11 +300,13 @@ each_kind(const struct th_jdk *jdk)
 
 	record(jdk, "leak", &recording);
 	check_requests(&recording);
+	check_limits(&recording);
 	json_t *report = load(&recording, "holders");
 	for (size_t i = 0; i < sizeof(leaking) / sizeof(leaking[0]); i++)
 		check_holder(report, &leaking[i]);
 	check_walk(report);
 	check_leaks(&recording);
+	check_loaders(&recording);
 	json_decref(report);
 	th_recording_deinit(&recording);
 }

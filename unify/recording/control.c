@@ -42,6 +42,12 @@ static struct {
 	uint32_t answer;      /* of the last collection; valid when it is done */
 } collection;
 
+/* For the next walk of the Java heap; by the thread that serves requests. */
+static struct {
+	uint32_t count;
+	uint64_t items[TH_HOLDERS_SELECTED_MAX];
+} selection;
+
 static uint32_t seen_heaps = TH_ADMISSION_ALL; /* set before requests are served */
 
 /* Flushing */
@@ -98,6 +104,7 @@ th_control_reset(void)
 	java.find_holders = NULL;
 	collection.is_possible = false;
 	collection.state = COLLECTION_NONE;
+	selection.count = 0;
 }
 
 /* Requests */
@@ -361,6 +368,20 @@ show_cost(const struct th_holders_cost *cost)
 }
 
 static enum th_control_answer
+select_objects(const struct th_log_control *control)
+{
+	char name[TH_CONTROL_NAME_MAX];
+
+	copy_name(control, name);
+	if (!strcmp(name, TH_HOLDERS_FIRST))
+		selection.count = 0;
+	if (selection.count == TH_HOLDERS_SELECTED_MAX)
+		return TH_CONTROL_REFUSED;
+	selection.items[selection.count++] = th_load_relaxed(&control->value);
+	return TH_CONTROL_DONE;
+}
+
+static enum th_control_answer
 find_holders(uint64_t now, const struct th_log_control *control)
 {
 	th_control_find_holders *find = th_load_acquire(&java.find_holders);
@@ -374,6 +395,12 @@ find_holders(uint64_t now, const struct th_log_control *control)
 
 	copy_name(control, name);
 	request.is_estimate = !strcmp(name, TH_HOLDERS_ESTIMATE);
+	if (!strcmp(name, TH_HOLDERS_SELECTED)) {
+		request.selected = selection.items;
+		request.selected_count = selection.count;
+		if (!selection.count)
+			return TH_CONTROL_REFUSED;
+	}
 	enum th_control_answer answer = find ? find(&request, &cost) : TH_CONTROL_NO_VM;
 	show_cost(&cost);
 	if (!request.is_estimate)
@@ -462,6 +489,8 @@ serve(uint64_t now, uint32_t verb, const struct th_log_control *control)
 		return set_ledger(now, th_load_relaxed(&control->value));
 	case TH_CONTROL_HOLDERS:
 		return find_holders(now, control);
+	case TH_CONTROL_HOLDERS_OF:
+		return select_objects(control);
 	default:
 		return TH_CONTROL_UNKNOWN;
 	}

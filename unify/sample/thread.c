@@ -368,6 +368,7 @@ end_thread(struct th_thread_record *record)
 		th_log_count(TH_COUNTER_NATIVE_BYTES_QUIET, bytes);
 	th_thread_starts_end(record);
 	th_thread.record = NULL;
+	th_thread.ledger = NULL;
 	give_back(record);
 	th_guard_leave();
 }
@@ -491,6 +492,7 @@ th_thread_reset(void)
 		record->logged = false;
 	}
 	th_thread.record = NULL;
+	th_thread.ledger = NULL;
 	th_thread_starts_reset();
 	set_countdown(0);
 	if (registry.has_key)

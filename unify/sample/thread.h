@@ -40,6 +40,8 @@ struct th_guard_visit {
 	void (*run)(struct th_guard_visit *visit);
 };
 
+struct th_takes_thread; /* jvmti/ledger/takes.h */
+
 struct th_thread_record {
 	uint32_t id;  /* 1.., dense */
 	uint32_t tid; /* of the kernel */
@@ -65,7 +67,7 @@ struct th_thread_record {
 	/* Written by the thread itself, in jvmti/. */
 	bool is_attached; /* between the VM's events of its start and its end */
 	/* Its part of the ledger (jvmti/ledger), which stays with the record; NULL: none yet. */
-	void *ledger;
+	struct th_takes_thread *ledger;
 	/* Written by jvmti/. */
 	void *java_thread; /* atomic: its thread in the VM; NULL if there is none (any more) */
 	/* The VM's count of this thread's bytes minus the library's, modulo 2^64. */
@@ -86,6 +88,7 @@ struct th_thread {
 	uint64_t guarded_countdown;      /* value of the countdown when the guard was entered */
 	uint32_t guard;                  /* nesting depth; nonzero: inside the library */
 	uint32_t exit_rounds;            /* rounds of TLS destructors seen */
+	struct th_takes_thread *ledger;  /* that of the record; NULL: not joined yet */
 };
 
 extern __thread struct th_thread th_thread __attribute__((tls_model("initial-exec")));

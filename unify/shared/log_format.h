@@ -156,9 +156,15 @@ enum th_control_verb {
 	TH_CONTROL_LEDGER = 12,  /* switches the ledger: `value`, TH_LEDGER_OFF, ... */
 	/*
 	 * Finds what holds the sampled Java objects: `value`, th_holder_limits(); `name`
-	 * TH_HOLDERS_ESTIMATE: only estimates the cost.
+	 * TH_HOLDERS_ESTIMATE: only estimates the cost, TH_HOLDERS_SELECTED: only of the objects that
+	 * were selected.
 	 */
 	TH_CONTROL_HOLDERS = 24,
+	/*
+	 * Selects objects for TH_CONTROL_HOLDERS, besides those selected before: `value`,
+	 * th_holder_selected(); `name` TH_HOLDERS_FIRST: those before are no longer selected.
+	 */
+	TH_CONTROL_HOLDERS_OF = 25,
 };
 enum th_control_answer {
 	TH_CONTROL_DONE = 0,
@@ -371,7 +377,9 @@ enum th_content_type {
 	E(97, HOLDER_OBJECTS, holder_objects, "Holders: objects",                              \
 		"Sampled Java objects at the end of a path")                                     \
 	E(98, HOLDER_WALK, holder_walk, "Holders: walk",                                       \
-		"A walk of the Java heap is complete: its steps and objects precede it")
+		"A walk of the Java heap is complete: its steps and objects precede it")         \
+	E(99, HOLDER_LOADERS, holder_loaders, "Holders: class loaders",                        \
+		"Class loaders of one maker (TALLY) at the end of a path")
 
 #define TH_FIELDS_EVENT_TYPE(F)                                                                \
 	F(U32, NONE, type, "Type number")                                                      \
@@ -736,6 +744,13 @@ enum th_content_type {
 	F(U32, COUNT, walk, "Number of the walk")                                              \
 	F(U32, NONE, step, "Last step of their path")                                          \
 	F(U64_ARRAY, SAMPLE, samples, "Samples")
+#define TH_FIELDS_HOLDER_LOADERS(F)                                                            \
+	F(U64, NANOSECONDS, time, "Time")                                                      \
+	F(U64, COUNT, count, "Class loaders; one of 2^level of the TALLY is counted")          \
+	F(U32, COUNT, walk, "Number of the walk")                                              \
+	F(U32, NONE, step, "Last step of their path")                                          \
+	F(U32, STACK, stack, "Stack of the maker")                                             \
+	F(U32, CLASS, type, "Class of the loaders")
 #define TH_FIELDS_HOLDER_WALK(F)                                                               \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(U64, COUNT, paused, "Pause of the VM, nanoseconds")                                  \
@@ -747,7 +762,8 @@ enum th_content_type {
 	F(U64, BYTES, memory, "Memory of the walk")                                            \
 	F(U32, COUNT, walk, "Number of the walk")                                              \
 	F(U32, COUNT, wanted, "Sampled objects followed")                                      \
-	F(U32, COUNT, found, "Of these, with a path")
+	F(U32, COUNT, found, "Of these, with a path")                                          \
+	F(U64_ARRAY, NONE, selected, "Only of these: th_holder_selected(); empty: of all")
 #define TH_FIELDS_SLOT_COPIES(F)                                                               \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(U64, COUNT, copies, "Pointers")                                                      \
@@ -873,6 +889,17 @@ enum th_holder_kind {
 
 /* The value of TH_CONTROL_HOLDERS. */
 #define TH_HOLDERS_ESTIMATE "estimate"
+#define TH_HOLDERS_SELECTED "selected"
+#define TH_HOLDERS_FIRST "first"
+/* Selections of one walk. */
+#define TH_HOLDERS_SELECTED_MAX 1024
+
+/* The objects of a class that were allocated at a stack; 0 = at any. [any] */
+static inline uint64_t
+th_holder_selected(uint32_t stack, uint32_t class)
+{
+	return (uint64_t)stack << 32 | class;
+}
 static inline uint64_t
 th_holder_limits(uint32_t pause_ms, uint32_t memory_mib)
 {

@@ -40,10 +40,10 @@ function holderText(finding) {
 	const {owner, kind, survived, held} = finding;
 	if (kind === "threads")
 		return "threads that have not ended: each holds its stack";
-	if (kind)
-		return "classes stay loaded as long as their loader is reachable";
 	if (held && held.length)
 		return held.map((line) => line.slice(0, 1000)).join("; ");
+	if (kind)
+		return "classes stay loaded as long as their loader is reachable";
 	if (owner)
 		return `${owner.class.slice(0, 200)}, ${owner.collected} of ${owner.samples} samples collected: `
 			+ (owner.is_collected ? "owners collected, memory still allocated"
@@ -58,9 +58,10 @@ function nextText(finding) {
 	const {owner, kind, held} = finding;
 	if (kind === "threads")
 		return "End these threads, or use a pool of limited size; jcmd PID Thread.print lists them.";
+	if (kind === "class loaders" && held && held.length)
+		return "Remove the loaders, and the objects of their classes, from their holder.";
 	if (kind === "class loaders")
-		return "Find what keeps the loaders reachable: jcmd PID VM.classloaders, then a heap dump "
-			+ "(jcmd PID GC.heap_dump FILE) and the path to one of them.";
+		return "Find what keeps the loaders reachable: twinheap ctl PID holders while it runs.";
 	if (kind)
 		return "Generate the class once and reuse it, or let go of what refers to it.";
 	if (owner && owner.is_collected)

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "report/holders/holders.h"
+#include "report/holders/selection.h"
 #include "report/views/holder_parts.h"
 #include "tests/unit/leaks/leaks_fixture.h"
 
@@ -36,11 +37,26 @@ objects(struct log_builder *log, uint32_t step_number, const uint64_t *samples, 
 }
 
 static void
-end_walk(struct log_builder *log, uint32_t walk)
+class_loaders(struct log_builder *log, uint32_t walk, uint32_t step_number, uint32_t stack,
+	uint64_t count)
+{
+	log_add_fields(log, TH_EVENT_HOLDER_LOADERS, AT, LOG_U64(count), LOG_U32(walk),
+		LOG_U32(step_number), LOG_U32(stack), LOG_U32(CLASS_NODE));
+}
+
+static void
+end_limited_walk(
+	struct log_builder *log, uint32_t walk, const uint64_t *selected, uint32_t count)
 {
 	log_add_fields(log, TH_EVENT_HOLDER_WALK, AT, LOG_U64(1), LOG_U64(1), LOG_U64(1),
 		LOG_U64(1), LOG_U64(1), LOG_U64(1), LOG_U64(1), LOG_U32(walk), LOG_U32(1),
-		LOG_U32(1));
+		LOG_U32(1), LOG_WORDS(selected, count));
+}
+
+static void
+end_walk(struct log_builder *log, uint32_t walk)
+{
+	end_limited_walk(log, walk, NULL, 0);
 }
 
 /* Objects of 1,000 bytes that survive collections: one finding. */
@@ -188,6 +204,67 @@ test_walks(void **state)
 	release(&found, &log, &held, &holders);
 }
 
+/* A walk for other objects does not answer for a finding: what has no path is not said to be garbage. */
+static void
+test_limited_walks(void **state)
+{
+	const uint64_t others[] = {th_holder_selected(STACK_WORK, CLASS_BYTES),
+		th_holder_selected(0, CLASS_NODE), th_holder_selected(77777, 88888)};
+	const uint64_t these[] = {th_holder_selected(STACK_JAVA, CLASS_BYTES)};
+	const uint64_t class[] = {th_holder_selected(0, CLASS_BYTES)};
+	struct log_builder log;
+	struct leaks_found found;
+	struct th_held_samples held;
+	struct th_holders holders;
+	uint64_t samples[OBJECTS];
+
+	(void)state;
+	begin(&log, samples);
+	end_limited_walk(&log, 1, others, 3);
+	find(&found, &log, &held, &holders);
+	assert_int_equal(holders.items_count, 0);
+	assert_int_equal(holders.unknown.samples, 0);
+	release(&found, &log, &held, &holders);
+
+	for (int i = 0; i < 2; i++) {
+		begin(&log, samples);
+		step(&log, 1, 0, TH_HOLDER_STATIC, "app.Work.all");
+		objects(&log, 1, samples, OBJECTS - 3);
+		end_limited_walk(&log, 1, i ? class : these, 1);
+		find(&found, &log, &held, &holders);
+		assert_int_equal(holders.items_count, 1);
+		assert_int_equal(holders.unknown.samples, 3);
+		release(&found, &log, &held, &holders);
+	}
+}
+
+/* What a request for a finding or a class is limited to. */
+static void
+test_selection(void **state)
+{
+	struct th_selection selection;
+	struct log_builder log;
+	struct leaks_found found;
+	uint64_t samples[OBJECTS];
+
+	(void)state;
+	begin(&log, samples);
+	leaks_find(&found, &log);
+	th_selection_of_finding(&selection, &found.leaks, 1);
+	assert_int_equal(selection.items_count, 1);
+	assert_int_equal(selection.items[0], th_holder_selected(STACK_JAVA, CLASS_BYTES));
+	th_selection_deinit(&selection);
+	th_selection_of_finding(&selection, &found.leaks, 2);
+	assert_int_equal(selection.items_count, 0);
+	th_selection_of_class(&selection, &found.leaks, "byte[]");
+	assert_int_equal(selection.items_count, 1);
+	assert_int_equal(selection.items[0], th_holder_selected(0, CLASS_BYTES));
+	th_selection_deinit(&selection);
+	th_selection_of_class(&selection, &found.leaks, "no.Such");
+	assert_int_equal(selection.items_count, 0);
+	leaks_end(&found, &log);
+}
+
 /* Steps that are their own parents, that do not exist, samples that do not exist. */
 static void
 test_damage(void **state)
@@ -221,9 +298,64 @@ test_damage(void **state)
 	release(&found, &log, &held, &holders);
 }
 
+/* Of one maker, in ten seconds 100 that stay; one of two was counted. */
+static void
+add_growing_loaders(struct log_builder *log)
+{
+	uint64_t births[10] = {0};
+
+	for (uint32_t i = 0; i < 10; i++) {
+		births[i] = 10;
+		log_add_fields(log, TH_EVENT_TALLY,
+			LOG_U64(LOG_START + (1000 * i + 999) * UINT64_C(1000000)),
+			LOG_U64(LOG_START), LOG_U64(1000 * UINT64_C(1000000)),
+			LOG_U64(10 * (i + 1)), LOG_U64(10 * (i + 1)), LOG_U64(100000),
+			LOG_U64(100), LOG_U32(STACK_WORK), LOG_U32(CLASS_NODE),
+			LOG_U32(TH_TALLY_LOADERS), LOG_U32(1), LOG_WORDS(births, 10));
+	}
+}
+
+/* Class loaders: those of other makers, of an earlier walk and without a step do not count. */
+static void
+test_class_loaders(void **state)
+{
+	struct log_builder log;
+	struct leaks_found found;
+	struct th_held_samples held;
+	struct th_holders holders;
+
+	(void)state;
+	leaks_begin(&log);
+	add_growing_loaders(&log);
+	leaks_collect(&log, 9400, 1, FULL);
+	step(&log, 1, 0, TH_HOLDER_STATIC, "app.Work.few");
+	step(&log, 2, 0, TH_HOLDER_STATIC, "app.Work.many");
+	class_loaders(&log, 1, 1, STACK_WORK, 30);
+	class_loaders(&log, 1, 2, STACK_WORK, 70);
+	class_loaders(&log, 1, 2, STACK_JAVA, 500);
+	class_loaders(&log, 1, 9, STACK_WORK, 500);
+	class_loaders(&log, 2, 1, STACK_WORK, 500);
+	end_walk(&log, 1);
+	leaks_find(&found, &log);
+	th_held_samples_init(&held, &found.leaks);
+	assert_int_equal(found.leaks.tallies.items_count, 1);
+	th_holders_of_tallied(&held, &found.leaks.tallies.items[0], &holders);
+	assert_int_equal(holders.items_count, 2);
+	assert_true(holders.items[0].objects.estimate == 140);
+	assert_true(holders.items[1].objects.estimate == 60);
+	char *text = leaks_print(&found, th_view_leaks);
+	assert_non_null(strstr(text, "held   70 % by static app.Work.many"));
+	free(text);
+	text = leaks_print(&found, th_view_holders);
+	assert_non_null(strstr(text, "70.0 %  about 140 class loaders"));
+	free(text);
+	release(&found, &log, &held, &holders);
+}
+
 static void
 test_advice(void **state)
 {
+	const uint64_t other = th_holder_selected(STACK_WORK, CLASS_BYTES);
 	struct log_builder log;
 	struct leaks_found found;
 
@@ -238,6 +370,19 @@ test_advice(void **state)
 	assert_non_null(strstr(text, "held   not known: twinheap ctl PID holders --finding 1"));
 	free(text);
 	leaks_end(&found, &log);
+
+	/* A walk that was limited to others does not answer for it. */
+	leaks_begin(&log);
+	leaks_add(&log,
+		(struct leaks_series){
+			.stack = STACK_JAVA, .class = CLASS_BYTES, .to = END_MS, .every = 100});
+	leaks_collect(&log, 9000, 1, FULL);
+	end_limited_walk(&log, 1, &other, 1);
+	leaks_find(&found, &log);
+	text = leaks_print(&found, th_view_leaks);
+	assert_non_null(strstr(text, "held   not known: twinheap ctl PID holders --finding 1"));
+	free(text);
+	leaks_end(&found, &log);
 }
 
 int
@@ -247,7 +392,10 @@ main(void)
 		cmocka_unit_test(test_sums),
 		cmocka_unit_test(test_thread_locals),
 		cmocka_unit_test(test_walks),
+		cmocka_unit_test(test_limited_walks),
+		cmocka_unit_test(test_selection),
 		cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_class_loaders),
 		cmocka_unit_test(test_advice),
 	};
 

@@ -22,6 +22,17 @@ key(uintptr_t number)
 	return th_held_key(TH_LEDGER_GLOBAL, 0x7f0000000000 + number * 8);
 }
 
+/* Hash values with keys. */
+static size_t
+count_present(void)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < TH_HELD_MAX; i++)
+		count += th_held_present[i] != 0;
+	return count;
+}
+
 static int
 set_up(void **state)
 {
@@ -70,6 +81,28 @@ test_a_key_is_replaced(void **state)
 	assert_int_equal(replaced, 100);
 	assert_int_equal(th_held_count(), 1);
 	assert_int_equal(th_held_take(key(1)), 200);
+	assert_false(th_held_may_have(key(1)));
+}
+
+/* What is not in the table is hardly ever looked up there. */
+static void
+test_absent_keys(void **state)
+{
+	const uintptr_t held = 2000;
+	const uintptr_t absent = 100000;
+	uint64_t replaced;
+	size_t searched = 0;
+
+	(void)state;
+	for (uintptr_t i = 0; i < held; i++)
+		assert_true(th_held_put(key(i), i + 1, &replaced));
+	for (uintptr_t i = 0; i < absent; i++)
+		searched += th_held_may_have(key(held + i));
+	/* As many as keys have the same hash value by chance, 1.5 %, or half as many again. */
+	assert_in_range(searched, 0, absent * held * 3 / 2 / TH_HELD_MAX);
+	for (uintptr_t i = 0; i < held; i++)
+		assert_int_equal(th_held_take(key(i)), i + 1);
+	assert_int_equal(count_present(), 0);
 }
 
 /* At half its size hardly a key is refused; beyond, those are refused that do not fit. */
@@ -85,7 +118,7 @@ test_is_bounded(void **state)
 		refused += !th_held_put(key(i), i + 1, &replaced);
 	assert_in_range(refused, 0, TH_HELD_MAX / 2 / 1000);
 	for (uintptr_t i = 0; i < TH_HELD_MAX / 2; i++)
-		lost += th_held_find(key(i)) != i + 1;
+		lost += th_held_find(key(i)) != i + 1 || !th_held_may_have(key(i));
 	assert_int_equal(lost, refused);
 	for (uintptr_t i = TH_HELD_MAX / 2; i < 2 * TH_HELD_MAX; i++)
 		refused += !th_held_put(key(i), i + 1, &replaced);
@@ -94,6 +127,7 @@ test_is_bounded(void **state)
 		refused += th_held_take(key(i)) == i + 1;
 	assert_int_equal(refused, 2 * TH_HELD_MAX);
 	assert_int_equal(th_held_count(), 0);
+	assert_int_equal(count_present(), 0);
 }
 
 /* Each thread finds its own keys, whatever the others do in the same buckets. */
@@ -127,6 +161,7 @@ test_threads(void **state)
 		assert_null(faults);
 	}
 	assert_int_equal(th_held_count(), 0);
+	assert_int_equal(count_present(), 0);
 }
 
 int
@@ -136,6 +171,7 @@ main(void)
 		cmocka_unit_test_setup(test_takes_what_was_put, set_up),
 		cmocka_unit_test_setup(test_kinds_are_apart, set_up),
 		cmocka_unit_test_setup(test_a_key_is_replaced, set_up),
+		cmocka_unit_test_setup(test_absent_keys, set_up),
 		cmocka_unit_test_setup(test_is_bounded, set_up),
 		cmocka_unit_test_setup(test_threads, set_up),
 	};

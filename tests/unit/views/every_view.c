@@ -317,9 +317,12 @@ add_walk(struct log_builder *log, uint64_t object)
 		LOG_TEXT("java.lang.Object[]"));
 	log_add_fields(log, TH_EVENT_HOLDER_OBJECTS, LOG_U64(at), LOG_U32(1), LOG_U32(2),
 		LOG_WORDS(&object, 1));
+	log_add_fields(log, TH_EVENT_HOLDER_LOADERS, LOG_U64(at), LOG_U64(5), LOG_U32(1),
+		LOG_U32(1), LOG_U32(1), LOG_U32(0));
 	log_add_fields(log, TH_EVENT_HOLDER_WALK, LOG_U64(at), LOG_U64(2000000),
 		LOG_U64(1000000), LOG_U64(1500000), LOG_U64(100000), LOG_U64(1000),
-		LOG_U64(3000), LOG_U64(40000), LOG_U32(1), LOG_U32(1), LOG_U32(1));
+		LOG_U64(3000), LOG_U64(40000), LOG_U32(1), LOG_U32(1), LOG_U32(1),
+		LOG_WORDS(NULL, 0));
 }
 
 void
