@@ -26,7 +26,7 @@ bytes_of(const struct th_judge *judge, const struct th_evidence_sums *sums,
 {
 	struct th_estimate nothing = judge->nothing;
 
-	if (sum->samples && judge->ignores_exit)
+	if (sum->samples && sums->is_before_exit)
 		return bytes_before_exit(judge, sum);
 	if (sum->samples)
 		return th_profile_bytes(judge->profile, judge->heap, TH_MEASURE_LIVE, sum);
