@@ -508,8 +508,9 @@ test_live_bytes_fit_into_the_heap_in_use(void **state)
 	for (int brief = 0; brief < 2; brief++) {
 		char *text = show_summary(&shown, brief);
 
-		expect(text, brief ? "5.00 KiB live at the end (0.00 .. 5.00 KiB)\n"
-				   : "live by samples then: 4.00 KiB (0.00 .. 4.00 KiB), 100.0 % ");
+		expect(text,
+			brief ? "5.00 KiB live at the end (0.00 .. 5.00 KiB)\n"
+			      : "live by samples then: 4.00 KiB (0.00 .. 4.00 KiB), 100.0 % ");
 		free(text);
 	}
 	show_end(&shown);
