@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// usage: Collectors PROGRAM WARM_UP SECONDS
-// Produces garbage for SECONDS, after WARM_UP seconds that are not measured, and prints one line of
-// JSON: objects made, CPU time of the process and collections in that time, and the peak of the
-// resident set since the start of the process. library_bytes is how much of the preloaded library
-// and its mapped log is resident at the end. start and end are in -Xlog's "timenanos".
-// bench/collectors runs it.
+// usage: Collectors [PROGRAM SECONDS]
+// Produces garbage for SECONDS and prints one line of JSON: objects made, CPU time of the process
+// and collections in that time; or "failed" with the reason. start and end are in -Xlog's
+// "timenanos".
+// Without arguments it reads lines "PROGRAM SECONDS" and answers each with such a line; at the end
+// of the input it prints the peak of the resident set since the start of the process, and
+// library_bytes: how much of the preloaded library and its mapped log is resident.
+// bench/collectors and scripts/soak run it.
 //
 // PROGRAM: SIZE   arrays of bytes (1024, 700k, 8m); the last 8 are kept
 //          lists  linked lists of 20,000 nodes
 //          trees  binary trees of 32,767 nodes
 //          maps   hash maps of 5,000 numbers and texts
 import com.sun.management.OperatingSystemMXBean;
+import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStreamReader;
 import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
@@ -24,6 +28,11 @@ public class Collectors {
     private static final int KEPT = 8;
     // Bytes of small arrays allocated between two clock reads.
     private static final int BATCH = 256 << 10;
+
+    private static final OperatingSystemMXBean SYSTEM =
+        (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+    private static final List<GarbageCollectorMXBean> BEANS =
+        ManagementFactory.getGarbageCollectorMXBeans();
 
     private static volatile Object sink;
 
@@ -131,35 +140,54 @@ public class Collectors {
         return kilobytes << 10;
     }
 
-    public static void main(String[] arguments) throws IOException {
-        Round round = find(arguments[0]);
-        OperatingSystemMXBean system =
-            (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
-        List<GarbageCollectorMXBean> beans = ManagementFactory.getGarbageCollectorMXBeans();
-        repeat(round, Double.parseDouble(arguments[1]));
-
-        long[] counts = new long[beans.size()];
-        long[] millis = new long[beans.size()];
+    private static String measure(Round round, double seconds) {
+        long[] counts = new long[BEANS.size()];
         for (int i = 0; i < counts.length; i++) {
-            counts[i] = beans.get(i).getCollectionCount();
-            millis[i] = beans.get(i).getCollectionTime();
+            counts[i] = BEANS.get(i).getCollectionCount();
         }
-        long cpu = system.getProcessCpuTime();
+        long cpu = SYSTEM.getProcessCpuTime();
         long start = System.nanoTime();
-        long made = repeat(round, Double.parseDouble(arguments[2]));
+        long made = repeat(round, seconds);
         long end = System.nanoTime();
-        cpu = system.getProcessCpuTime() - cpu;
+        cpu = SYSTEM.getProcessCpuTime() - cpu;
 
         StringBuilder collections = new StringBuilder();
         for (int i = 0; i < counts.length; i++) {
-            GarbageCollectorMXBean bean = beans.get(i);
-            collections.append(String.format("%s\"%s\": [%d, %d]", i == 0 ? "" : ", ",
-                bean.getName(), bean.getCollectionCount() - counts[i],
-                bean.getCollectionTime() - millis[i]));
+            GarbageCollectorMXBean bean = BEANS.get(i);
+            collections.append(String.format("%s\"%s\": %d", i == 0 ? "" : ", ",
+                bean.getName(), bean.getCollectionCount() - counts[i]));
         }
-        System.out.printf(
-            "{\"made\": %d, \"start\": %d, \"end\": %d, \"cpu_ns\": %d, \"peak_bytes\": %d, "
-            + "\"library_bytes\": %d, \"collections\": {%s}}%n",
-            made, start, end, cpu, peakBytes(), libraryBytes(), collections);
+        return String.format(
+            "{\"made\": %d, \"start\": %d, \"end\": %d, \"cpu_ns\": %d, \"beans\": {%s}}",
+            made, start, end, cpu, collections);
+    }
+
+    // The first tenth is not measured: the heap still has the garbage of another program.
+    private static String run(String program, double seconds) {
+        try {
+            Round round = find(program);
+            repeat(round, seconds / 10);
+            return measure(round, seconds);
+        } catch (OutOfMemoryError error) {
+            return "{\"failed\": \"out of memory\"}";
+        } finally {
+            sink = null;
+        }
+    }
+
+    public static void main(String[] arguments) throws IOException {
+        if (arguments.length == 2) {
+            String answer = run(arguments[0], Double.parseDouble(arguments[1]));
+            System.out.println(answer);
+            System.exit(answer.contains("failed") ? 1 : 0);
+        }
+        BufferedReader input = new BufferedReader(new InputStreamReader(System.in));
+        for (String line = input.readLine(); line != null; line = input.readLine()) {
+            String[] words = line.split(" ");
+            System.out.println(run(words[0], Double.parseDouble(words[1])));
+            System.out.flush();
+        }
+        System.out.printf("{\"peak_bytes\": %d, \"library_bytes\": %d}%n", peakBytes(),
+            libraryBytes());
     }
 }

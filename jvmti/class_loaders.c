@@ -70,6 +70,9 @@ static struct {
 	uint32_t touched; /* entries ever used; read without the lock */
 	uint32_t unused;  /* first of those that are free, linked by `next`; 0 = none */
 	uint32_t limit;   /* of `count` */
+	/* At the last adapt_rate(); agent thread. */
+	uint64_t adapted; /* ns */
+	uint64_t cpu;     /* ns of CPU time of the process */
 } loaders;
 
 static struct th_tally tally = {.kind = TH_TALLY_LOADERS};
@@ -399,9 +402,26 @@ raise_level(JNIEnv *env)
 	sweep(env, is_thinned, false);
 }
 
+/* Once a second. */
+static void
+adapt_rate(void)
+{
+	uint64_t now = th_clock_now();
+	uint64_t cpu;
+
+	if (now - loaders.adapted < TH_NS_PER_S)
+		return;
+	cpu = th_clock_read(CLOCK_PROCESS_CPUTIME_ID);
+	if (loaders.adapted)
+		th_tally_adapt(&tally, cpu - loaders.cpu, now - loaders.adapted);
+	loaders.adapted = now;
+	loaders.cpu = cpu;
+}
+
 void
 th_class_loaders_turn(JNIEnv *env)
 {
+	adapt_rate();
 	if (th_load_relaxed(&loaders.must_thin)) {
 		raise_level(env);
 		/* The new level is judged by what follows. */

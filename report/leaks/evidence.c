@@ -365,6 +365,7 @@ evaluate(struct th_evidence *evidence, struct th_judge *judge,
 		.chance_limit = judge->chance_limit *
 				(horizon == judge->horizon ? FIRST_LOOK : SECOND_LOOK)};
 	look_init(&look, evidence, judge);
+	look.sums.kept.is_before_exit = judge->ignores_exit;
 	for (size_t i = 0; i < count; i++)
 		look_at(&look, samples[i]);
 	if (judge->heap == TH_HEAP_JAVA && judge->profile->lifetimes.followed)

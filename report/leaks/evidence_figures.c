@@ -5,6 +5,17 @@
 #include "report/leaks/evidence_rules.h"
 #include "report/statistics/sampling_changes.h"
 
+/* Live bytes before the full GC at exit: what is in use after it is no limit for them. */
+static struct th_estimate
+bytes_before_exit(const struct th_judge *judge, const struct th_estimator *sum)
+{
+	const struct th_profile *profile = judge->profile;
+	struct th_calibration calibration = th_lifetimes_calibration(&profile->lifetimes,
+		&profile->heaps[judge->heap], judge->heap, &profile->at, sum->samples);
+
+	return th_calibration_bytes(&calibration, sum);
+}
+
 /*
  * Many sites lost nothing. Their interval is the same for all, unless only some objects are
  * followed: then it is wider by the number of samples that each followed sample represents.
@@ -15,6 +26,8 @@ bytes_of(const struct th_judge *judge, const struct th_evidence_sums *sums,
 {
 	struct th_estimate nothing = judge->nothing;
 
+	if (sum->samples && sums->is_before_exit)
+		return bytes_before_exit(judge, sum);
 	if (sum->samples)
 		return th_profile_bytes(judge->profile, judge->heap, TH_MEASURE_LIVE, sum);
 	if (sums->samples > 0)

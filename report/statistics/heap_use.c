@@ -58,8 +58,10 @@ th_heap_use_clamp(const struct th_estimate *estimate, double bound)
 
 	result.estimate = fmin(result.estimate, bound);
 	/* Certainly above the bytes in use: it includes garbage that is not judged yet. */
-	if (result.low > bound)
+	if (result.low > bound) {
 		result.low = 0;
+		result.exact = false;
+	}
 	result.high = fmin(result.high, bound);
 	return result;
 }

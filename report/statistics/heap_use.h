@@ -20,7 +20,7 @@ double th_heap_use_bound(const struct th_recording *recording,
 
 /*
  * Limits an estimate of bytes to `bound`. If even its lower limit is above, it includes
- * garbage: the lower limit becomes 0.
+ * garbage: the lower limit becomes 0, and it is not exact.
  */
 struct th_estimate th_heap_use_clamp(const struct th_estimate *estimate, double bound);
 

@@ -201,9 +201,11 @@ print_coverage(
 		.moment = th_lifetimes_moment(
 			&profile->lifetimes, next_start(profile->recording, use->time)),
 	};
-	struct th_estimate live = live_bytes(profile, TH_HEAP_JAVA, &selection);
 	double used = (double)use->used;
+	struct th_estimate live = live_bytes(profile, TH_HEAP_JAVA, &selection);
 
+	/* Of what was allocated before, more cannot be alive. */
+	live = th_heap_use_clamp(&live, used);
 	fprintf(file,
 		"  Java heap in use after it: %s of %s; live by samples then: %s (%s), %s of "
 		"that\n",

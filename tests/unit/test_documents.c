@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the documents refer to is there: every relative link leads to a file, every anchor to a
- * heading, and every row of a table belongs to one.
+ * heading, every row of a table belongs to one, and the tests named in a row exist.
  *
  * Read are README.md, CHANGELOG.md, CONTRIBUTING.md, and all *.md below docs, bench, examples and
  * tests.
@@ -15,6 +15,7 @@
 
 #include <ctype.h>
 #include <ftw.h>
+#include <glob.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -136,6 +137,65 @@ check_links(const char *path, const char *line)
 	}
 }
 
+/* Tests */
+
+/* A test program: "test_host" is tests/e2e/test_host.c.  NULL: there is none. */
+static char *
+read_test(const char *name, size_t length)
+{
+	static const char *const folders[] = {"*", "*/*"};
+	char *text = NULL;
+
+	for (size_t i = 0; i < 2 && !text; i++) {
+		char pattern[PATH_MAX];
+		glob_t found;
+
+		snprintf(pattern, sizeof(pattern), "%s/tests/%s/%.*s.c", TH_TEST_SOURCE,
+			folders[i], (int)length, name);
+		if (!glob(pattern, 0, NULL, &found))
+			text = read_file(found.gl_pathv[0]);
+		globfree(&found);
+	}
+	return text;
+}
+
+/* Functions of a test program, named before `end`: words that contain an underscore. */
+static void
+check_functions(const char *path, const char *text, const char *word, const char *end)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
+
+	for (; word < end; word += strcspn(word, letters)) {
+		size_t length = strspn(word, letters);
+		char name[256];
+
+		snprintf(name, sizeof(name), "%.*s", (int)length, word);
+		if (strchr(name, '_') && !strstr(text, name))
+			fault(path, "no such function of the test", word, length);
+		word += length;
+	}
+}
+
+/* In a row: "`test_host` user_locks_all_memory, root_locks_all_memory". */
+static void
+check_tests(const char *path, const char *line)
+{
+	const char *end = end_of_line(line);
+
+	while ((line = strstr(line, "`test_")) && line < end) {
+		size_t length = strcspn(++line, "`");
+		char *text = read_test(line, length);
+
+		if (text)
+			check_functions(path, text, line + length,
+				line + length + 1 + strcspn(line + length + 1, "`|\n"));
+		else
+			fault(path, "no such test", line, length);
+		free(text);
+		line += length;
+	}
+}
+
 static bool
 is_row(const char *line)
 {
@@ -165,6 +225,8 @@ check_document(const char *path)
 		if (is_row(line) && !was_row && !is_rule(next_line(line)))
 			fault(path, "a row without a table", line, strcspn(line, "\n"));
 		was_row = is_row(line);
+		if (was_row)
+			check_tests(path, line);
 	}
 	free(text);
 }
@@ -209,7 +271,9 @@ test_what_is_found(void **state)
 	static const char text[] =
 		"# The log's file\n\n"
 		"[a](#the-logs-file) [b](#the-log-s-file) [c](nowhere.md)\n\n"
-		"| a |\n|---|\n| 1 |\n\n| 2 |\n"
+		"| a |\n|---|\n| 1 |\n\n| 2 |\n\n"
+		"| b |\n|---|\n| `test_nowhere`, `test_documents` main, is_row and no_"
+		"row |\n\n"
 		"```\n| no table | [d](nowhere.md)\n```\n";
 
 	(void)state;
@@ -219,7 +283,7 @@ test_what_is_found(void **state)
 	faults = 0;
 	check_document(path);
 	unlink(path);
-	assert_int_equal(faults, 3);
+	assert_int_equal(faults, 5);
 	faults = 0;
 }
 

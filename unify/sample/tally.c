@@ -27,6 +27,24 @@ lock(struct th_tally *tally)
 
 /* The rate */
 
+static uint32_t
+rate_of(const struct th_tally *tally)
+{
+	uint32_t rate = th_load_relaxed(&tally->rate);
+
+	return rate ? rate : TH_TALLY_RATE;
+}
+
+void
+th_tally_adapt(struct th_tally *tally, uint64_t cpu, uint64_t elapsed)
+{
+	uint64_t rate = cpu >= elapsed ? TH_TALLY_RATE : TH_TALLY_RATE * cpu / elapsed;
+
+	if (rate < TH_TALLY_RATE_LEAST)
+		rate = TH_TALLY_RATE_LEAST;
+	th_store_relaxed(&tally->rate, (uint32_t)rate);
+}
+
 static void
 next_window(struct th_tally *tally, uint64_t now)
 {
@@ -36,11 +54,11 @@ next_window(struct th_tally *tally, uint64_t now)
 	uint32_t least = 0;
 
 	/* 0 seconds: another thread has begun the next window. */
-	while (seconds && due / seconds >> least > TH_TALLY_RATE)
+	while (seconds && due / seconds >> least > rate_of(tally))
 		least++;
 	th_store_relaxed(&tally->least, least);
-	if (due > TH_TALLY_RATE)
-		spent += due - TH_TALLY_RATE;
+	if (due > rate_of(tally))
+		spent += due - rate_of(tally);
 	th_store_relaxed(&tally->spent, spent < TH_TALLY_BURST ? spent : TH_TALLY_BURST);
 	th_store_relaxed(&tally->due, 0);
 	th_store_relaxed(&tally->window, now);
@@ -55,10 +73,10 @@ th_tally_level(struct th_tally *tally, uint64_t now)
 	if (now - th_load_relaxed(&tally->window) >= TH_NS_PER_S)
 		next_window(tally, now);
 	due = th_add_relaxed(&tally->due, 1);
-	if (due + th_load_relaxed(&tally->spent) < TH_TALLY_BURST + TH_TALLY_RATE)
+	if (due + th_load_relaxed(&tally->spent) < TH_TALLY_BURST + rate_of(tally))
 		return 0;
 	level = th_load_relaxed(&tally->least);
-	while (due >> level >= TH_TALLY_RATE)
+	while (due >> level >= rate_of(tally))
 		level++;
 	return level;
 }
@@ -251,6 +269,7 @@ th_tally_restart(struct th_tally *tally)
 	th_store_relaxed(&tally->window, 0);
 	th_store_relaxed(&tally->due, 0);
 	th_store_relaxed(&tally->spent, 0);
+	th_store_relaxed(&tally->rate, 0);
 	th_unlock(&tally->lock);
 }
 

@@ -3,8 +3,9 @@
  * Counts things by the stack that made them, and those alive by the time at which they were
  * made: threads, class loaders.  Memory and log are bounded by the number of stacks.
  *
- * Each one counted costs a capture.  The first TH_TALLY_BURST, and TH_TALLY_RATE in each second,
- * are counted exactly; of more, one of 2^level is counted, chosen at random, and stands for all.
+ * Each one counted costs a capture.  The first TH_TALLY_BURST, and TH_TALLY_RATE in each second or,
+ * with th_tally_adapt(), in each second of CPU time, are counted exactly; of more, one of 2^level is
+ * counted, chosen at random, and stands for all.
  * The level begins as the second before would have needed it, so that under lasting load at most
  * twice TH_TALLY_RATE are counted in a second.
  *
@@ -26,6 +27,8 @@
 #define TH_TALLY_SLOTS 32
 /* At 10 us each, half a percent of one processor's time, after 40 ms. */
 #define TH_TALLY_RATE 500
+/* Of a process that is nearly idle, or waits for a processor. */
+#define TH_TALLY_RATE_LEAST 100
 #define TH_TALLY_BURST 4096
 
 /* A stack that makes things, and what it has made. */
@@ -53,6 +56,7 @@ struct th_tally {
 	uint32_t due;    /* things made in it */
 	uint32_t spent;  /* of the burst, up to it */
 	uint32_t least;  /* level at which it begins: that of the second before */
+	uint32_t rate;   /* counted exactly in a second; 0 = TH_TALLY_RATE */
 };
 
 /* Something alive, as counted. */
@@ -64,6 +68,12 @@ struct th_tally_item {
 	uint64_t bytes;
 	uint64_t parts;
 };
+
+/*
+ * The process used `cpu` ns of CPU time in `elapsed` ns: adapts the rate, so that counting takes the
+ * same share of its time however busy the machine is. [any]
+ */
+void th_tally_adapt(struct th_tally *tally, uint64_t cpu, uint64_t elapsed);
 
 /* The level for a thing that is about to be made. [any] */
 uint32_t th_tally_level(struct th_tally *tally, uint64_t now);

@@ -13,6 +13,12 @@ final class ThreadLocals implements Program {
 	private static final int THREADS = 2;
 	private static final int BUFFER_BYTES = 16_000;
 
+	/** Its threads live as long as the process: what they hold is not dropped at the end. */
+	private final ExecutorService pool = Executors.newFixedThreadPool(THREADS, task -> {
+		Thread thread = new Thread(task);
+		thread.setDaemon(true);
+		return thread;
+	});
 	private volatile Object sink;
 
 	private static final class Context {
@@ -22,9 +28,7 @@ final class ThreadLocals implements Program {
 
 	@Override
 	public void run(Pace pace, boolean leaking) throws Exception {
-		ExecutorService pool = Executors.newFixedThreadPool(THREADS);
 		pace.run(REQUESTS, step -> pool.submit(() -> handle(leaking)).get());
-		pool.shutdown();
 		if (leaking)
 			Truth.leak("java", "leaks.ThreadLocals.handle", Truth.UNKNOWN, Truth.UNKNOWN);
 	}

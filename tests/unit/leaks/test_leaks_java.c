@@ -103,7 +103,10 @@ test_java_more_than_in_use(void **state)
 	leaks_expect(&log, TH_VERDICT_UNCLEAR, TH_REASON_UNPROVEN);
 }
 
-/* A full GC at exit, from 9.8 s to 9.9 s, that finds nothing dead or, if `all`, everything. */
+/*
+ * A full GC at exit, from 9.8 s to 9.9 s, that finds nothing dead or, if `all`, everything: then the
+ * heap in use after it is smaller than what grew.
+ */
 static void
 expect_at_exit(
 	enum th_teardown_cause cause, bool all, enum th_verdict verdict, enum th_reason reason)
@@ -121,6 +124,8 @@ expect_at_exit(
 					.every = 1,
 					.life = all ? 9850 - ms : 0});
 	leaks_collect(&log, 9810, 10, FULL);
+	if (all)
+		log_heap_use(&log, 9901, BLOCK, 10);
 	log_add_fields(&log, TH_EVENT_CONTROL, LOG_U64(LOG_START + 9900 * UINT64_C(1000000)),
 		LOG_U64(100 * UINT64_C(1000000)), LOG_TEXT("gc at exit"), LOG_TEXT(""));
 	if (cause == TH_TEARDOWN_SIGNAL)

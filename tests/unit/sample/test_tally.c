@@ -144,6 +144,36 @@ many_are_thinned_without_bias(void **state)
 	assert_true(counted <= TH_TALLY_BURST + 10 * (TH_TALLY_RATE + 6 * TH_TALLY_RATE / 2));
 }
 
+/*
+ * The same in a process that gets a quarter of a processor: a quarter of them is counted, after the
+ * burst.  The weights are at most 256; one that is idle counts TH_TALLY_RATE_LEAST exactly.
+ */
+static void
+a_process_that_waits_counts_fewer(void **state)
+{
+	uint32_t counted = 0;
+	double weight = 0;
+
+	(void)state;
+	th_tally_adapt(&tally, TH_NS_PER_S / 4, TH_NS_PER_S);
+	for (uint64_t i = 0; i < 200000; i++) {
+		uint32_t level = th_tally_level(&tally, START_NS + i * (TH_NS_PER_S / 20000));
+
+		assert_true(level <= 8);
+		if (!th_live_keeps(i, level))
+			continue;
+		counted++;
+		weight += (double)(1u << level);
+	}
+	assert_float_equal(weight, 200000, 6 * 7141);
+	assert_true(counted <= TH_TALLY_BURST + 10 * TH_TALLY_RATE / 4 * (1 + 8 / 2));
+	th_tally_adapt(&tally, 0, TH_NS_PER_S);
+	for (uint64_t second = 20; second < 30; second++)
+		for (uint32_t i = 0; i < TH_TALLY_RATE_LEAST; i++)
+			assert_int_equal(
+				th_tally_level(&tally, START_NS + second * TH_NS_PER_S + i), 0);
+}
+
 int
 main(void)
 {
@@ -157,6 +187,8 @@ main(void)
 			few_are_all_counted, set_up, log_fixture_teardown),
 		cmocka_unit_test_setup_teardown(
 			many_are_thinned_without_bias, set_up, log_fixture_teardown),
+		cmocka_unit_test_setup_teardown(
+			a_process_that_waits_counts_fewer, set_up, log_fixture_teardown),
 	};
 
 	return cmocka_run_group_tests_name("tally", tests, NULL, NULL);

@@ -480,6 +480,43 @@ test_summary_of_collections(void **state)
 	log_deinit(&log);
 }
 
+/*
+ * 16 KiB were allocated before a GC that left 4 KiB in use, and nobody found any of it dead: at most
+ * 4 KiB of it are alive, and 1 KiB allocated since.  That holds for the total and for its only site.
+ */
+static void
+test_live_bytes_fit_into_the_heap_in_use(void **state)
+{
+	struct log_builder log;
+	struct shown shown;
+
+	(void)state;
+	begin(&log);
+	for (uint32_t i = 0; i < 4; i++)
+		java(&log, 10 + i, 4096);
+	log_collection(&log, 100, 120, 1, YOUNG);
+	log_heap_use(&log, 121, 4096, 1);
+	java(&log, 300, 1024);
+	log_end(&log, 1000);
+	assert_true(live(&log, "java", "live_bytes", "--at", "0.2") == 4096);
+	assert_true(live(&log, "java", "live_bytes", "--at", "end") == 5120);
+	show(&shown, &log, NULL);
+	json_t *root = show_json(&shown);
+	json_t *stack = json_array_get(json_object_get(root, "stacks"), 0);
+	assert_true(estimate_of(stack, "live_bytes") == 5120);
+	json_decref(root);
+	for (int brief = 0; brief < 2; brief++) {
+		char *text = show_summary(&shown, brief);
+
+		expect(text,
+			brief ? "5.00 KiB live at the end (0.00 .. 5.00 KiB)\n"
+			      : "live by samples then: 4.00 KiB (0.00 .. 4.00 KiB), 100.0 % ");
+		free(text);
+	}
+	show_end(&shown);
+	log_deinit(&log);
+}
+
 /* Without a GC live memory is unknown, in the long text and in the brief one. */
 static void
 test_summary_without_collections(void **state)
@@ -574,6 +611,7 @@ main(void)
 		cmocka_unit_test(test_concurrent_judgement),
 		cmocka_unit_test(test_blind_collections),
 		cmocka_unit_test(test_summary_of_collections),
+		cmocka_unit_test(test_live_bytes_fit_into_the_heap_in_use),
 		cmocka_unit_test(test_summary_without_collections),
 		cmocka_unit_test(test_stray_ends),
 		cmocka_unit_test(test_tree_of_live_bytes),
