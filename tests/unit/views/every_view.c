@@ -19,10 +19,6 @@
 
 #define ARGUMENTS_MAX 16
 #define INTERVAL 4096
-#define RING_BYTES (8u << 20)
-/* Of a KEPT of the ring; and no record of the log has more words. */
-#define KEPT_RECORDS 10u
-#define KEPT_WORDS 64u
 
 /* Views */
 
@@ -367,73 +363,11 @@ every_event(struct log_builder *log)
 	add_last_part(log, add_first_part(log));
 }
 
-/* The ring */
-
-static struct th_log_record
-record_at(const struct log_builder *log, size_t at)
-{
-	struct th_log_record record;
-
-	memcpy(&record, log->bytes + at, sizeof(record));
-	return record;
-}
-
-static bool
-is_metadata(uint32_t type)
-{
-	return type == TH_EVENT_EVENT_TYPE || type == TH_EVENT_EVENT_FIELD ||
-	       type == TH_EVENT_COUNTER_NAME;
-}
-
-/* Appends the words of a record in a KEPT; samples of the C heap with a probability. */
-static size_t
-keep_record(const struct log_builder *log, size_t at, uint64_t *words)
-{
-	const struct th_log_record record = record_at(log, at);
-	const double thinned = 0.5;
-	size_t count = 0;
-
-	words[count++] = at;
-	if (record.type == TH_EVENT_NATIVE_ALLOC) {
-		words[0] |= TH_KEPT_THINNED;
-		memcpy(&words[count++], &thinned, sizeof(thinned));
-	}
-	memcpy(words + count, log->bytes + at, record.size);
-	return count + record.size / 8;
-}
-
-/* Moves the records from `from` to the end of the log into KEPT events of KEPT_RECORDS each. */
-static void
-keep_records(struct log_builder *log, size_t from)
-{
-	const size_t end = log->length;
-	uint64_t *words = th_allocate(KEPT_RECORDS * KEPT_WORDS, sizeof(*words));
-
-	for (size_t at = from; at < end;) {
-		size_t count = 0;
-
-		for (unsigned i = 0; i < KEPT_RECORDS && at < end; i++) {
-			count += keep_record(log, at, words + count);
-			at += record_at(log, at).size;
-		}
-		log_add_fields(
-			log, TH_EVENT_KEPT, LOG_U64(end), LOG_WORDS(words, (uint32_t)count));
-	}
-	memset(log->bytes + from, 0, end - from);
-	log_header(log)->ring_bytes = RING_BYTES;
-	log_header(log)->ring_from = end;
-	free(words);
-}
-
 void
 every_event_in_ring(struct log_builder *log)
 {
-	size_t from = TH_LOG_HEADER_BYTES;
-
 	log_init(log, INTERVAL);
-	while (is_metadata(record_at(log, from).type))
-		from += record_at(log, from).size;
 	uint64_t object = add_first_part(log);
-	keep_records(log, from);
+	log_keep_past(log);
 	add_last_part(log, object);
 }
