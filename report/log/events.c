@@ -579,26 +579,36 @@ enter_id(struct th_recording *recording, const struct th_record *record)
 	return th_recording_record(recording, record->offset);
 }
 
-/* An old sample that a ring kept at random also represents those that it did not keep. */
+/*
+ * An old sample that a ring kept at random also represents those that it did not keep; false: another
+ * event.
+ */
+static bool
+thin(const struct th_record *record, union th_decoded *event)
+{
+	if (!(record->thinned > 0))
+		return false;
+	switch ((enum th_event_type)record->type) {
+	case TH_EVENT_NATIVE_ALLOC:
+		event->native_alloc.keep *= record->thinned;
+		return true;
+	case TH_EVENT_JAVA_ALLOC:
+		event->java_alloc.keep *= record->thinned;
+		return true;
+	case TH_EVENT_MAPPED_ALLOC:
+		event->mapped_alloc.keep *= record->thinned;
+		return true;
+	default:
+		return false;
+	}
+}
+
 static void
-thin(struct th_recording *recording, const struct th_record *record, union th_decoded *event)
+note_thinned(struct th_recording *recording, const struct th_record *record)
 {
 	struct th_thinned_info thinned = {
 		th_recording_record(recording, record->offset), (float)record->thinned};
 
-	switch ((enum th_event_type)record->type) {
-	case TH_EVENT_NATIVE_ALLOC:
-		event->native_alloc.keep *= record->thinned;
-		break;
-	case TH_EVENT_JAVA_ALLOC:
-		event->java_alloc.keep *= record->thinned;
-		break;
-	case TH_EVENT_MAPPED_ALLOC:
-		event->mapped_alloc.keep *= record->thinned;
-		break;
-	default:
-		return;
-	}
 	th_array_append(recording, thinned, thinned);
 }
 
@@ -618,8 +628,8 @@ th_recording_add_event(struct th_recording *recording, const struct th_record *r
 		return;
 	}
 	bool is_decoded = th_schema_decode(recording->schema, record, &event);
-	if (is_decoded && record->thinned > 0)
-		thin(recording, record, &event);
+	if (is_decoded && thin(record, &event))
+		note_thinned(recording, record);
 	if (!is_decoded || !add(recording, record->type, &event, number))
 		recording->undecodable++;
 	else if (recording->is_ring && !recording->whole_from && is_sample(record->type) &&
@@ -645,9 +655,10 @@ th_recording_add_again(struct th_recording *recording, const struct th_record *r
 	case TH_EVENT_JAVA_ALLOC:
 	case TH_EVENT_JAVA_DEATH:
 	case TH_EVENT_JAVA_LOST:
-		if (th_schema_decode(recording->schema, record, &event))
-			add(recording, record->type, &event,
-				record_of(recording, record->offset));
+		if (!th_schema_decode(recording->schema, record, &event))
+			break;
+		thin(record, &event);
+		add(recording, record->type, &event, record_of(recording, record->offset));
 		break;
 	default:
 		break;

@@ -45,6 +45,7 @@ struct th_reader {
 	bool is_file;       /* the mapping is that of the file */
 	uint64_t ring_from; /* of a ring: where it begins; else 0 */
 	bool is_behind;     /* see th_reader_is_behind() */
+	bool is_resting;    /* see th_reader_rest() */
 	struct th_kept kept;
 	uint64_t start; /* offset of the first record */
 	uint64_t end;   /* offset one past the last */
@@ -368,6 +369,15 @@ open_ring(struct th_reader *reader, const char *path, bool grows)
 	return NULL;
 }
 
+static bool
+read_ring_header(const struct th_reader *reader, struct th_log_header *header_ret)
+{
+	return pread(reader->descriptor, header_ret, sizeof(*header_ret), 0) ==
+		       (ssize_t)sizeof(*header_ret) &&
+	       is_ring(header_ret, reader->reserved) && header_ret->tail >= reader->end &&
+	       header_ret->tail <= reader->reserved;
+}
+
 /* Words that were reserved before may have been filled since. */
 static void
 refresh_ring(struct th_reader *reader)
@@ -375,17 +385,42 @@ refresh_ring(struct th_reader *reader)
 	uint64_t before = reader->end;
 	struct th_log_header header;
 
-	if (pread(reader->descriptor, &header, sizeof(header), 0) != (ssize_t)sizeof(header) ||
-		!is_ring(&header, reader->reserved) || header.tail < before ||
-		header.tail > reader->reserved)
+	if (!read_ring_header(reader, &header)) {
+		reader->is_behind |= reader->is_resting;
 		return;
-	uint64_t from = before > reader->ring_from + HOLES_WITHIN ? before - HOLES_WITHIN
-								  : reader->ring_from;
+	}
+	uint64_t from = !reader->is_resting && before > reader->ring_from + HOLES_WITHIN
+				? before - HOLES_WITHIN
+				: reader->ring_from;
 	reader->is_behind |= header.ring_from > before;
 	reader->header = header;
 	reader->map_bytes = header.tail;
-	read_at(reader->descriptor, reader->map, from, header.tail);
+	bool is_read = read_at(reader->descriptor, reader->map, from, header.tail);
+	if (reader->is_resting) {
+		/* Parts are dropped only after the start was moved past them. */
+		reader->is_behind |= !is_read || !read_ring_header(reader, &header) ||
+				     header.ring_from != reader->ring_from;
+		reader->is_resting = false;
+	}
 	find_bounds(reader);
+}
+
+int
+th_reader_descriptor(const struct th_reader *reader)
+{
+	return reader->descriptor;
+}
+
+void
+th_reader_rest(struct th_reader *reader)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t from = (reader->ring_from + page - 1) & ~(page - 1);
+
+	if (!reader->ring_from || reader->descriptor < 0 || from >= reader->map_bytes)
+		return;
+	reader->is_resting = !madvise(
+		reader->map + from, reader->map_bytes - from, MADV_DONTNEED);
 }
 
 bool

@@ -155,8 +155,7 @@ reset_thread_names(struct th_recording *recording)
 void
 th_recording_rest(struct th_recording *recording)
 {
-	/* Of a ring, what was read may be gone from the file. */
-	if (recording->is_resting || recording->is_ring)
+	if (recording->is_resting)
 		return;
 	empty_samples(recording);
 	reset_thread_names(recording);
@@ -164,6 +163,7 @@ th_recording_rest(struct th_recording *recording)
 	recording->schema = NULL;
 	recording->is_resting = true;
 	th_reader_release(&recording->cursor);
+	th_reader_rest(recording->reader);
 }
 
 /* Reads what th_recording_rest() freed, up to the cursor. */
@@ -187,6 +187,8 @@ th_recording_update(struct th_recording *recording)
 	struct th_record record;
 
 	th_reader_refresh(recording->reader);
+	if (was_resting && th_reader_is_behind(recording->reader))
+		return false;
 	if (was_resting)
 		wake(recording);
 	read_counters(recording);

@@ -294,7 +294,7 @@ void th_recording_release(const struct th_recording *recording);
 /*
  * Frees the samples, their ends and what else takes most of the memory of a growing log, until
  * th_recording_update() reads it again. Everything with an id keeps its index; names of threads
- * do not. Does nothing for a ring, whose past cannot be read again.
+ * do not. A ring may have dropped what is to be read again: then it is stale, and nothing is read.
  */
 void th_recording_rest(struct th_recording *recording);
 

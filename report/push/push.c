@@ -5,6 +5,7 @@
  */
 #include "report/push/push.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -235,6 +236,74 @@ find_ended(struct push *push, uint64_t now)
 	}
 }
 
+/* Processes that ended while push was not there */
+
+static bool
+is_state_of_source(const struct push *push, const char *path)
+{
+	for (size_t i = 0; i < push->sources_count; i++) {
+		if (th_source_has_state(push->sources[i], push->receiver.state, path))
+			return true;
+	}
+	return false;
+}
+
+/* The log is gone, or it is that of a later process: what was not sent is lost. */
+static void
+forget_state(const char *path, const char *log)
+{
+	th_notice("push: the last window of a process that ended before push was started is "
+		  "lost: %s is gone",
+		log);
+	unlink(path);
+}
+
+/* Its last window becomes due, unless it still runs, or --only leaves it out. */
+static void
+begin_ended(struct push *push, const char *path, const char *log)
+{
+	const char *state = push->receiver.state;
+	struct th_source *source;
+	struct th_error *error = th_source_open(log, 0, &push->options.labels, state, &source);
+
+	if (error) {
+		if (access(log, F_OK))
+			forget_state(path, log);
+		th_error_destroy(error);
+		return;
+	}
+	bool is_same = th_source_has_state(source, state, path);
+	if (is_same && is_selected(push, source) &&
+		!th_running_is_alive(th_reader_header(source->recording->reader))) {
+		source->is_ended = true;
+		th_array_append(push, sources, source);
+		return;
+	}
+	th_source_close(source);
+	if (!is_same)
+		forget_state(path, log);
+}
+
+static void
+find_ended_before(struct push *push)
+{
+	DIR *directory = push->receiver.state ? opendir(push->receiver.state) : NULL;
+	struct dirent *entry;
+
+	while (directory && (entry = readdir(directory))) {
+		char *path = th_format_new("%s/%s", push->receiver.state, entry->d_name);
+		const char *suffix = strrchr(entry->d_name, '.');
+		char *log = suffix && !strcmp(suffix, ".state") ? th_source_log_of(path) : NULL;
+
+		if (log && log[0] && !is_state_of_source(push, path))
+			begin_ended(push, path, log);
+		free(log);
+		free(path);
+	}
+	if (directory)
+		closedir(directory);
+}
+
 /* Removing recordings */
 
 static void
@@ -316,6 +385,9 @@ push_all(struct push *push)
 	if (push->scan_period > SCAN_MAX)
 		push->scan_period = SCAN_MAX;
 	open_state(push);
+	find_recordings(push);
+	find_ended_before(push);
+	push->scan_due = th_clock_now() + push->scan_period;
 	while (!th_end_signals_came()) {
 		uint64_t now = th_clock_now();
 

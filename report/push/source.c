@@ -13,9 +13,10 @@
 #include "report/push/process_labels.h"
 #include "unify/shared/clock.h"
 
-/* First line of a file of state. */
-#define STATE_FORMAT "twinheap push 1 %" PRIu64 "\n"
-#define STATE_SCAN "twinheap push 1 %" SCNu64
+/* First line of a file of state; the log is not in those of version 1. */
+#define STATE_FORMAT "twinheap push 2 %" PRIu64 " %s\n"
+#define STATE_SCAN "twinheap push %u %" SCNu64 " %n"
+#define STATE_VERSION 2
 
 /* Leaks are looked for after each so many windows, and at the end: it takes as long as ten windows. */
 #define FINDING_WINDOWS 5
@@ -32,23 +33,66 @@ state_path(const struct th_source *source, const char *state, const char *suffix
 		header->start_realtime, header->pid, header->process_space, suffix);
 }
 
+/* The log, to be freed, empty if it is not known; NULL: this is no file of state. */
+static char *
+read_first_line(FILE *file, uint64_t *sent_to_ret)
+{
+	char *line = NULL;
+	size_t room = 0;
+	unsigned version;
+	int at = 0;
+
+	if (getline(&line, &room, file) < 0 ||
+		sscanf(line, STATE_SCAN, &version, sent_to_ret, &at) != 2 ||
+		version > STATE_VERSION) {
+		free(line);
+		return NULL;
+	}
+	line[strcspn(line, "\n")] = '\0';
+	memmove(line, line + at, strlen(line + at) + 1);
+	return line;
+}
+
 static void
 read_state(struct th_source *source, const char *state)
 {
 	char *path = state_path(source, state, ".state");
 	FILE *file = fopen(path, "re");
 	uint64_t sent_to;
-	char line[128];
 
 	free(path);
 	if (!file)
 		return;
-	if (fgets(line, sizeof(line), file) && sscanf(line, STATE_SCAN, &sent_to) == 1 &&
-		th_increments_read(&source->increments, file))
+	char *log = read_first_line(file, &sent_to);
+	if (log && th_increments_read(&source->increments, file))
 		source->sent_to = sent_to;
 	else
 		th_increments_deinit(&source->increments);
+	free(log);
 	fclose(file);
+}
+
+char *
+th_source_log_of(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	uint64_t sent_to;
+
+	if (!file)
+		return NULL;
+	char *log = read_first_line(file, &sent_to);
+	fclose(file);
+	return log;
+}
+
+bool
+th_source_has_state(const struct th_source *source, const char *state, const char *path)
+{
+	char *own = state_path(source, state, ".state");
+	bool is_own = !strcmp(own, path);
+
+	free(own);
+	return is_own;
 }
 
 /* A file that cannot be written, because the disk is full, costs only the restart. */
@@ -62,7 +106,8 @@ write_state(const struct th_source *source, const char *state)
 	bool is_written = file != NULL;
 
 	if (file) {
-		fprintf(file, STATE_FORMAT, source->sent_to);
+		fprintf(file, STATE_FORMAT, source->sent_to,
+			strchr(source->log, '\n') ? "" : source->log);
 		th_increments_write(&source->increments, file);
 		is_written = !ferror(file);
 		is_written = !fclose(file) && is_written;
@@ -149,13 +194,36 @@ realtime_now(void)
 	return (uint64_t)now.tv_sec * TH_NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-/* The increments are of texts, so they outlive the profile. */
+static bool
+is_same_process(const struct th_recording *a, const struct th_recording *b)
+{
+	const struct th_log_header *left = th_reader_header(a->reader);
+	const struct th_log_header *right = th_reader_header(b->reader);
+
+	return left->pid == right->pid && left->start_realtime == right->start_realtime;
+}
+
+/*
+ * The increments are of texts, so they outlive the profile.  A log that has been deleted, or whose
+ * name a later process uses, is still open here.
+ */
 static void
 open_again(struct th_source *source)
 {
 	struct th_recording *recording;
 	struct th_error *error = th_recording_follow(source->log, &recording);
 
+	if (error || !is_same_process(source->recording, recording)) {
+		char open_file[64];
+
+		if (error)
+			th_error_destroy(error);
+		else
+			th_recording_destroy(recording);
+		snprintf(open_file, sizeof(open_file), "/proc/self/fd/%d",
+			th_reader_descriptor(source->recording->reader));
+		error = th_recording_follow(open_file, &recording);
+	}
 	if (error) {
 		th_error_destroy(error);
 		return;
@@ -211,15 +279,18 @@ window_end(const struct th_source *source)
 	return end > source->sent_to ? end : source->sent_to + 1;
 }
 
-/* Brings the profile up to date. */
-static void
+/* Brings the profile up to date; false: the log cannot be read again. */
+static bool
 look(struct th_source *source)
 {
 	read_on(source);
+	if (source->recording->is_resting)
+		return false;
 	/* Arguments of a command may be secrets. */
 	th_recording_hide_command(source->recording);
 	renew_profile(source);
 	source->is_resting = false;
+	return true;
 }
 
 void
@@ -244,7 +315,10 @@ th_source_prepare(
 
 	if (source->requests_count)
 		return;
-	look(source);
+	if (!look(source)) {
+		source->is_done = source->is_ended;
+		return;
+	}
 	th_export_row *rows = th_export_rows(source->profile);
 	bool has_alloc = th_increments_take(&source->increments, source->profile, rows);
 	source->window_to = window_end(source);
@@ -313,8 +387,8 @@ th_source_findings(struct th_source *source, const struct th_destination *destin
 		(!source->is_ended && source->windows % FINDING_WINDOWS))
 		return false;
 	/* The window was made in an earlier turn. */
-	if (source->is_resting)
-		look(source);
+	if (source->is_resting && !look(source))
+		return false;
 	return th_findings_request(&source->findings, source->profile, destination,
 		&source->labels, source->window_to, request_ret);
 }

@@ -75,6 +75,15 @@ void th_source_drop(struct th_source *source, const char *state);
 bool th_source_findings(struct th_source *source, const struct th_destination *destination,
 	struct th_request_body *request_ret);
 
+/*
+ * The log of which a file of state is, to be freed; empty if it does not say so, NULL if the file is
+ * none.
+ */
+char *th_source_log_of(const char *path);
+
+/* Whether the file of state at `path` is that of this process, in the directory `state`. */
+bool th_source_has_state(const struct th_source *source, const char *state, const char *path);
+
 /* Removes the file of state of a process that ended. */
 void th_source_forget(const struct th_source *source, const char *state);
 

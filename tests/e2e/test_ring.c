@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A log that is a ring of 8 MiB, which turns some times: the size of the file on disk, and the
- * totals, the live bytes and the verdict of a process that was killed.
+ * totals, the live bytes and the verdicts on leaks in both heaps of a process that was killed.
  */
 #include "tests/e2e/harness.h"
 
@@ -136,10 +136,11 @@ test_java(const struct th_jdk *jdk)
 	struct ring ring;
 
 	record(TH_WORDS(jdk->java, "-Xmx256m", "-XX:+UseG1GC", "-cp", JAR, "Ring", "800000",
-		       "kill"),
+		       "kill", TH_TOOL),
 		"2k", &ring);
 	check_disk(&ring);
 	check_figures(&ring, "java", "Ring.dropArray", "Ring.keepArray");
+	check_leak(&ring, "Ring.keepArray");
 	ring_deinit(&ring);
 }
 

@@ -4,7 +4,8 @@
  *
  * A reader skips a record whose check field is wrong, so blind changes would only test that.
  * The mutator therefore works on whole records: it drops, repeats and changes them, and then
- * corrects their check fields.  One change in eight is blind.
+ * corrects their check fields, also of the records in the KEPT events of a ring.  One change in eight
+ * is blind.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -65,6 +66,17 @@ record_at(const uint8_t *data, size_t at)
 	return record;
 }
 
+/* The first word from `at` on that is not 0: a ring has a hole where its past was. */
+static size_t
+skip_hole(const uint8_t *data, size_t size, size_t at)
+{
+	static const uint8_t hole[8];
+
+	while (at + sizeof(hole) <= size && !memcmp(data + at, hole, sizeof(hole)))
+		at += sizeof(hole);
+	return at;
+}
+
 /* Finds the records, as far as their sizes are valid. */
 static void
 find_records(const uint8_t *data, size_t size, struct layout *layout)
@@ -78,7 +90,7 @@ find_records(const uint8_t *data, size_t size, struct layout *layout)
 		if (record.size < sizeof(record) || record.size % 8 || record.size > size - at)
 			break;
 		layout->at[layout->count++] = at;
-		at += record.size;
+		at = skip_hole(data, size, at + record.size);
 	}
 	layout->at[layout->count] = at;
 }
@@ -96,6 +108,28 @@ resize(uint8_t *data, size_t *total, size_t capacity, size_t at, size_t size, si
 	return true;
 }
 
+/* Corrects the check fields of the records in the KEPT at `at`, as far as their sizes are valid. */
+static void
+repair_kept(uint8_t *data, size_t at, uint32_t bytes)
+{
+	size_t next = at + sizeof(struct th_event_kept) + 8;
+	const size_t end = at + bytes;
+	uint64_t offset;
+
+	while (next + 8 + sizeof(struct th_log_record) <= end) {
+		memcpy(&offset, data + next, sizeof(offset));
+		next += offset & TH_KEPT_THINNED ? 16 : 8;
+		if (next + sizeof(struct th_log_record) > end)
+			return;
+		struct th_log_record record = record_at(data, next);
+		if (record.size < sizeof(record) || record.size % 8 || record.size > end - next)
+			return;
+		record.check = th_log_check(offset & ~(uint64_t)7, record.size, record.type);
+		memcpy(data + next, &record, sizeof(record));
+		next += record.size;
+	}
+}
+
 /* Corrects the check fields, from the first record on, as far as the sizes are valid. */
 static void
 repair(uint8_t *data, size_t size)
@@ -109,6 +143,8 @@ repair(uint8_t *data, size_t size)
 
 		record.check = th_log_check(layout.at[i], record.size, record.type);
 		memcpy(data + layout.at[i], &record, sizeof(record));
+		if (record.type == TH_EVENT_KEPT)
+			repair_kept(data, layout.at[i], record.size);
 	}
 	header->tail = size;
 }

@@ -59,6 +59,9 @@ write_logs(void)
 	every_event(&log);
 	write_seed("log", "everything", log.bytes, log.length);
 	log_deinit(&log);
+	every_event_in_ring(&log);
+	write_seed("log", "ring", log.bytes, log.length);
+	log_deinit(&log);
 	log_init(&log, 0);
 	write_seed("log", "nothing", log.bytes, log.length);
 	log_deinit(&log);

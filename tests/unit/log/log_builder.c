@@ -10,6 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Of a KEPT; and no record has more words. */
+#define KEPT_RECORDS 10u
+#define KEPT_WORDS 64u
+
 static void
 require(int condition, const char *what)
 {
@@ -112,6 +116,63 @@ log_add_hole(struct log_builder *log, size_t bytes)
 {
 	extend(log, bytes);
 	log_header(log)->tail = log->length;
+}
+
+static struct th_log_record
+record_at(const struct log_builder *log, size_t at)
+{
+	struct th_log_record record;
+
+	memcpy(&record, log->bytes + at, sizeof(record));
+	return record;
+}
+
+static int
+is_metadata(uint32_t type)
+{
+	return type == TH_EVENT_EVENT_TYPE || type == TH_EVENT_EVENT_FIELD ||
+	       type == TH_EVENT_COUNTER_NAME;
+}
+
+/* Writes the words of a record in a KEPT; returns their number. */
+static uint32_t
+keep_record(const struct log_builder *log, size_t at, uint64_t *words)
+{
+	const struct th_log_record record = record_at(log, at);
+	const double thinned = 0.5;
+	uint32_t count = 0;
+
+	words[count++] = at;
+	if (record.type == TH_EVENT_NATIVE_ALLOC) {
+		words[0] |= TH_KEPT_THINNED;
+		memcpy(&words[count++], &thinned, sizeof(thinned));
+	}
+	require(record.size / 8 + count <= KEPT_WORDS, "a long record");
+	memcpy(words + count, log->bytes + at, record.size);
+	return count + record.size / 8;
+}
+
+void
+log_keep_past(struct log_builder *log)
+{
+	const size_t end = log->length;
+	uint64_t words[KEPT_RECORDS * KEPT_WORDS];
+	size_t from = TH_LOG_HEADER_BYTES;
+
+	while (is_metadata(record_at(log, from).type))
+		from += record_at(log, from).size;
+	for (size_t at = from; at < end;) {
+		uint32_t count = 0;
+
+		for (unsigned i = 0; i < KEPT_RECORDS && at < end; i++) {
+			count += keep_record(log, at, words + count);
+			at += record_at(log, at).size;
+		}
+		log_add_fields(log, TH_EVENT_KEPT, LOG_U64(end), LOG_WORDS(words, count));
+	}
+	memset(log->bytes + from, 0, end - from);
+	log_header(log)->ring_bytes = 8 << 20;
+	log_header(log)->ring_from = end;
 }
 
 void

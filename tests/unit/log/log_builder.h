@@ -76,6 +76,12 @@ uint64_t log_add(struct log_builder *log, uint16_t type, const struct log_field 
 /* Appends `bytes` bytes that were reserved and never committed. */
 void log_add_hole(struct log_builder *log, size_t bytes);
 
+/*
+ * The log becomes a ring that begins at its end: all records but the metadata are in KEPT events, and
+ * there is a hole in their place.  Samples of the C heap have been thinned out, with probability 1/2.
+ */
+void log_keep_past(struct log_builder *log);
+
 /* Describes an event type, or one field of it. */
 void
 log_describe_type(struct log_builder *log, uint32_t type, const char *name, const char *label);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Damaged logs in every view: truncated at every byte of their events, and with every byte of
- * them flipped.  test_reader.c tests the reader's handling of damage; here no view may crash or
+ * Damaged logs in every view, one of them a ring: truncated at every byte of their events, and with
+ * every byte of them flipped.  test_reader.c tests the reader's handling of damage; here no view may crash or
  * hang on the data that the reader accepts.
  */
 #include <setjmp.h>
@@ -58,49 +58,82 @@ view_bytes(const void *bytes, size_t length, size_t turn)
 
 /* The undamaged log is accepted, so the other tests reach all views. */
 static void
+check_whole(struct log_builder *log)
+{
+	char *path = log_save(log);
+
+	assert_true(every_view(path));
+	unlink(path);
+	free(path);
+	log_deinit(log);
+}
+
+static void
 test_whole_log_is_shown(void **state)
 {
 	struct log_builder log;
 
 	(void)state;
 	every_event(&log);
-	char *path = log_save(&log);
-	assert_true(every_view(path));
-	unlink(path);
-	free(path);
-	log_deinit(&log);
+	check_whole(&log);
+	every_event_in_ring(&log);
+	check_whole(&log);
+}
+
+static void
+cut_from(const struct log_builder *log, size_t start, size_t step)
+{
+	for (size_t length = start; length <= log->length; length += step)
+		view_bytes(log->bytes, length, length);
 }
 
 static void
 test_cut_anywhere(void **state)
 {
-	const size_t step = stride();
 	struct log_builder log;
 
 	(void)state;
 	every_event(&log);
-	for (size_t length = find_event(&log, TH_EVENT_JVM); length <= log.length;
-		length += step)
-		view_bytes(log.bytes, length, length);
+	cut_from(&log, find_event(&log, TH_EVENT_JVM), stride());
 	log_deinit(&log);
 }
 
 /* All bits of a byte, or the lowest, alternating: a number far off, or an adjacent one. */
 static void
+flip_each(const struct log_builder *log, size_t from, size_t to, size_t step)
+{
+	for (size_t at = from; at < to; at += step) {
+		const unsigned char flip = at % 3 ? 0xff : 0x01;
+
+		log->bytes[at] ^= flip;
+		view_bytes(log->bytes, log->length, at);
+		log->bytes[at] ^= flip;
+	}
+}
+
+static void
 test_every_byte_flipped(void **state)
 {
-	const size_t step = stride();
 	struct log_builder log;
 
 	(void)state;
 	every_event(&log);
-	for (size_t at = find_event(&log, TH_EVENT_JVM); at < log.length; at += step) {
-		const unsigned char flip = at % 3 ? 0xff : 0x01;
+	flip_each(&log, find_event(&log, TH_EVENT_JVM), log.length, stride());
+	log_deinit(&log);
+}
 
-		log.bytes[at] ^= flip;
-		view_bytes(log.bytes, log.length, at);
-		log.bytes[at] ^= flip;
-	}
+/* Of a ring also the header, and one in five of the bytes that have been in the log above. */
+static void
+test_damaged_ring(void **state)
+{
+	struct log_builder log;
+
+	(void)state;
+	every_event_in_ring(&log);
+	const size_t from = log_header(&log)->ring_from;
+	cut_from(&log, from, 5 * stride());
+	flip_each(&log, 0, offsetof(struct th_log_header, counters), stride());
+	flip_each(&log, from, log.length, 5 * stride());
 	log_deinit(&log);
 }
 
@@ -129,6 +162,7 @@ main(void)
 		cmocka_unit_test(test_whole_log_is_shown),
 		cmocka_unit_test(test_cut_anywhere),
 		cmocka_unit_test(test_every_byte_flipped),
+		cmocka_unit_test(test_damaged_ring),
 		cmocka_unit_test(test_descriptions_flipped),
 	};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A program that never ran is written to an unbounded log and to a ring, which turns several times:
- * both are read, and the figures compared.  Blocks of one thread and of another one are allocated at
+ * both are read, and the figures and the verdicts on leaks compared.  Blocks of one thread and of another one are allocated at
  * some stacks, live for a time that depends on the stack, and are freed.
  */
 #include <math.h>
@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "report/leaks/leaks.h"
 #include "report/log/recording.h"
 #include "report/statistics/calibration.h"
 #include "report/statistics/lifetimes.h"
@@ -23,6 +24,9 @@
 #define SIZE 256u
 #define STEP_NS 1000000u /* between two samples */
 #define STACKS 8u
+#define YOUNG_EVERY 64u
+#define MAJOR_EVERY 4096u
+#define HEAP_BYTES (UINT64_C(1) << 40)
 
 /* Blocks at stack k live for lives[k] samples; one in LEAKED of the last stack is never freed. */
 static const uint32_t lives[STACKS] = {1, 1, 2, 3, 10, 100, 20000, 5};
@@ -33,6 +37,8 @@ struct program {
 	uint64_t count;    /* samples so far */
 	uint64_t bytes[2]; /* of the threads */
 	uint64_t start;
+	uint64_t step; /* nanoseconds between two samples */
+	uint32_t collections;
 	enum th_heap heap;
 };
 
@@ -75,7 +81,8 @@ add_thread(uint32_t id, const char *name)
 static void
 begin_program(struct program *program, uint64_t samples, enum th_heap heap)
 {
-	*program = (struct program){.start = th_log_header()->start_monotonic, .heap = heap};
+	*program = (struct program){
+		.start = th_log_header()->start_monotonic, .step = STEP_NS, .heap = heap};
 	program->ids = calloc(samples, sizeof(*program->ids));
 	assert_non_null(program->ids);
 	add_stacks(1, STACKS);
@@ -86,7 +93,7 @@ begin_program(struct program *program, uint64_t samples, enum th_heap heap)
 static uint64_t
 time_now(const struct program *program)
 {
-	return program->start + program->count * STEP_NS;
+	return program->start + program->count * program->step;
 }
 
 /* Of Java objects from the middle on, one of 2^LEVEL is followed, also of those from before. */
@@ -165,11 +172,38 @@ allocate(struct program *program)
 	program->count++;
 }
 
+/*
+ * Young collections, and up to three quarters of the time some that judge old objects: of those the
+ * segments of a ring have none at the end.
+ */
+static void
+collect(struct program *program)
+{
+	const bool is_major = program->count % MAJOR_EVERY == 0 &&
+			      program->count <= SAMPLES * 3 / 4;
+	struct th_event_collection collection = {.start = time_now(program) - program->step / 4,
+		.end = time_now(program) - program->step / 8,
+		.number = ++program->collections};
+	struct th_event_heap_use use = {.time = time_now(program) - program->step / 8,
+		.used = HEAP_BYTES,
+		.committed = HEAP_BYTES,
+		.collections = program->collections};
+	struct th_log_part kind = th_log_text(
+		is_major ? "G1 full collection pauses (Metadata GC Threshold)"
+			 : "G1 young collection pauses (G1 Evacuation Pause)");
+	struct th_log_part source = th_log_text("test");
+
+	assert_true(th_log_append(TH_EVENT_COLLECTION, &collection, &kind, 1));
+	assert_true(th_log_append(TH_EVENT_HEAP_USE, &use, &source, 1));
+}
+
 static void
 run_program(struct program *program, uint64_t samples)
 {
 	while (program->count < samples) {
 		allocate(program);
+		if (program->heap == TH_HEAP_JAVA && program->count % YOUNG_EVERY == 0)
+			collect(program);
 		free_due(program);
 		while (th_ring_step(64u << 10))
 			continue;
@@ -308,12 +342,111 @@ test_java_figures(void **state)
 	check_figures(TH_HEAP_JAVA);
 }
 
+/* Leaks */
+
+#define DAY_NS (86400 * (uint64_t)1000000000)
+#define DAYS 9u
+
+struct verdicts {
+	unsigned leaks; /* findings */
+	struct th_evidence leak;
+};
+
+static void
+judge(struct verdicts *verdicts)
+{
+	char *arguments[] = {"leaks", (char *)(uintptr_t)log_fixture_path(), NULL};
+	struct th_options options;
+	struct th_recording *recording = load();
+	struct th_leaks leaks;
+
+	*verdicts = (struct verdicts){.leaks = 0};
+	assert_null(th_options_parse(&options, ~0u, 2, arguments));
+	struct th_profile *profile = th_profile_create(recording, &options, NULL, NULL);
+	th_leaks_init(&leaks, profile);
+	for (size_t i = 0; i < leaks.findings_count; i++) {
+		struct th_finding finding = th_leaks_measured(&leaks, &leaks.findings[i]);
+
+		if (finding.evidence.verdict != TH_VERDICT_LEAK)
+			continue;
+		verdicts->leaks++;
+		verdicts->leak = finding.evidence;
+	}
+	th_leaks_deinit(&leaks);
+	th_profile_destroy(profile);
+	th_recording_destroy(recording);
+	th_options_deinit(&options);
+}
+
+static void
+run_days(struct verdicts *verdicts, bool is_ring, enum th_heap heap)
+{
+	struct program program;
+
+	open_log(is_ring);
+	begin_program(&program, SAMPLES, heap);
+	program.step = DAYS * DAY_NS / SAMPLES;
+	run_program(&program, SAMPLES);
+	judge(verdicts);
+	end_program(&program);
+	if (is_ring)
+		assert_true(th_log_header()->tail > 4 * RING); /* most was dropped */
+	log_fixture_detach();
+}
+
+/* Of an estimate on a scale of roots, on which its distribution is nearly symmetric. */
+static void
+assert_covers(const struct th_estimate *estimate, double truth, const char *what)
+{
+	double middle = sqrt(estimate->estimate);
+	double width = truth < estimate->estimate ? middle - sqrt(estimate->low)
+						  : sqrt(estimate->high) - middle;
+
+	print_message("%s: %.2f (%.2f .. %.2f), in truth %.2f\n", what, estimate->estimate,
+		estimate->low, estimate->high, truth);
+	/* Twice the 95 % interval, as above. */
+	assert_true(fabs(middle - sqrt(truth)) <= 2 * width + 1e-3 * middle);
+}
+
+/* In nine days one of STACKS x LEAKED samples is of the leak, and each is one of INTERVAL + 3 bytes. */
+static void
+check_leaks(bool is_ring, enum th_heap heap)
+{
+	const double bytes = (double)SAMPLES / (STACKS * LEAKED) * (INTERVAL + 3);
+	struct verdicts verdicts;
+
+	run_days(&verdicts, is_ring, heap);
+	assert_int_equal(verdicts.leaks, 1);
+	assert_covers(
+		&verdicts.leak.growth, bytes / (DAYS * 86400), "growth in bytes per second");
+	if (heap == TH_HEAP_NATIVE)
+		assert_covers(&verdicts.leak.live_bytes, bytes, "live bytes");
+}
+
+static void
+test_native_leak_of_days(void **state)
+{
+	(void)state;
+	check_leaks(false, TH_HEAP_NATIVE);
+	check_leaks(true, TH_HEAP_NATIVE);
+}
+
+static void
+test_java_leak_of_days(void **state)
+{
+	(void)state;
+	check_leaks(false, TH_HEAP_JAVA);
+	check_leaks(true, TH_HEAP_JAVA);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_native_figures, log_fixture_teardown),
 		cmocka_unit_test_teardown(test_java_figures, log_fixture_teardown),
+		cmocka_unit_test_teardown(test_native_leak_of_days, log_fixture_teardown),
+		cmocka_unit_test_teardown(test_java_leak_of_days, log_fixture_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A recording that rests between windows has the same contents as one that is read at once, at
- * each length of its log; and while it rests it has no samples.
+ * each length of its log, also of a ring; and while it rests it has no samples.
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -94,7 +94,7 @@ print_at_once(const char *path, const struct th_options *options)
 }
 
 static void
-test_a_resting_recording(void **state)
+check_rest(bool is_ring)
 {
 	char path[] = "/tmp/twinheap-test-rest-XXXXXX";
 	struct th_recording *recording;
@@ -102,13 +102,16 @@ test_a_resting_recording(void **state)
 	struct th_options options;
 	struct log_builder log;
 
-	(void)state;
 	close(mkstemp(path));
 	small_log_begin(&log);
 	log_thread(&log, 2, "second");
 	add_stack(&log, 1, WORK_FRAME(0x10));
 	add_stack(&log, 2, WORK_FRAME(0x20));
 	add_stack(&log, 3, JAVA_FRAME(1));
+	if (is_ring) {
+		add_events(&log, STEPS);
+		log_keep_past(&log);
+	}
 	write_file(&log, path);
 	th_options_set_defaults(&options);
 	options.log = path;
@@ -132,18 +135,44 @@ test_a_resting_recording(void **state)
 		free(text);
 		free(expected);
 	}
-	assert_int_equal(
-		recording->samples[TH_HEAP_NATIVE].items_count, STEPS / 3 * 2 * EVENTS);
+	assert_int_equal(recording->samples[TH_HEAP_NATIVE].items_count,
+		(STEPS / 3 * 2 + is_ring) * EVENTS);
+	/* What a ring drops while the recording rests cannot be read again. */
+	if (is_ring) {
+		th_profile_rest(profile);
+		th_recording_rest(recording);
+		log_header(&log)->ring_from += 8;
+		write_file(&log, path);
+		assert_false(th_recording_update(recording));
+		assert_true(th_recording_is_stale(recording));
+	}
 	th_profile_destroy(profile);
 	th_recording_destroy(recording);
 	log_deinit(&log);
 	unlink(path);
 }
 
+static void
+test_a_resting_recording(void **state)
+{
+	(void)state;
+	check_rest(false);
+}
+
+static void
+test_a_resting_ring(void **state)
+{
+	(void)state;
+	check_rest(true);
+}
+
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_resting_recording)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_resting_recording),
+		cmocka_unit_test(test_a_resting_ring),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

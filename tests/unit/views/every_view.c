@@ -325,16 +325,22 @@ add_walk(struct log_builder *log, uint64_t object)
 		LOG_WORDS(NULL, 0));
 }
 
-void
-every_event(struct log_builder *log)
+/* The definitions, and the samples of all heaps; returns a live Java object. */
+static uint64_t
+add_first_part(struct log_builder *log)
 {
 	uint64_t object = 0;
 
-	log_init(log, INTERVAL);
 	add_definitions(log);
 	for (uint32_t turn = 0; turn < 5; turn++)
 		object = add_turn(log, turn);
 	add_mapped(log);
+	return object;
+}
+
+static void
+add_last_part(struct log_builder *log, uint64_t object)
+{
 	add_walk(log, object);
 	log_add_fields(
 		log, TH_EVENT_MARK, LOG_U64(LOG_START + 30 * 1000000), LOG_TEXT("middle"));
@@ -351,4 +357,20 @@ every_event(struct log_builder *log)
 	log_header(log)->counters[TH_COUNTER_JAVA_SAMPLES] = 5;
 	log_header(log)->counters[TH_COUNTER_DROPPED_STACKS_FULL] = 1;
 	log_end(log, 70);
+}
+
+void
+every_event(struct log_builder *log)
+{
+	log_init(log, INTERVAL);
+	add_last_part(log, add_first_part(log));
+}
+
+void
+every_event_in_ring(struct log_builder *log)
+{
+	log_init(log, INTERVAL);
+	uint64_t object = add_first_part(log);
+	log_keep_past(log);
+	add_last_part(log, object);
 }

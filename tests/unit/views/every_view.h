@@ -23,4 +23,7 @@ bool one_view(const char *path, unsigned which);
 /* Builds a small log with every event that views use. */
 void every_event(struct log_builder *log);
 
+/* The same as a ring, which has kept the first part of the events; some samples are thinned out. */
+void every_event_in_ring(struct log_builder *log);
+
 #endif
