@@ -160,10 +160,16 @@ prepare_trusted(jvmtiEnv *jvmti, jclass type)
 	return stays;
 }
 
+static bool
+may_prepare_unproved(void)
+{
+	return th_load_relaxed(&ids.unproved_ids) < UNPROVED_IDS_MAX;
+}
+
 static void
 prepare_unproved(jvmtiEnv *jvmti, jclass type)
 {
-	if (th_load_relaxed(&ids.unproved_ids) < UNPROVED_IDS_MAX)
+	if (may_prepare_unproved())
 		th_add_relaxed(&ids.unproved_ids,
 			IDS_OF_CLASS + th_methods_prepare(jvmti, type, NULL));
 }
@@ -244,7 +250,9 @@ meet(jvmtiEnv *jvmti, JNIEnv *env, jobject loader)
 	if (!met.reference)
 		return;
 	ids.candidates[ids.candidate_count++] = met;
-	prepare_loader(jvmti, env, loader);
+	/* On 11 the VM looks at all loaders to find the classes of one: 0.2 us for each. */
+	if (may_prepare_unproved())
+		prepare_loader(jvmti, env, loader);
 }
 
 static void

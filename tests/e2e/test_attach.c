@@ -47,19 +47,29 @@ number_after(const char *text, const char *key)
 
 /* Attach and detach */
 
+/*
+ * The program has a class loader of its own, which is found on the stacks of its threads: its methods
+ * have names in native stacks from the first sample on.
+ */
 static void
 for_a_time(const struct th_jdk *jdk)
 {
 	struct th_outcome outcome;
 
-	beside(jdk, "", "Attached leak",
+	beside(jdk, "", "Isolated Attached leak",
 		TH_TOOL " attach $pid --for 3s -o late.thl -i 16k; echo attach $?\n" TH_TOOL
-			" ctl late.thl\n",
+			" ctl late.thl\n" TH_TOOL
+			" dump late.thl | grep -a -e native_samples -e methods_nameless\n",
 		&outcome);
 	th_assert_contains(outcome.output, "attach 0\n");
 	th_assert_contains(outcome.output, "complete");
 	th_assert_contains(outcome.errors, "native heap");
 	th_assert_contains(outcome.output, "exit 0\n");
+	print_message("%ld samples, %ld frames without a name\n",
+		number_after(outcome.output, "native_samples\" = "),
+		number_after(outcome.output, "methods_nameless\" = "));
+	assert_true(number_after(outcome.output, "methods_nameless\" = ") <=
+		    number_after(outcome.output, "native_samples\" = ") / 10);
 	th_outcome_deinit(&outcome);
 }
 
