@@ -74,7 +74,8 @@ for_a_time(const struct th_jdk *jdk)
 }
 
 /*
- * Beside threads that allocate at full speed: slots, descriptors, threads and mappings are as before;
+ * Beside threads that allocate at full speed: descriptors, threads and mappings are as before, and
+ * what is writable of the VM's objects is the same while slots are redirected and afterwards;
  * the memory of the process does not grow with the number of recordings.  The first two are not
  * compared: the VM loads classes, and the library's tables are touched.  A hundred on each JDK:
  * scripts/attach-storm.
@@ -92,13 +93,19 @@ again_and_again(const struct th_jdk *jdk)
 		"\techo $1 threads $(ls /proc/$pid/task | wc -l)\n"
 		"\techo $1 files $(ls /proc/$pid/fd | wc -l)\n"
 		"}\n"
+		"writable() {\n"
+		"\tawk '$2 ~ /w/ && $6 ~ /(libjvm|libjava|libzip|libc)[.-][^/]*$/ "
+		"{ print $1, $6 }' /proc/$pid/maps\n"
+		"}\n"
+		"writable >before\n"
 		"for i in $(seq 20); do\n"
 		"\t" TH_TOOL " attach -q $pid -o r$i.thl -i 16k || echo failed $?\n"
-		"\tsleep 0.1\n"
+		"\tsleep 0.1; writable >during\n"
 		"\t" TH_TOOL " detach $pid >/dev/null || echo failed $?\n"
+		"\twritable | cmp before && cmp before during || echo failed writable\n"
 		"\t[ $i = 2 ] && sleep 0.2 && measure first\n"
 		"done\n"
-		"sleep 0.3; measure last\n" TH_TOOL " summary r20.thl\n",
+		"sleep 0.3; measure last; wc -l <before\n" TH_TOOL " summary r20.thl\n",
 		&outcome);
 	if (strstr(outcome.output, "failed"))
 		print_message("%s", outcome.errors);
@@ -275,7 +282,10 @@ unloading_meanwhile(const struct th_jdk *jdk)
 	beside(jdk,
 		"-Xmx256m -XX:+UseSerialGC -XX:MaxMetaspaceSize=64m -agentpath:" PROGRAM(
 			"libgc_between.so"),
-		"Unloaded", TH_TOOL " attach -q $pid -o late.thl; echo attach $?\n", &outcome);
+		"Unloaded",
+		"until grep -q dropped out || ! kill -0 $pid; do sleep 0.05; done\n" TH_TOOL
+		" attach -q $pid -o late.thl; echo attach $?\n",
+		&outcome);
 	th_assert_contains(outcome.output, "attach 0\n");
 	th_assert_contains(outcome.output, " 200 of 200 collected\n");
 	th_assert_contains(outcome.output, "exit 0\n");
