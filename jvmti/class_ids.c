@@ -29,8 +29,8 @@
 /* Classes and threads whose loaders are examined in one search. */
 #define SEARCHED_MAX 1024
 #define THREADS_SEARCHED 32
-/* Threads whose loaders are examined at the start: 32 pauses of at most 0.8 ms. */
-#define THREADS_AT_START 1024
+/* Threads whose loaders are examined at the start: in 8 pauses. */
+#define THREADS_AT_START 256
 /*
  * A loader first seen during a collection survives that collection in any case; only the next
  * one shows that it is reachable.

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* Of one pause: at 0.2 us per frame (GetStackTrace, JDK 17 to 25) it takes 0.8 ms at most. */
+/* Of one pause: 0.55 to 0.9 ms with 128 frames each, 0.1 to 0.2 ms with 20 (JDK 17 to 25). */
 #define THREADS_OF_A_PAUSE 32
 #define FRAMES_MAX 128
 

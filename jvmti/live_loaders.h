@@ -14,8 +14,8 @@ typedef void th_live_loaders_visit(jvmtiEnv *jvmti, JNIEnv *env, jobject loader)
 
 /*
  * Calls `visit` with the loaders of `count` platform threads from number `first` on, counted modulo
- * their number; with a loader once or more often.  Stacks are read in pauses of
- * 32 threads, 128 frames each: 0.2 us per frame.  [jvmti]
+ * their number; with a loader once or more often.  Stacks are read in pauses, of 32 threads with 128
+ * frames each at most.  [jvmti]
  */
 void th_live_loaders_find(jvmtiEnv *jvmti, JNIEnv *env, uint32_t first, uint32_t count,
 	th_live_loaders_visit *visit);
