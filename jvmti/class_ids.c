@@ -262,22 +262,7 @@ forget_candidates(JNIEnv *env)
 		th_references_delete_weak(env, ids.candidates[--ids.candidate_count].reference);
 }
 
-void
-th_class_ids_start(jvmtiEnv *jvmti, JNIEnv *env, bool may_list)
-{
-	ids.may_list = may_list;
-	if (!ids.trusted_count) { /* else of an earlier recording */
-		trust_system_loaders(env);
-		ids.permanent_count = ids.trusted_count;
-	}
-	forget_candidates(env);
-	prepare_loader(jvmti, env, NULL);
-	for (uint32_t i = 0; i < ids.trusted_count; i++)
-		prepare_weak(jvmti, env, ids.trusted[i].reference);
-	th_live_loaders_find(jvmti, env, 0, THREADS_AT_START, meet);
-}
-
-/* Search for loaders */
+/* All classes */
 
 /*
  * Local references keep unreachable classes alive, so they are exchanged for weak ones before any
@@ -294,13 +279,28 @@ weaken(JNIEnv *env, jclass *types, uint32_t count, uint32_t first, uint32_t stri
 	}
 }
 
-/* The loader of a class that may have been unloaded. */
+/* A loader is not asked for hidden classes. */
 static void
-meet_loader_of(jvmtiEnv *jvmti, JNIEnv *env, jweak reference)
+prepare_hidden(jvmtiEnv *jvmti, jclass type)
+{
+	char *signature;
+
+	if ((*jvmti)->GetClassSignature(jvmti, type, &signature, NULL))
+		return;
+	if (is_hidden(signature))
+		prepare_unproved(jvmti, type);
+	(*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
+}
+
+/* A class that may have been unloaded, and its loader. */
+static void
+meet_class(jvmtiEnv *jvmti, JNIEnv *env, jweak reference)
 {
 	jclass type = (*env)->NewLocalRef(env, reference);
 	jobject loader;
 
+	if (type)
+		prepare_hidden(jvmti, type);
 	if (type && !(*jvmti)->GetClassLoader(jvmti, type, &loader)) {
 		if (loader)
 			meet(jvmti, env, loader);
@@ -311,25 +311,41 @@ meet_loader_of(jvmtiEnv *jvmti, JNIEnv *env, jweak reference)
 }
 
 /*
- * Every n-th of the loaded classes, starting at a different one each time: this finds the largest
- * loaders first.
+ * Every n-th of the loaded classes, so that there are at most `sought`, starting at a different one
+ * each time: this finds the largest loaders first.
  */
 static void
-search_classes(jvmtiEnv *jvmti, JNIEnv *env)
+meet_classes(jvmtiEnv *jvmti, JNIEnv *env, uint32_t sought)
 {
 	jint count;
 	jclass *types;
 
-	if ((*jvmti)->GetLoadedClasses(jvmti, &count, &types))
+	if (!ids.may_list || (*jvmti)->GetLoadedClasses(jvmti, &count, &types))
 		return;
-	uint32_t stride = (uint32_t)count / SEARCHED_MAX + 1;
+	uint32_t stride = (uint32_t)count / sought + 1;
 
 	(*env)->EnsureLocalCapacity(env, count);
 	weaken(env, types, (uint32_t)count, ids.searches % stride, stride);
 	for (uint32_t i = 0; i < (uint32_t)count; i++)
 		if (types[i])
-			meet_loader_of(jvmti, env, types[i]);
+			meet_class(jvmti, env, types[i]);
 	(*jvmti)->Deallocate(jvmti, (unsigned char *)types);
+}
+
+void
+th_class_ids_start(jvmtiEnv *jvmti, JNIEnv *env, bool may_list)
+{
+	ids.may_list = may_list;
+	if (!ids.trusted_count) { /* else of an earlier recording */
+		trust_system_loaders(env);
+		ids.permanent_count = ids.trusted_count;
+	}
+	forget_candidates(env);
+	prepare_loader(jvmti, env, NULL);
+	for (uint32_t i = 0; i < ids.trusted_count; i++)
+		prepare_weak(jvmti, env, ids.trusted[i].reference);
+	th_live_loaders_find(jvmti, env, 0, THREADS_AT_START, meet);
+	meet_classes(jvmti, env, UINT32_MAX);
 }
 
 static void
@@ -339,8 +355,7 @@ search(jvmtiEnv *jvmti, JNIEnv *env)
 
 	th_live_loaders_find(
 		jvmti, env, ids.searches * THREADS_SEARCHED, THREADS_SEARCHED, meet);
-	if (ids.may_list)
-		search_classes(jvmti, env);
+	meet_classes(jvmti, env, SEARCHED_MAX);
 	ids.searches++;
 	cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID) - cost;
 	ids.next_search = th_clock_now() + SEARCH_SPACING * cost;

@@ -22,8 +22,9 @@
 
 /*
  * Records the permanent loaders as trusted, and prepares the classes of these loaders and of those in
- * use (live_loaders.h).  `may_list`: a search may ask the VM for all loaded classes, which keeps
- * classes alive that could be unloaded, for some milliseconds.  Once for each recording. [jvmti]
+ * use (live_loaders.h).  `may_list`: also of all others, and hidden ones; the VM is asked for all loaded
+ * classes, here and in later searches, which keeps classes alive that could be unloaded, for
+ * some milliseconds.  Once for each recording. [jvmti]
  */
 void th_class_ids_start(jvmtiEnv *jvmti, JNIEnv *env, bool may_list);
 
