@@ -616,7 +616,7 @@ go_live(JNIEnv *env, jthread thread)
 	if (agent.is_hotspot && th_hotspot_find_env(&agent.hotspot, env))
 		check_hotspot(env);
 	set_event(JVMTI_EVENT_CLASS_PREPARE, true);
-	th_class_ids_start(agent.jvmti, env);
+	th_class_ids_start(agent.jvmti, env, !th_collector_limits_classes(&agent.hotspot));
 	agent.has_frames = agent.is_hotspot &&
 			   th_java_stack_start(agent.vm, agent.jvmti,
 				   agent.async_get_call_trace, agent.feature_release);

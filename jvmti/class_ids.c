@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "jvmti/ledger/references.h"
+#include "jvmti/live_loaders.h"
 #include "jvmti/methods.h"
 #include "unify/base/atomic.h"
 #include "unify/shared/clock.h"
@@ -25,14 +26,17 @@
 /* The loader of each linked class is compared with these, at about 20 ns each. */
 #define TRUSTED_MAX 64
 #define CANDIDATES_MAX 256
-/* Classes whose loaders are examined in one search. */
+/* Classes and threads whose loaders are examined in one search. */
 #define SEARCHED_MAX 1024
+#define THREADS_SEARCHED 32
+/* Threads whose loaders are examined at the start: in 8 pauses. */
+#define THREADS_AT_START 256
 /*
  * A loader first seen during a collection survives that collection in any case; only the next
  * one shows that it is reachable.
  */
 #define TIMES_TO_SURVIVE 2
-/* Searching the loaded classes takes at most 1/SEARCH_SPACING of one processor's time. */
+/* A search takes at most 1/SEARCH_SPACING of one processor's time. */
 #define SEARCH_SPACING 100
 
 struct loader {
@@ -52,6 +56,7 @@ static struct {
 	uint32_t candidate_count;
 	uint32_t nameless; /* frames without a name at the last search */
 	uint32_t searches;
+	bool may_list;
 	uint64_t next_search;
 } ids;
 
@@ -155,10 +160,16 @@ prepare_trusted(jvmtiEnv *jvmti, jclass type)
 	return stays;
 }
 
+static bool
+may_prepare_unproved(void)
+{
+	return th_load_relaxed(&ids.unproved_ids) < UNPROVED_IDS_MAX;
+}
+
 static void
 prepare_unproved(jvmtiEnv *jvmti, jclass type)
 {
-	if (th_load_relaxed(&ids.unproved_ids) < UNPROVED_IDS_MAX)
+	if (may_prepare_unproved())
 		th_add_relaxed(&ids.unproved_ids,
 			IDS_OF_CLASS + th_methods_prepare(jvmti, type, NULL));
 }
@@ -175,10 +186,87 @@ th_class_ids_prepare(jvmtiEnv *jvmti, JNIEnv *env, jclass type)
 	(*env)->DeleteLocalRef(env, loader);
 }
 
+/* Loaders that are in use */
+
+/* A loader is asked for classes that it found in others, too. */
+static bool
+is_defined_by(jvmtiEnv *jvmti, JNIEnv *env, jclass type, jobject loader)
+{
+	jobject found;
+	bool is_same;
+
+	if ((*jvmti)->GetClassLoader(jvmti, type, &found))
+		return false;
+	is_same = (*env)->IsSameObject(env, found, loader);
+	(*env)->DeleteLocalRef(env, found);
+	return is_same;
+}
+
 /*
- * Local references keep unreachable classes alive.  If the VM has to unload some to
- * make room for others meanwhile, and cannot, the program gets an OutOfMemoryError (Metaspace); so
- * they are exchanged for weak ones before any work is done.  Those left out become NULL.
+ * The classes of a loader, all but hidden ones.  A loader holds its classes, so the references to
+ * them keep nothing alive but the loader.
+ */
+static void
+prepare_loader(jvmtiEnv *jvmti, JNIEnv *env, jobject loader)
+{
+	bool trusted = is_trusted(env, loader);
+	jclass *types;
+	jint count;
+
+	if ((*jvmti)->GetClassLoaderClasses(jvmti, loader, &count, &types))
+		return;
+	/* The references exist already; -Xcheck:jni requires the capacity to be declared. */
+	(*env)->EnsureLocalCapacity(env, count);
+	for (jint i = 0; i < count; i++) {
+		if (is_defined_by(jvmti, env, types[i], loader) &&
+			(!trusted || !prepare_trusted(jvmti, types[i])))
+			prepare_unproved(jvmti, types[i]);
+		(*env)->DeleteLocalRef(env, types[i]);
+	}
+	(*jvmti)->Deallocate(jvmti, (unsigned char *)types);
+}
+
+/* Of a loader that may have been unloaded. */
+static void
+prepare_weak(jvmtiEnv *jvmti, JNIEnv *env, jweak reference)
+{
+	jobject loader = (*env)->NewLocalRef(env, reference);
+
+	if (loader)
+		prepare_loader(jvmti, env, loader);
+	(*env)->DeleteLocalRef(env, loader);
+}
+
+/* A loader in use: it becomes a candidate when it is met first, and its classes are prepared. */
+static void
+meet(jvmtiEnv *jvmti, JNIEnv *env, jobject loader)
+{
+	struct loader met = {0};
+
+	if (ids.candidate_count == CANDIDATES_MAX || is_trusted(env, loader) ||
+		is_among(env, ids.candidates, ids.candidate_count, loader))
+		return;
+	met.reference = th_references_new_weak(env, loader);
+	if (!met.reference)
+		return;
+	ids.candidates[ids.candidate_count++] = met;
+	/* On 11 the VM looks at all loaders to find the classes of one: 0.2 us for each. */
+	if (may_prepare_unproved())
+		prepare_loader(jvmti, env, loader);
+}
+
+static void
+forget_candidates(JNIEnv *env)
+{
+	while (ids.candidate_count)
+		th_references_delete_weak(env, ids.candidates[--ids.candidate_count].reference);
+}
+
+/* All classes */
+
+/*
+ * Local references keep unreachable classes alive, so they are exchanged for weak ones before any
+ * work is done.  Those left out become NULL.
  */
 static void
 weaken(JNIEnv *env, jclass *types, uint32_t count, uint32_t first, uint32_t stride)
@@ -191,83 +279,89 @@ weaken(JNIEnv *env, jclass *types, uint32_t count, uint32_t first, uint32_t stri
 	}
 }
 
-/* Of a class that may have been unloaded. */
+/* A loader is not asked for hidden classes. */
 static void
-visit_weak(jvmtiEnv *jvmti, JNIEnv *env, jweak reference,
-	void (*visit)(jvmtiEnv *jvmti, JNIEnv *env, jclass type))
+prepare_hidden(jvmtiEnv *jvmti, jclass type)
+{
+	char *signature;
+
+	if ((*jvmti)->GetClassSignature(jvmti, type, &signature, NULL))
+		return;
+	if (is_hidden(signature))
+		prepare_unproved(jvmti, type);
+	(*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
+}
+
+/* A class that may have been unloaded, and its loader. */
+static void
+meet_class(jvmtiEnv *jvmti, JNIEnv *env, jweak reference)
 {
 	jclass type = (*env)->NewLocalRef(env, reference);
+	jobject loader;
 
 	if (type)
-		visit(jvmti, env, type);
+		prepare_hidden(jvmti, type);
+	if (type && !(*jvmti)->GetClassLoader(jvmti, type, &loader)) {
+		if (loader)
+			meet(jvmti, env, loader);
+		(*env)->DeleteLocalRef(env, loader);
+	}
 	(*env)->DeleteLocalRef(env, type);
 	th_references_delete_weak(env, reference);
 }
 
-/* Calls `visit` with every `stride`-th of the loaded classes from `first` on. */
+/*
+ * Every n-th of the loaded classes, so that there are at most `sought`, starting at a different one
+ * each time: this finds the largest loaders first.
+ */
 static void
-for_loaded(jvmtiEnv *jvmti, JNIEnv *env, uint32_t sought,
-	void (*visit)(jvmtiEnv *jvmti, JNIEnv *env, jclass type))
+meet_classes(jvmtiEnv *jvmti, JNIEnv *env, uint32_t sought)
 {
 	jint count;
 	jclass *types;
 
-	if ((*jvmti)->GetLoadedClasses(jvmti, &count, &types))
+	if (!ids.may_list || (*jvmti)->GetLoadedClasses(jvmti, &count, &types))
 		return;
 	uint32_t stride = (uint32_t)count / sought + 1;
-	uint32_t first = ids.searches % stride;
 
-	/* The references exist already; -Xcheck:jni requires the capacity to be declared. */
 	(*env)->EnsureLocalCapacity(env, count);
-	weaken(env, types, (uint32_t)count, first, stride);
+	weaken(env, types, (uint32_t)count, ids.searches % stride, stride);
 	for (uint32_t i = 0; i < (uint32_t)count; i++)
 		if (types[i])
-			visit_weak(jvmti, env, types[i], visit);
+			meet_class(jvmti, env, types[i]);
 	(*jvmti)->Deallocate(jvmti, (unsigned char *)types);
 }
 
 void
-th_class_ids_start(jvmtiEnv *jvmti, JNIEnv *env)
+th_class_ids_start(jvmtiEnv *jvmti, JNIEnv *env, bool may_list)
 {
-	if (!ids.trusted_count) /* else of an earlier recording */
+	ids.may_list = may_list;
+	if (!ids.trusted_count) { /* else of an earlier recording */
 		trust_system_loaders(env);
-	ids.permanent_count = ids.trusted_count;
-	for_loaded(jvmti, env, UINT32_MAX, th_class_ids_prepare);
+		ids.permanent_count = ids.trusted_count;
+	}
+	forget_candidates(env);
+	prepare_loader(jvmti, env, NULL);
+	for (uint32_t i = 0; i < ids.trusted_count; i++)
+		prepare_weak(jvmti, env, ids.trusted[i].reference);
+	th_live_loaders_find(jvmti, env, 0, THREADS_AT_START, meet);
+	meet_classes(jvmti, env, UINT32_MAX);
 }
 
-/* Loaders that survive class unloading */
-
-static void
-add_candidate(jvmtiEnv *jvmti, JNIEnv *env, jclass type)
-{
-	struct loader found = {0};
-	jobject loader;
-
-	if (ids.candidate_count == CANDIDATES_MAX ||
-		(*jvmti)->GetClassLoader(jvmti, type, &loader) || !loader)
-		return;
-	if (!is_trusted(env, loader) &&
-		!is_among(env, ids.candidates, ids.candidate_count, loader))
-		found.reference = th_references_new_weak(env, loader);
-	if (found.reference)
-		ids.candidates[ids.candidate_count++] = found;
-	(*env)->DeleteLocalRef(env, loader);
-}
-
-/*
- * Every n-th class, starting at a different one each time: this finds the largest loaders
- * first.
- */
 static void
 search(jvmtiEnv *jvmti, JNIEnv *env)
 {
 	uint64_t cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID);
 
-	for_loaded(jvmti, env, SEARCHED_MAX, add_candidate);
+	th_live_loaders_find(
+		jvmti, env, ids.searches * THREADS_SEARCHED, THREADS_SEARCHED, meet);
+	meet_classes(jvmti, env, SEARCHED_MAX);
 	ids.searches++;
 	cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID) - cost;
 	ids.next_search = th_clock_now() + SEARCH_SPACING * cost;
 }
+
+/* Loaders that survive class unloading */
 
 /* Removes dead loaders.  False: none died, so nothing is known about the others. */
 static bool
@@ -287,36 +381,21 @@ remove_dead(JNIEnv *env)
 	return died;
 }
 
-/* Prepares classes loaded before their loader was trusted; skips classes of other loaders. */
+/* Called after classes were unloaded. */
 static void
-prepare_loaded(jvmtiEnv *jvmti, JNIEnv *env, jclass type)
-{
-	jobject loader;
-
-	if ((*jvmti)->GetClassLoader(jvmti, type, &loader) || !loader)
-		return;
-	if (is_trusted(env, loader))
-		prepare_trusted(jvmti, type);
-	(*env)->DeleteLocalRef(env, loader);
-}
-
-/* Called after classes were unloaded.  True: more loaders are trusted now. */
-static bool
-judge(void)
+judge(jvmtiEnv *jvmti, JNIEnv *env)
 {
 	uint32_t kept = 0;
-	bool found = false;
 
 	for (uint32_t i = 0; i < ids.candidate_count; i++) {
 		struct loader loader = ids.candidates[i];
 
 		if (++loader.survived >= TIMES_TO_SURVIVE && trust(&loader))
-			found = true;
+			prepare_weak(jvmti, env, loader.reference);
 		else
 			ids.candidates[kept++] = loader;
 	}
 	ids.candidate_count = kept;
-	return found;
 }
 
 void
@@ -324,8 +403,8 @@ th_class_ids_review(jvmtiEnv *jvmti, JNIEnv *env)
 {
 	uint32_t nameless = th_methods_nameless();
 
-	if (ids.candidate_count && remove_dead(env) && judge())
-		for_loaded(jvmti, env, UINT32_MAX, prepare_loaded);
+	if (ids.candidate_count && remove_dead(env))
+		judge(jvmti, env);
 	if (nameless != ids.nameless && th_clock_now() >= ids.next_search) {
 		ids.nameless = nameless;
 		search(jvmti, env);

@@ -20,8 +20,13 @@
 #include <jvmti.h>
 #include <stdbool.h>
 
-/* Records the permanent loaders as trusted, and prepares the loaded classes.  Once. [jvmti] */
-void th_class_ids_start(jvmtiEnv *jvmti, JNIEnv *env);
+/*
+ * Records the permanent loaders as trusted, and prepares the classes of these loaders and of those in
+ * use (live_loaders.h).  `may_list`: also of all others, and hidden ones; the VM is asked for all loaded
+ * classes, here and in later searches, which keeps classes alive that could be unloaded, for
+ * some milliseconds.  Once for each recording. [jvmti]
+ */
+void th_class_ids_start(jvmtiEnv *jvmti, JNIEnv *env, bool may_list);
 
 /*
  * Whether a loader lives as long as the VM: the boot loader, NULL, the system class loader and

@@ -249,10 +249,35 @@ th_late_redirect(unsigned heaps)
 
 /* The agent thread */
 
+/* Under the loader's lock, which protects the path. */
+static void
+log_copies(const char *path, uint32_t copies)
+{
+	const struct th_event_slot_copies event = {.time = th_clock_now(), .copies = copies};
+	struct th_log_part part = th_log_text(*path ? path : th_module_executable());
+
+	late.searched++;
+	if (copies)
+		th_log_append(TH_EVENT_SLOT_COPIES, &event, &part, 1);
+	th_log_set_counter(TH_COUNTER_SLOT_SEARCHED, late.searched);
+}
+
+static void
+leave(bool is_usurped)
+{
+	if (!th_load_relaxed(&late.heaps))
+		return;
+	/* A short recording. */
+	if (!late.searched)
+		th_slots_search(log_copies);
+	th_slots_restore(is_usurped);
+	th_store_release(&late.heaps, 0);
+}
+
 static void
 give_up(void)
 {
-	th_late_leave();
+	leave(true);
 	th_control_close(HEAPS);
 	th_message(USURPED);
 	th_log_note(1, USURPED);
@@ -267,19 +292,6 @@ look(void)
 	count(&report);
 	if (report.usurped)
 		give_up();
-}
-
-/* Under the loader's lock, which protects the path. */
-static void
-log_copies(const char *path, uint32_t copies)
-{
-	const struct th_event_slot_copies event = {.time = th_clock_now(), .copies = copies};
-	struct th_log_part part = th_log_text(*path ? path : th_module_executable());
-
-	late.searched++;
-	if (copies)
-		th_log_append(TH_EVENT_SLOT_COPIES, &event, &part, 1);
-	th_log_set_counter(TH_COUNTER_SLOT_SEARCHED, late.searched);
 }
 
 static void
@@ -370,11 +382,5 @@ th_late_bound(void)
 void
 th_late_leave(void)
 {
-	if (!th_load_relaxed(&late.heaps))
-		return;
-	/* A short recording. */
-	if (!late.searched)
-		th_slots_search(log_copies);
-	th_slots_restore();
-	th_store_release(&late.heaps, 0);
+	leave(false);
 }

@@ -32,6 +32,8 @@
 #define AT_ONCE 512
 /* Writable mappings of an object that are written: usually one or two. */
 #define WRITABLE_MAX 4
+/* Read-only parts of the pages that the loader seals: more than one after another tool wrote. */
+#define SEALED_MAX 4
 
 /* What the slots of an object hold. */
 struct contents {
@@ -62,7 +64,9 @@ struct job {
 	struct known *known;
 	void *handle;           /* NULL: not pinned */
 	struct contents before; /* after the last write */
-	bool was_sealed;        /* the pages that the loader seals are read-only */
+	struct range
+		sealed[SEALED_MAX]; /* those of the pages it seals that are read-only now */
+	uint32_t sealed_count;
 	struct range writable[WRITABLE_MAX];
 	uint32_t writable_count;
 };
@@ -73,6 +77,7 @@ static struct {
 	uintptr_t except;
 	uintptr_t loader;
 	bool is_restoring;
+	bool leaves_writable; /* pages that were read-only are not sealed again */
 	struct known known[TH_SLOTS_OBJECTS_MAX];
 	uint32_t known_count;
 	uint32_t pass;
@@ -319,6 +324,20 @@ unpin_all(void)
 /* Protection */
 
 static void
+note_sealed(struct job *job, const struct range *mapping)
+{
+	const struct th_import_object *object = &job->object;
+	struct range part = *mapping;
+
+	if (part.start < object->sealed)
+		part.start = object->sealed;
+	if (part.end > object->sealed_end)
+		part.end = object->sealed_end;
+	if (part.start < part.end && job->sealed_count < SEALED_MAX)
+		job->sealed[job->sealed_count++] = part;
+}
+
+static void
 note_mapping(struct job *job, const struct range *mapping, bool is_writable)
 {
 	const struct th_import_object *object = &job->object;
@@ -328,9 +347,8 @@ note_mapping(struct job *job, const struct range *mapping, bool is_writable)
 	if (is_writable) {
 		if (job->writable_count < WRITABLE_MAX)
 			job->writable[job->writable_count++] = *mapping;
-	} else if (object->sealed < object->sealed_end && object->sealed >= mapping->start &&
-		   object->sealed < mapping->end) {
-		job->was_sealed = true;
+	} else {
+		note_sealed(job, mapping);
 	}
 }
 
@@ -352,7 +370,7 @@ read_mapping(const char *line)
 
 /*
  * Reads which pages of the objects are writable, and which sealed ones are read-only now: another
- * tool may have left them writable, and relies on it.
+ * tool may have left some of them writable, and relies on it.
  */
 static bool
 read_protections(void)
@@ -385,25 +403,34 @@ read_protections(void)
 	return true;
 }
 
+/* False: some cannot be changed. */
 static bool
 protect(const struct job *job, int protection)
 {
-	return !syscall(SYS_mprotect, job->object.sealed,
-		job->object.sealed_end - job->object.sealed, protection);
+	bool is_done = true;
+
+	for (uint32_t i = 0; i < job->sealed_count; i++)
+		is_done &= !syscall(SYS_mprotect, job->sealed[i].start,
+			job->sealed[i].end - job->sealed[i].start, protection);
+	return is_done;
 }
 
 /* Writing */
 
 static bool
-is_writable(const struct job *job, uintptr_t address)
+is_among(const struct range *ranges, uint32_t count, uintptr_t address)
 {
-	if (job->was_sealed && address >= job->object.sealed &&
-		address < job->object.sealed_end)
-		return true;
-	for (uint32_t i = 0; i < job->writable_count; i++)
-		if (address >= job->writable[i].start && address < job->writable[i].end)
+	for (uint32_t i = 0; i < count; i++)
+		if (address >= ranges[i].start && address < ranges[i].end)
 			return true;
 	return false;
+}
+
+static bool
+is_writable(const struct job *job, uintptr_t address)
+{
+	return is_among(job->sealed, job->sealed_count, address) ||
+	       is_among(job->writable, job->writable_count, address);
 }
 
 struct writer {
@@ -443,12 +470,11 @@ write_object(const struct job *job, bool writes_releases)
 
 	if (!job->handle)
 		return;
-	if (job->was_sealed && !protect(job, PROT_READ | PROT_WRITE)) {
+	if (protect(job, PROT_READ | PROT_WRITE))
+		th_import_slots_each(&job->object, is_redirected, write_slot, &writer);
+	else
 		slots.report->failed++;
-		return;
-	}
-	th_import_slots_each(&job->object, is_redirected, write_slot, &writer);
-	if (job->was_sealed)
+	if (!slots.leaves_writable)
 		protect(job, PROT_READ);
 }
 
@@ -517,6 +543,7 @@ th_slots_redirect(const struct th_slot_function *functions, size_t count, const 
 	slots.except = (uintptr_t)except;
 	slots.loader = getauxval(AT_BASE);
 	slots.is_restoring = false;
+	slots.leaves_writable = false;
 	slots.known_count = 0;
 	pass_all(report_ret);
 }
@@ -591,10 +618,11 @@ th_slots_search(void (*visit)(const char *path, uint32_t copies))
 }
 
 void
-th_slots_restore(void)
+th_slots_restore(bool is_usurped)
 {
 	struct th_slots_report report;
 
 	slots.is_restoring = true;
+	slots.leaves_writable = is_usurped;
 	pass_all(&report);
 }

@@ -57,7 +57,11 @@ void th_slots_review(struct th_slots_report *report_ret);
  */
 void th_slots_search(void (*visit)(const char *path, uint32_t copies));
 
-/* Restores all slots that are still ours.  Not concurrently with the others. [agent-thread] */
-void th_slots_restore(void);
+/*
+ * Restores all slots that are still ours.  `is_usurped`: another tool writes slots at this time, after
+ * it has made their pages writable, so pages that were read-only are left writable.  Not
+ * concurrently with the others. [agent-thread]
+ */
+void th_slots_restore(bool is_usurped);
 
 #endif

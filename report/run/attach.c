@@ -217,17 +217,20 @@ static struct th_error *
 load(struct attach *attach, const char *path, bool *is_loaded_ret,
 	char answer[TH_VIRTUAL_MACHINE_ANSWER_MAX])
 {
-	struct th_error *error;
+	struct th_error *error = NULL;
 	const char *found;
+	int steps = 1;
 	int waited = 0;
 
-	do {
+	/* Each attempt prints the VM's warnings, so they become rarer. */
+	for (; waited < LOG_WAIT_MS; steps *= 2) {
 		error = th_virtual_machine_load(&attach->process, path, attach->text, answer);
 		if (error || !is_temporary(answer))
 			break;
-		nap();
-		waited += STEP_MS;
-	} while (waited < LOG_WAIT_MS);
+		for (int i = 0; i < steps; i++)
+			nap();
+		waited += steps * STEP_MS;
+	}
 	found = error ? NULL : strstr(answer, RETURN_CODE);
 	*is_loaded_ret = found != NULL;
 	if (error)

@@ -47,24 +47,35 @@ number_after(const char *text, const char *key)
 
 /* Attach and detach */
 
+/*
+ * The program has a class loader of its own, which is found on the stacks of its threads: its methods
+ * have names in native stacks from the first sample on.
+ */
 static void
 for_a_time(const struct th_jdk *jdk)
 {
 	struct th_outcome outcome;
 
-	beside(jdk, "", "Attached leak",
+	beside(jdk, "", "Isolated Attached leak",
 		TH_TOOL " attach $pid --for 3s -o late.thl -i 16k; echo attach $?\n" TH_TOOL
-			" ctl late.thl\n",
+			" ctl late.thl\n" TH_TOOL
+			" dump late.thl | grep -a -e native_samples -e methods_nameless\n",
 		&outcome);
 	th_assert_contains(outcome.output, "attach 0\n");
 	th_assert_contains(outcome.output, "complete");
 	th_assert_contains(outcome.errors, "native heap");
 	th_assert_contains(outcome.output, "exit 0\n");
+	print_message("%ld samples, %ld frames without a name\n",
+		number_after(outcome.output, "native_samples\" = "),
+		number_after(outcome.output, "methods_nameless\" = "));
+	assert_true(number_after(outcome.output, "methods_nameless\" = ") <=
+		    number_after(outcome.output, "native_samples\" = ") / 10);
 	th_outcome_deinit(&outcome);
 }
 
 /*
- * Beside threads that allocate at full speed: slots, descriptors, threads and mappings are as before;
+ * Beside threads that allocate at full speed: descriptors, threads and mappings are as before, and
+ * what is writable of the VM's objects is the same while slots are redirected and afterwards;
  * the memory of the process does not grow with the number of recordings.  The first two are not
  * compared: the VM loads classes, and the library's tables are touched.  A hundred on each JDK:
  * scripts/attach-storm.
@@ -82,13 +93,25 @@ again_and_again(const struct th_jdk *jdk)
 		"\techo $1 threads $(ls /proc/$pid/task | wc -l)\n"
 		"\techo $1 files $(ls /proc/$pid/fd | wc -l)\n"
 		"}\n"
+		"writable() {\n"
+		"\tawk '$2 ~ /w/ && $6 ~ /(libjvm|libjava|libc)[.-][^/]*$/ "
+		"{ print $1, $6 }' /proc/$pid/maps\n"
+		"}\n"
+		"same() {\n" /* a page is writable for a moment while a slot is written */
+		"\tfor attempt in 1 2 3 4 5; do\n"
+		"\t\twritable | cmp -s before && return; sleep 0.1\n"
+		"\tdone\n"
+		"\techo failed writable $1; writable | diff before - >&2\n"
+		"}\n"
+		"writable >before\n"
 		"for i in $(seq 20); do\n"
 		"\t" TH_TOOL " attach -q $pid -o r$i.thl -i 16k || echo failed $?\n"
-		"\tsleep 0.1\n"
+		"\tsleep 0.1; same during\n"
 		"\t" TH_TOOL " detach $pid >/dev/null || echo failed $?\n"
+		"\tsame after\n"
 		"\t[ $i = 2 ] && sleep 0.2 && measure first\n"
 		"done\n"
-		"sleep 0.3; measure last\n" TH_TOOL " summary r20.thl\n",
+		"sleep 0.3; measure last; wc -l <before\n" TH_TOOL " summary r20.thl\n",
 		&outcome);
 	if (strstr(outcome.output, "failed"))
 		print_message("%s", outcome.errors);
@@ -251,6 +274,28 @@ short_storm(const struct th_jdk *jdk)
 	th_assert_contains(outcome.output, "1 passed, 0 failed\n");
 	th_outcome_deinit(&outcome);
 	free(feature);
+}
+
+/*
+ * Naming the methods of the classes that are loaded keeps no class alive that could be unloaded: a
+ * program whose memory for classes is full gets no OutOfMemoryError from it.
+ */
+static void
+unloading_meanwhile(const struct th_jdk *jdk)
+{
+	struct th_outcome outcome;
+
+	beside(jdk,
+		"-Xmx256m -XX:+UseSerialGC -XX:MaxMetaspaceSize=64m -agentpath:" PROGRAM(
+			"libgc_between.so"),
+		"Unloaded",
+		"until grep -q dropped out || ! kill -0 $pid; do sleep 0.05; done\n" TH_TOOL
+		" attach -q $pid -o late.thl; echo attach $?\n",
+		&outcome);
+	th_assert_contains(outcome.output, "attach 0\n");
+	th_assert_contains(outcome.output, " 200 of 200 collected\n");
+	th_assert_contains(outcome.output, "exit 0\n");
+	th_outcome_deinit(&outcome);
 }
 
 /* Another tool takes a slot: the lane is closed within a second or two, and nothing else ends. */
@@ -416,6 +461,32 @@ foreign_lookup(const struct th_jdk *jdk)
 }
 
 /*
+ * A critical downcall leaves the thread in the state of Java code, without a frame that the VM could
+ * walk from: its allocations are recorded without Java frames, and counted.
+ */
+static void
+critical_downcalls(const struct th_jdk *jdk)
+{
+	const double expected = atof(FOREIGN_COUNT) * 1000 / (16 << 10);
+	struct th_recording recording;
+	double counted;
+
+	th_recording_run(
+		&(struct th_recording_plan){
+			.arguments = TH_WORDS(jdk->java, "-agentpath:" TH_LIBRARY,
+				"--enable-native-access=ALL-UNNAMED", "-cp",
+				PROGRAM("programs.jar"), "Foreign", FOREIGN_COUNT, "critical"),
+			.settings = TH_WORDS(
+				"TWINHEAP_INTERVAL=16k", "TWINHEAP_SEED=1", "LD_PRELOAD"),
+		},
+		&recording);
+	counted = th_recording_counter(&recording, "java_stack_in_java");
+	print_message("%.0f samples in critical downcalls, %.0f expected\n", counted, expected);
+	assert_true(counted > 0.85 * expected && counted < 1.15 * expected);
+	th_recording_deinit(&recording);
+}
+
+/*
  * Other VMs, by what their processes look like: one line, and no signal, at which OpenJ9 would write a
  * dump.
  */
@@ -467,7 +538,9 @@ main(void)
 		{"a library loaded later", library_loaded_later, 0},
 		{"options of an agent", options_of_an_agent, 0},
 		{"a short storm", short_storm, 0},
+		{"unloading meanwhile", unloading_meanwhile, 0},
 		{"malloc found by java.lang.foreign", foreign_lookup, 22},
+		{"critical downcalls", critical_downcalls, 22},
 		{NULL, NULL, 0},
 	};
 	const struct CMUnitTest others[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Leaks that are under way when `twinheap attach` comes, of the JDK's zlib and of other JNI libraries:
- * they are found, with names.  The VMs run at the same time.
+ * Leaks that are under way when `twinheap attach` comes, of the JDK's zlib, of other JNI libraries, and
+ * of plain C: they are found, with names.  The VMs run at the same time.
  */
 #include "tests/e2e/harness.h"
 
@@ -36,7 +36,7 @@ static const char script[] = TH_JDK_IS_UP
 	"\tdone\n"
 	"\techo $name $status\n"
 	"\tkill $pid && echo $name alive\n"
-	"\techo $name warned $(grep -c ^WARNING $name.err)\n"
+	"\techo $name warned $(grep -m 1 -c ^WARNING $name.err)\n"
 	"}\n";
 
 static void
@@ -58,24 +58,32 @@ command_of(const struct th_jdk *jdk, const char *program)
 static void
 leaks_under_way(const struct th_jdk *jdk)
 {
+	char *blocks = command_of(jdk, "jni-blocks");
 	char *sqlite = command_of(jdk, "sqlite-statements");
 	char *zstd = th_corpus_has("zstd") ? command_of(jdk, "zstd") : NULL;
 	char *commands = th_format("leak deflater $java -cp " TH_TEST_BUILD
 				   "/tests/programs/programs.jar Attached leak &\n"
+				   "leak blocks %s &\n"
 				   "leak sqlite %s &\n"
 				   "%s %s &\n"
-				   "wait; cat deflater sqlite zstd\n",
-		sqlite, zstd ? "leak zstd" : ": >zstd", zstd ? zstd : "");
+				   "wait; cat deflater blocks sqlite zstd\n",
+		blocks, sqlite, zstd ? "leak zstd" : ": >zstd", zstd ? zstd : "");
 	struct th_outcome outcome;
 
 	find(jdk, commands, &outcome);
 	th_assert_contains(outcome.output, "deflater 1\n");
 	th_assert_contains(outcome.output, "deflater alive\n");
 	th_assert_contains(outcome.output, jdk->feature >= WARNS_OF_AGENTS
-						   ? "deflater warned 3\n"
+						   ? "deflater warned 1\n"
 						   : "deflater warned 0\n");
 	th_assert_contains(outcome.output, "Attached.leak");
 	th_assert_contains(outcome.output, "deflateInit2_");
+	th_assert_contains(outcome.output, "blocks 1\n");
+	th_assert_contains(outcome.output, "blocks alive\n");
+	th_assert_contains(outcome.output, "JniBlocks.request");
+	th_assert_contains(outcome.output, "leak_block");
+	/* A lambda's class has one that calls it. */
+	assert_null(strstr(outcome.output, "[unknown Java method]"));
 	th_assert_contains(outcome.output, "sqlite 1\n");
 	th_assert_contains(outcome.output, "sqlite alive\n");
 	th_assert_contains(outcome.output, "SqliteStatements.lookUp");
@@ -92,6 +100,7 @@ leaks_under_way(const struct th_jdk *jdk)
 	free(commands);
 	free(zstd);
 	free(sqlite);
+	free(blocks);
 }
 
 int

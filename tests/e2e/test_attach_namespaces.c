@@ -52,13 +52,15 @@ other_namespaces(const struct th_jdk *jdk)
 		"pid=$(cat /proc/$top/task/$top/children); pid=${pid% }\n" TH_TOOL
 		" list | grep \"^ *$pid \"\n" TH_TOOL
 		" attach $pid -i 16k >line; echo attach $?\n"
-		"sleep 2; cat line\n" TH_TOOL " detach $pid; echo detach $?\n"
+		"sleep 2; cat line\n" TH_TOOL " list | grep \"^ *$pid \"\n" TH_TOOL
+		" detach $pid; echo detach $?\n"
 		"ls /proc/$pid/root/tmp | grep -c libtwinheap\n" TH_TOOL
 		" leaks /proc/$pid/root/tmp/here/twinheap.*.1.thl\n"
 		"kill $pid; wait $top; true\n",
 		&outcome);
-	th_assert_contains(outcome.output, "attachable");
+	th_assert_contains(outcome.output, "  attachable  ");
 	th_assert_contains(outcome.output, "attach 0\n");
+	th_assert_contains(outcome.output, "  attached    all ");
 	th_assert_contains(outcome.output, "detach 0\n");
 	th_assert_contains(outcome.output, "/root/tmp/here/twinheap.");
 	th_assert_contains(outcome.output, ".1.thl\n");

@@ -6,9 +6,9 @@ import java.lang.reflect.Method;
 import java.util.Optional;
 
 /**
- * Foreign COUNT: calls malloc(1000) COUNT times by java.lang.foreign, found in the default lookup of
- * the linker, and never frees the blocks. By reflection, as older JDKs do not have these classes
- * (22 and later do).
+ * Foreign COUNT [critical]: calls malloc(1000) COUNT times by java.lang.foreign, found in the default
+ * lookup of the linker, and never frees the blocks; in critical downcalls, which do not change the
+ * state of the thread. By reflection, as older JDKs do not have these classes (22 and later do).
  */
 public final class Foreign {
 	private static final String PACKAGE = "java.lang.foreign.";
@@ -41,10 +41,14 @@ public final class Foreign {
 		Array.set(parameters, 0, number);
 		Object descriptor = call("FunctionDescriptor", null, "of",
 				new Class<?>[] {layout, layouts}, pointer, parameters);
+		Object chosen = Array.newInstance(options.getComponentType(), arguments.length - 1);
+		if (arguments.length > 1)
+			Array.set(chosen, 0, call("Linker$Option", null, arguments[1],
+					new Class<?>[] {boolean.class}, false));
 		Object malloc = call("Linker", linker, "downcallHandle",
 				new Class<?>[] {Class.forName(PACKAGE + "MemorySegment"),
 						Class.forName(PACKAGE + "FunctionDescriptor"), options},
-				found.orElseThrow(), descriptor, Array.newInstance(options.getComponentType(), 0));
+				found.orElseThrow(), descriptor, chosen);
 		allocate((MethodHandle) malloc, Integer.parseInt(arguments[0]));
 		System.out.println("done");
 	}

@@ -2,13 +2,18 @@
 
 import java.io.File;
 import java.io.InputStream;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.zip.Deflater;
 
 /**
  * Runs until the file "stop" exists in the current directory: one thread defines classes in loaders
- * that are dropped at once, one starts short-lived threads, one allocates in both heaps.
+ * that are dropped at once, one starts short-lived threads, one allocates in both heaps. With the
+ * argument "classes" four threads define classes, and nothing else is done. An error, such as an
+ * OutOfMemoryError, ends it with status 3.
  */
 public final class Storm {
+	private static final int DEFINERS = 4;
 	private static volatile Object sink;
 	private static volatile boolean isOver;
 
@@ -43,6 +48,11 @@ public final class Storm {
 				sink = new Loader().define(code);
 	}
 
+	private static void fail(Throwable error) {
+		System.err.println(error);
+		Runtime.getRuntime().halt(3);
+	}
+
 	private static void start() {
 		while (!isOver) {
 			Thread thread = new Thread(Storm::allocate);
@@ -62,13 +72,22 @@ public final class Storm {
 	}
 
 	public static void main(String[] arguments) throws Exception {
+		boolean onlyClasses = arguments.length > 0 && arguments[0].equals("classes");
 		byte[] code = code();
-		Thread[] threads = {new Thread(() -> define(code)), new Thread(Storm::start)};
+		List<Thread> threads = new ArrayList<>();
+		Thread.setDefaultUncaughtExceptionHandler((thread, error) -> fail(error));
+		for (int i = 0; i < (onlyClasses ? DEFINERS : 1); i++)
+			threads.add(new Thread(() -> define(code)));
+		if (!onlyClasses)
+			threads.add(new Thread(Storm::start));
 		for (Thread thread : threads)
 			thread.start();
 		while (!new File("stop").exists())
-			for (int i = 0; i < 100; i++)
-				allocate();
+			if (onlyClasses)
+				Thread.sleep(20);
+			else
+				for (int i = 0; i < 100; i++)
+					allocate();
 		isOver = true;
 		for (Thread thread : threads)
 			thread.join();

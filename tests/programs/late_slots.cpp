@@ -96,6 +96,35 @@ by_libc(void)
 }
 
 SITE void
+by_format(void)
+{
+	for (int i = 0; i < CALLS; i++) {
+		char *text = NULL;
+
+		if (asprintf(&text, "number %d", i) > 0)
+			free(text);
+	}
+}
+
+/* A new line each time, from the program's own file. */
+SITE void
+by_line(void)
+{
+	FILE *file = fopen("/proc/self/status", "r");
+
+	for (int i = 0; file && i < CALLS; i++) {
+		char *line = NULL;
+		size_t size = 0;
+
+		rewind(file);
+		if (getline(&line, &size, file) > 0)
+			free(line);
+	}
+	if (file)
+		fclose(file);
+}
+
+SITE void
 by_stdio(void)
 {
 	for (int i = 0; i < CALLS; i++) {
@@ -196,6 +225,8 @@ main(int argc, char **argv)
 	by_dlsym();
 	by_new();
 	by_libc();
+	by_format();
+	by_line();
 	by_stdio();
 	by_directory();
 	by_realloc();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * -agentpath:libusurper.so: as soon as the library's import slot of malloc has been redirected, it is
- * overwritten with a function of its own, as by another tool that patches slots.
+ * overwritten with a function of its own, as by another tool that patches slots.  It leaves
+ * the page of the slot writable, and writes again and again, as async-profiler does.
  */
 #include <jni.h>
 #include <pthread.h>
@@ -11,6 +12,9 @@
 #include <unistd.h>
 
 JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved);
+
+/* Relocated, then read-only, so that the page of the slots is not the first that is. */
+static const void *const padding[1024] = {[0 ... 1023] = &padding};
 
 static void *(*original)(size_t size);
 
@@ -49,8 +53,8 @@ watch(void *data)
 		usleep(10000);
 	usleep(200000);
 	mprotect((void *)page, 1, PROT_READ | PROT_WRITE);
-	*slot = *(void **)&ours;
-	return NULL;
+	for (;; usleep(20000))
+		*slot = *(void **)&ours;
 }
 
 jint JNICALL
@@ -59,5 +63,6 @@ Agent_OnLoad(JavaVM *vm, char *options, void *reserved)
 	pthread_t thread;
 
 	(void)vm, (void)options, (void)reserved;
+	__asm__ volatile("" : : "r"(padding));
 	return pthread_create(&thread, NULL, watch, NULL) ? JNI_ERR : JNI_OK;
 }
