@@ -40,6 +40,12 @@ th_collector_heap_max(const struct th_hotspot *hotspot)
 	return value ? *value : 0;
 }
 
+uint32_t
+th_collector_object_bytes(const struct th_hotspot *hotspot)
+{
+	return has_flag(hotspot, "UseCompactObjectHeaders") ? 8 : 16;
+}
+
 struct th_collector_counts
 th_collector_counts(const struct th_hotspot *hotspot)
 {
