@@ -378,7 +378,8 @@ find_holders(const struct th_holders_request *request, struct th_holders_cost *c
 
 	if ((*agent.vm)->GetEnv(agent.vm, (void **)&env, JNI_VERSION_1_6) != JNI_OK)
 		return TH_CONTROL_NO_VM;
-	return th_holders_find(agent.vm, env, request, cost_ret);
+	return th_holders_find(
+		agent.vm, env, th_collector_object_bytes(&agent.hotspot), request, cost_ret);
 }
 
 /* A thread that is still attached to the VM ends: the VM keeps it for ever. */

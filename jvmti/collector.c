@@ -53,6 +53,12 @@ th_collector_limits_classes(const struct th_hotspot *hotspot)
 	       (class_space && *class_space < CLASS_SPACE);
 }
 
+uint32_t
+th_collector_object_bytes(const struct th_hotspot *hotspot)
+{
+	return has_flag(hotspot, "UseCompactObjectHeaders") ? 8 : 16;
+}
+
 struct th_collector_counts
 th_collector_counts(const struct th_hotspot *hotspot)
 {

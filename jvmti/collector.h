@@ -34,6 +34,9 @@ enum th_collector th_collector_find(const struct th_hotspot *hotspot, uint32_t f
 /* The maximum size of the Java heap in bytes; 0: unknown. [any] */
 uint64_t th_collector_heap_max(const struct th_hotspot *hotspot);
 
+/* Size of the smallest object: 16, or 8 with compact headers (JDK 24 and later). [any] */
+uint32_t th_collector_object_bytes(const struct th_hotspot *hotspot);
+
 /*
  * Whether the memory of classes is limited (MaxMetaspaceSize, or a small CompressedClassSpaceSize), or
  * may be: where it is, a program gets an OutOfMemoryError if unreachable classes cannot be

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of nodes has three levels: 1 GiB of addresses, 2 MiB of it (a chunk), 16 bytes.  A page
+ * The table of nodes has three levels: 1 GiB of addresses, 2 MiB of it (a chunk), 8 or 16 bytes.  A page
  * of `ids` counts as used from its first node on.
  */
 #include "jvmti/holder_graph.h"
@@ -13,10 +13,8 @@
 #define ADDRESS_BITS 48
 #define BLOCK_BITS 30
 #define CHUNK_BITS 21
-#define GRANULE_BITS 4
 #define TOP (1u << (ADDRESS_BITS - BLOCK_BITS))
 #define CHUNKS_PER_BLOCK (1u << (BLOCK_BITS - CHUNK_BITS))
-#define IDS_PER_CHUNK (1u << (CHUNK_BITS - GRANULE_BITS))
 #define IDS_PER_PAGE (4096 / sizeof(uint32_t))
 /* Address space for `ids`, as a multiple of the memory: parts of it without nodes are not used. */
 #define SPARSE 4
@@ -47,11 +45,14 @@ at_most(uint64_t value, uint32_t max)
 }
 
 bool
-th_holder_graph_init(struct th_holder_graph *graph, uint64_t bytes_max)
+th_holder_graph_init(struct th_holder_graph *graph, uint32_t object_bytes, uint64_t bytes_max)
 {
-	const uint64_t chunk_bytes = IDS_PER_CHUNK * sizeof(uint32_t);
+	const uint32_t ids_per_chunk = (1u << CHUNK_BITS) / object_bytes;
+	const uint64_t chunk_bytes = ids_per_chunk * sizeof(uint32_t);
 
-	*graph = (struct th_holder_graph){.bytes_max = bytes_max};
+	*graph = (struct th_holder_graph){.bytes_max = bytes_max,
+		.granule_bits = (uint32_t)__builtin_ctz(object_bytes),
+		.ids_per_chunk = ids_per_chunk};
 	graph->chunk_max = at_most(bytes_max / chunk_bytes * SPARSE + 1, UINT32_MAX / 2);
 	graph->node_max = at_most(bytes_max / NODE_BYTES, NODES_MAX);
 	graph->reference_max = at_most(bytes_max / REFERENCE_BYTES, UINT32_MAX - 1);
@@ -97,10 +98,10 @@ chunk_index(const struct th_holder_graph *graph, uintptr_t address)
 }
 
 static uint64_t
-id_index(uint32_t chunk, uintptr_t address)
+id_index(const struct th_holder_graph *graph, uint32_t chunk, uintptr_t address)
 {
-	return (uint64_t)(chunk - 1) * IDS_PER_CHUNK +
-	       (uint32_t)(address >> GRANULE_BITS) % IDS_PER_CHUNK;
+	return (uint64_t)(chunk - 1) * graph->ids_per_chunk +
+	       ((uint32_t)address % (1u << CHUNK_BITS) >> graph->granule_bits);
 }
 
 uint32_t
@@ -111,7 +112,7 @@ th_holder_graph_find(const struct th_holder_graph *graph, uintptr_t address)
 	if (address >> ADDRESS_BITS)
 		return 0;
 	chunk = graph->blocks[chunk_index(graph, address)];
-	return chunk ? graph->ids[id_index(chunk, address)] : 0;
+	return chunk ? graph->ids[id_index(graph, chunk, address)] : 0;
 }
 
 /* The chunk of an address; 0: there is no room. */
@@ -148,7 +149,7 @@ uint32_t
 th_holder_graph_node(struct th_holder_graph *graph, uintptr_t address, bool *is_new_ret)
 {
 	uint32_t chunk = address >> ADDRESS_BITS ? 0 : find_chunk(graph, address);
-	uint64_t index = chunk ? id_index(chunk, address) : 0;
+	uint64_t index = chunk ? id_index(graph, chunk, address) : 0;
 
 	*is_new_ret = false;
 	if (chunk && graph->ids[index])

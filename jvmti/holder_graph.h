@@ -3,10 +3,11 @@
  * The graph of references of a Java heap, built during one walk in which no object moves, and the
  * shortest paths in it.
  *
- * An object is identified by its address.  Objects are at least 16 bytes apart, so a table with one
- * word for each 16 bytes of the heap gives the node of an address; its pages exist where there are
- * nodes.  Memory is reserved in advance, touched as needed and bounded: about 4 bytes for each 16
- * bytes of the heap that contain nodes, 20 for each node and 6 for each reference.
+ * An object is identified by its address.  Objects are at least 16 bytes apart, or 8 with compact
+ * headers, so a table with one word for each 16 or 8 bytes of the heap gives the node of an address;
+ * its pages exist where there are nodes.  Memory is reserved in advance, touched as needed and bounded:
+ * about 4 bytes for each 16 or 8 bytes of the heap that contain nodes, 20 for each node and 6 for each
+ * reference.
  */
 #ifndef TH_JVMTI_HOLDER_GRAPH_H
 #define TH_JVMTI_HOLDER_GRAPH_H
@@ -39,6 +40,8 @@ struct th_holder_graph {
 	uint32_t reservation_count;
 	uint64_t bytes_max;
 	uint64_t bytes; /* used */
+	uint32_t granule_bits;
+	uint32_t ids_per_chunk;
 
 	uint32_t *top;     /* by address: number of a block */
 	uint32_t *blocks;  /* by block and address: number of a chunk of `ids` */
@@ -64,8 +67,12 @@ struct th_holder_graph {
 	bool is_broken; /* the references of a node were not consecutive */
 };
 
-/* Reserves memory, of which at most `bytes_max` will be used; false: there is none. [agent-thread] */
-bool th_holder_graph_init(struct th_holder_graph *graph, uint64_t bytes_max);
+/*
+ * For objects of at least `object_bytes`, 8 or 16.  Reserves memory, of which at most `bytes_max` will
+ * be used; false: there is none. [agent-thread]
+ */
+bool
+th_holder_graph_init(struct th_holder_graph *graph, uint32_t object_bytes, uint64_t bytes_max);
 
 /* Releases all memory; legal after a failed init. [agent-thread] */
 void th_holder_graph_deinit(struct th_holder_graph *graph);

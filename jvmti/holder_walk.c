@@ -22,9 +22,13 @@
 #define ROOTS_MAX (1u << 22)
 /* The clock is read once in so many references: some 100 us. */
 #define REFERENCES_PER_CHECK 4096
-/* The address of an object is so many words before its tag, that of a referrer one. */
+/*
+ * The object is so many words before its tag.  Up to JDK 27 it is an address, and that of the referrer
+ * is one word before its tag.  From 28 on both are two words before, pointers to descriptions
+ * (jvmtiTagMapTable.hpp), which are on the stack, between this callback and so many bytes above.
+ */
 #define WORDS_BEFORE_TAG 2
-#define WORDS_BEFORE_REFERRER_TAG 1
+#define DESCRIPTION_BYTES_MAX (64u << 10)
 /* Z without generations: lowest bit of the color in an address (zGlobals.hpp), as a heap has at most 4 TiB. */
 #define Z_COLOR_SHIFT 42
 /* Bits that JNI adds to a reference to mark its kind (jniHandles.hpp). */
@@ -60,11 +64,52 @@ verify(struct th_holder_walk *walk, struct th_holder_tag *item, uint32_t node, b
 	walk->verified++;
 }
 
+/* Of JDK 28 (JvmtiHeapwalkObject). */
+struct description {
+	uintptr_t object;
+	int32_t offset; /* of a value inside of the object; 0: the object itself */
+};
+
+static bool
+is_description(uintptr_t word)
+{
+	return word - (uintptr_t)__builtin_frame_address(0) < DESCRIPTION_BYTES_MAX &&
+	       word % _Alignof(struct description) == 0;
+}
+
+static uintptr_t
+described(uintptr_t word)
+{
+	const struct description *description = (const struct description *)word;
+
+	return description->object + (uintptr_t)description->offset;
+}
+
+static uintptr_t
+object_address(const jlong *tag)
+{
+	uintptr_t word = ((const uintptr_t *)tag)[-WORDS_BEFORE_TAG];
+
+	return is_description(word) ? described(word) : word;
+}
+
+/* `tag`: of the object; the word next to the tag of a referrer may be anything from 28 on. */
+static uintptr_t
+referrer_address(const jlong *tag, const jlong *referrer_tag)
+{
+	const uintptr_t *words = (const uintptr_t *)referrer_tag;
+
+	if (!is_description(((const uintptr_t *)tag)[-WORDS_BEFORE_TAG]))
+		return words[-1];
+	return is_description(words[-WORDS_BEFORE_TAG]) ? described(words[-WORDS_BEFORE_TAG])
+							: 0;
+}
+
 /* The node of a referenced object; 0: stop. */
 static uint32_t
 node_of(struct th_holder_walk *walk, const jlong *tag, jlong class_tag, bool *is_new_ret)
 {
-	uintptr_t address = ((const uintptr_t *)tag)[-WORDS_BEFORE_TAG];
+	uintptr_t address = object_address(tag);
 	uint32_t node = th_holder_graph_node(&walk->graph, address, is_new_ret);
 	struct th_holder_tag *item = th_holder_tag(&walk->tags, *tag);
 
@@ -84,10 +129,8 @@ node_of(struct th_holder_walk *walk, const jlong *tag, jlong class_tag, bool *is
 
 /* It has been referred to before, or it would not be visited. */
 static uint32_t
-node_of_referrer(struct th_holder_walk *walk, const jlong *tag)
+node_of_referrer(struct th_holder_walk *walk, uintptr_t address, const jlong *tag)
 {
-	uintptr_t address = ((const uintptr_t *)tag)[-WORDS_BEFORE_REFERRER_TAG];
-
 	if (address != walk->referrer_address || !walk->referrer) {
 		walk->referrer = th_holder_graph_find(&walk->graph, address);
 		walk->referrer_address = address;
@@ -258,7 +301,8 @@ visit_reference(struct th_holder_walk *walk, uint16_t how, jlong class_tag, cons
 	if (!node)
 		return JVMTI_VISIT_ABORT;
 	if (!is_root_class(walk, *tag) && referrer_tag != tag) {
-		referrer = node_of_referrer(walk, referrer_tag);
+		referrer = node_of_referrer(
+			walk, referrer_address(tag, referrer_tag), referrer_tag);
 		if (!referrer || !th_holder_graph_add(&walk->graph, referrer, node, how))
 			return JVMTI_VISIT_ABORT;
 	}

@@ -6,8 +6,8 @@
  * Only objects that are known by name have tags: a tag for each object would cost the VM's C heap
  * about 100 bytes and, from JDK 17 on, give each object an identity hash.  The others are identified
  * by their addresses, which no collector changes while all threads are stopped.  JVMTI does not pass
- * addresses; in HotSpot they precede the tags that are passed (CallbackWrapper in jvmtiTagMap.cpp,
- * JDK 9 to 25).  Each walk verifies that on every tagged object: the same tag, the same address.
+ * addresses; in HotSpot they precede the tags that are passed, or from 28 on pointers to them do
+ * (CallbackWrapper in jvmtiTagMap.cpp, JDK 9 to 28).  Each walk verifies that on every tagged object: the same tag, the same address.
  *
  * Not followed: weak, phantom and final references, objects without references to others, and
  * what JVMTI does not report: fields of java.lang.Class itself, stacks of unmounted virtual threads.

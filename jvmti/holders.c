@@ -40,6 +40,7 @@ struct holders {
 	struct th_holder_paths paths;
 	struct th_holders_cost cost;
 	const struct th_holders_request *request;
+	uint32_t object_bytes;
 	uint64_t time;
 	uint32_t humongous;
 };
@@ -243,7 +244,8 @@ walk(struct holders *holders, JavaVM *vm, JNIEnv *env, const struct th_holders_r
 	enum th_control_answer answer = TH_CONTROL_FAILED;
 	jvmtiEnv *jvmti;
 
-	if (!th_holder_graph_init(&holders->walk.graph, request->memory_max) ||
+	if (!th_holder_graph_init(
+		    &holders->walk.graph, holders->object_bytes, request->memory_max) ||
 		(*env)->PushLocalFrame(env, 64)) {
 		(*env)->ExceptionClear(env);
 		th_holder_graph_deinit(&holders->walk.graph);
@@ -259,12 +261,12 @@ walk(struct holders *holders, JavaVM *vm, JNIEnv *env, const struct th_holders_r
 }
 
 enum th_control_answer
-th_holders_find(JavaVM *vm, JNIEnv *env, const struct th_holders_request *request,
-	struct th_holders_cost *cost_ret)
+th_holders_find(JavaVM *vm, JNIEnv *env, uint32_t object_bytes,
+	const struct th_holders_request *request, struct th_holders_cost *cost_ret)
 {
 	struct th_holders_request limits = *request;
 	struct holders holders = {
-		.time = th_clock_now(), .cost = estimate(), .request = &limits};
+		.time = th_clock_now(), .cost = estimate(), .request = &limits, .object_bytes = object_bytes};
 	uint64_t room = free_memory() / FREE_PARTS;
 
 	*cost_ret = holders.cost;

@@ -16,11 +16,11 @@
 #include "unify/recording/control.h"
 
 /*
- * Estimates the cost; unless only that is asked for or it exceeds the limits, walks the heap and
+ * `object_bytes`: of the smallest object, 8 or 16.  Estimates the cost; unless only that is asked for or it exceeds the limits, walks the heap and
  * writes HOLDER_STEP, HOLDER_OBJECTS and HOLDER_WALK.  TH_CONTROL_FAILED, with a note in the log, if
  * the VM does not support it. [agent-thread]
  */
-enum th_control_answer th_holders_find(JavaVM *vm, JNIEnv *env,
+enum th_control_answer th_holders_find(JavaVM *vm, JNIEnv *env, uint32_t object_bytes,
 	const struct th_holders_request *request, struct th_holders_cost *cost_ret);
 
 #endif

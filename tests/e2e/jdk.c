@@ -2,6 +2,7 @@
 /* Reads the list of scripts/find-jdks once per test program. */
 #include "tests/e2e/harness.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,18 +13,21 @@
 static struct th_jdk jdks[JDKS_MAX];
 static size_t jdk_count;
 
-/* Whether TH_TEST_JDKS allows this feature release. */
+/* Whether TH_TEST_JDKS allows this version: as a whole, or up to a dot or another separator. */
 static bool
-is_wanted(int feature)
+is_wanted(const char *version)
 {
 	const char *wanted = getenv("TH_TEST_JDKS");
-	char *end;
 
 	if (!wanted || !*wanted)
 		return true;
-	for (long number; (number = strtol(wanted, &end, 10)), end != wanted; wanted = end) {
-		if (number == feature)
+	while (*(wanted += strspn(wanted, " "))) {
+		size_t length = strcspn(wanted, " ");
+
+		if (!strncmp(version, wanted, length) &&
+			!isdigit((unsigned char)version[length]))
 			return true;
+		wanted += length;
 	}
 	return false;
 }
@@ -38,7 +42,7 @@ add_line(char *line)
 	char *version = strtok_r(NULL, " ", &rest);
 
 	assert_non_null(version);
-	if (!is_wanted(feature) || jdk_count == JDKS_MAX)
+	if (!is_wanted(version) || jdk_count == JDKS_MAX)
 		return;
 	jdks[jdk_count++] = (struct th_jdk){
 		.feature = feature,
@@ -101,6 +105,17 @@ th_jdk_has_collector(const struct th_jdk *jdk, const char *option)
 	bool is_there = outcome.status == 0;
 	th_outcome_deinit(&outcome);
 	return is_there;
+}
+
+char *
+th_jdk_program(const struct th_jdk *jdk, const char *program)
+{
+	if (!strstr(jdk->home, "/early-jdks/"))
+		return th_format("%s", program);
+	char *copy = th_format("%s/%s", th_temporary_directory(), strrchr(program, '/') + 1);
+	free(th_command_output(TH_WORDS(
+		TH_TEST_SOURCE "/scripts/early-jdk", "--program", jdk->home, program, copy)));
+	return copy;
 }
 
 /* A test on one JDK: the initial state of a cmocka test. */

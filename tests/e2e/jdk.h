@@ -15,7 +15,7 @@ struct th_jdk {
 
 /*
  * All JDKs, oldest first; the first call prints them on stdout.  TH_TEST_JDKS, a list of
- * feature releases such as "17 25", restricts them.  Fails the test if there is none.
+ * releases such as "17 25" or "17.0.9", restricts them.  Fails the test if there is none.
  */
 size_t th_jdk_list(const struct th_jdk **ret);
 
@@ -27,6 +27,12 @@ const struct th_jdk *th_jdk_newest(void);
 
 /* Whether its VM accepts an option such as "-XX:+UseZGC". */
 bool th_jdk_has_collector(const struct th_jdk *jdk, const char *option);
+
+/*
+ * The path of a program that can load the VM of this JDK into itself: the same, or a copy that uses
+ * the newer C library of a JDK that comes with one (scripts/early-jdk).  To be freed.
+ */
+char *th_jdk_program(const struct th_jdk *jdk, const char *program);
 
 /* A test that runs once per JDK, from feature release `since` on. */
 struct th_jdk_test {

@@ -174,6 +174,7 @@ user_namespace(void **state)
 		"cat >>inner <<'EOF'\n" TH_JDK_IS_UP
 		"as='setpriv --reuid 1234 --regid 1234 --clear-groups'\n"
 		"cd /opt/here; $as unshare --user --map-root-user true || exit 77\n"
+		"$as /opt/jdk/bin/java -version 2>/dev/null || exit 77\n"
 		"$as unshare --user --map-root-user --mount --pid --fork --mount-proc \\\n"
 		"\t/opt/jdk/bin/java -cp /opt/build/p.jar Attached leak >out 2>err &\n"
 		"top=$!\n"

@@ -159,12 +159,13 @@ vm_within_the_start_of_a_vm(void **state)
 	(void)state;
 	for (size_t i = 0; i < count; i++) {
 		char *libjvm = th_format("%s/lib/server/libjvm.so", jdks[i].home);
+		char *program = th_jdk_program(&jdks[i], TWO_VMS);
 		struct th_recording recording;
 
 		th_recording_run(
 			&(struct th_recording_plan){
 				.arguments = TH_WORDS(
-					TWO_VMS, libjvm, OTHER_VM, "-Xmx64m", agent),
+					program, libjvm, OTHER_VM, "-Xmx64m", agent),
 				.settings = TH_WORDS("TWINHEAP_INTERVAL=4k"),
 			},
 			&recording);
@@ -172,6 +173,7 @@ vm_within_the_start_of_a_vm(void **state)
 		if (th_recording_counter(&recording, "java_samples") == 0)
 			fail_msg("%s: no sample of the Java heap", jdks[i].home);
 		th_recording_deinit(&recording);
+		free(program);
 		free(libjvm);
 	}
 }

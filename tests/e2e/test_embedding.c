@@ -287,13 +287,13 @@ static void
 linked_with_libjvm(const struct th_jdk *jdk)
 {
 	char *path = th_format("LD_LIBRARY_PATH=%s/lib/server", jdk->home);
+	char *program = th_jdk_program(jdk, EMBEDDED "/embedded");
 	struct th_recording recording;
 	struct th_figure figure;
 
 	th_recording_run(
 		&(struct th_recording_plan){
-			.arguments = TH_WORDS(
-				EMBEDDED "/embedded", EMBEDDED "/embedded.jar", ORDERS),
+			.arguments = TH_WORDS(program, EMBEDDED "/embedded.jar", ORDERS),
 			.settings = TH_WORDS("TWINHEAP_INTERVAL=64k", "TWINHEAP_SEED=1", path),
 		},
 		&recording);
@@ -315,6 +315,7 @@ linked_with_libjvm(const struct th_jdk *jdk)
 			"alloc_bytes")
 			.samples == figure.samples);
 	th_recording_deinit(&recording);
+	free(program);
 	free(path);
 }
 
@@ -343,10 +344,14 @@ in_python(const struct th_jdk *jdk)
 		print_message("no JPype in %s: left out\n", python);
 		skip();
 	}
+	char *where = th_command_output(TH_WORDS(python, "-c",
+		"import os, jpype\n"
+		"print('PYTHONPATH=' + os.path.dirname(jpype.__path__[0]), end='')"));
+	char *program = th_jdk_program(jdk, python);
 	th_recording_run(
 		&(struct th_recording_plan){
-			.arguments = TH_WORDS(python, "-c", script, libjvm),
-			.settings = settings,
+			.arguments = TH_WORDS(program, "-c", script, libjvm),
+			.settings = TH_WORDS("TWINHEAP_INTERVAL=64k", "TWINHEAP_SEED=1", where),
 		},
 		&recording);
 	assert_string_equal(recording.outcome.output, "300000\n");
@@ -361,6 +366,8 @@ in_python(const struct th_jdk *jdk)
 		th_assert_covers(&arrays, 4000 * 4096.0, "arrays of Python");
 	assert_true(arrays.samples >= 100);
 	th_recording_deinit(&recording);
+	free(program);
+	free(where);
 	free(libjvm);
 	free(python);
 }

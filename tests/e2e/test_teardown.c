@@ -317,15 +317,16 @@ static void
 embedded_vm(const struct th_jdk *jdk)
 {
 	char *libjvm = th_format("%s/lib/server/libjvm.so", jdk->home);
+	char *program = th_jdk_program(jdk, PROGRAMS "/vm_destroyed");
 	struct run run;
 
-	record(TH_WORDS(PROGRAMS "/vm_destroyed", libjvm, PROGRAMS "/programs.jar", "4"), 0,
-		&run);
+	record(TH_WORDS(program, libjvm, PROGRAMS "/programs.jar", "4"), 0, &run);
 	const char *before = json_string_value(
 		json_object_get(json_object_get(run.report, "judged"), "before"));
 	assert_true(judged_at(run.report) > 4);
 	assert_non_null(strstr(before, "main returned"));
 	assert_true(th_stack_has_path(run.leak, TH_WORDS("keep_block")));
+	free(program);
 	free(libjvm);
 	run_deinit(&run);
 }

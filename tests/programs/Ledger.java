@@ -91,6 +91,8 @@ public final class Ledger {
 			once("kept");
 		startLocals("local", leaking);
 		threads(leaking ? 10 : 1, leaking);
+		/* Loads the classes for it: the program must end soon after the last step. */
+		pace(0, 0);
 		long longest = 0;
 		long begun = System.nanoTime();
 		for (int i = 0; i < steps; i++) {
@@ -99,8 +101,12 @@ public final class Ledger {
 			Thread.sleep(5);
 			longest = Math.max(longest, System.nanoTime() - before);
 		}
-		System.out.printf("{\"longest_ms\": %d, \"total_ms\": %d}%n", longest / 1_000_000,
-				(System.nanoTime() - begun) / 1_000_000);
+		System.out.print(pace(longest, System.nanoTime() - begun));
+	}
+
+	private static String pace(long longest, long total) {
+		return String.format("{\"longest_ms\": %d, \"total_ms\": %d}%n", longest / 1_000_000,
+				total / 1_000_000);
 	}
 
 	private static void measurePairs(int thousands) {

@@ -62,6 +62,7 @@ struct found_object {
 
 /* A loaded object as the loader describes it. */
 struct object {
+	/* From glibc 2.43 on _dl_find_object has only the code of an object with gaps. */
 	uintptr_t start;
 	uintptr_t end;
 	const void *eh_frame_hdr;
@@ -71,6 +72,8 @@ struct object {
 
 struct slot {
 	struct th_module module;
+	uintptr_t found_start; /* object.start, object.end */
+	uintptr_t found_end;
 	const uint8_t *build_id; /* in the object's memory, if it lies in its first page */
 	uint64_t name_hash;
 	bool published; /* stored with release when the other fields are complete */
@@ -91,6 +94,7 @@ static bool use_snapshot;     /* find_object is missing, or a test disables it *
 static uint64_t seen_changes; /* atomic: loads and unloads before the last snapshot */
 static uintptr_t self_start;
 static uintptr_t vdso_start;
+static struct th_elf program; /* bias: 0 */
 static char executable[PATH_MAX];
 
 /* The slot of an assigned id. */
@@ -115,7 +119,7 @@ is_same(const struct slot *slot, const struct object *object)
 {
 	const struct th_module *module = &slot->module;
 
-	if (module->start != object->start || module->end != object->end ||
+	if (slot->found_start != object->start || slot->found_end != object->end ||
 		module->bias != object->elf.bias ||
 		module->eh_frame_hdr != object->eh_frame_hdr)
 		return false;
@@ -198,11 +202,41 @@ set_build_id(struct slot *slot, const struct th_elf *elf)
 		slot->build_id = build_id;
 }
 
+/* The program headers: in front of the object, or if only its code is known, in front of that. */
+static struct th_elf
+find_headers(const struct object *object)
+{
+	uintptr_t bias = object->elf.bias;
+	struct th_elf elf = object->elf;
+
+	if (!elf.headers)
+		elf = th_elf_at(object->start, bias);
+	if (!elf.headers)
+		elf = th_elf_at(bias, bias);
+	if (!elf.headers && !*object->name)
+		elf = (struct th_elf){program.headers, program.count, bias};
+	return elf;
+}
+
+/* The range of the whole object; the one that was found if the headers are not its own. */
+static void
+set_range(struct th_module *module, const struct th_elf *elf)
+{
+	uintptr_t start, end;
+
+	th_elf_range(elf, &start, &end);
+	start = th_align_down(start, TH_PAGE_BYTES);
+	if (start <= module->start && module->end <= end) {
+		module->start = start;
+		module->end = end;
+	}
+}
+
 /* A slot filled from `object`, not published; NULL: the table is full. */
 static struct slot *
 create_slot(const struct object *object)
 {
-	struct th_elf elf = object->elf;
+	struct th_elf elf = find_headers(object);
 	struct slot *slot;
 	uint32_t id;
 
@@ -222,11 +256,12 @@ create_slot(const struct object *object)
 		.bias = elf.bias,
 		.eh_frame_hdr = object->eh_frame_hdr,
 		.path = make_path(object),
-		.is_self = object->start == self_start,
 	};
+	slot->found_start = object->start;
+	slot->found_end = object->end;
 	slot->name_hash = hash_name(object->name);
-	if (!elf.headers)
-		elf = th_elf_at(object->start, elf.bias);
+	set_range(&slot->module, &elf);
+	slot->module.is_self = slot->module.start == self_start;
 	set_build_id(slot, &elf);
 	return slot;
 }
@@ -517,6 +552,8 @@ th_module_init(void)
 {
 	find_executable();
 	vdso_start = getauxval(AT_SYSINFO_EHDR);
+	program.headers = (const ElfW(Phdr) *)getauxval(AT_PHDR);
+	program.count = getauxval(AT_PHNUM);
 	dl_iterate_phdr(find_self, (void *)(uintptr_t)th_module_init);
 	if (th_real_dlsym_find())
 		*(void **)&find_object = th_real_dlsym(RTLD_DEFAULT, "_dl_find_object");

@@ -38,7 +38,7 @@ test_nodes(void **state)
 	bool is_new;
 
 	(void)state;
-	assert_true(th_holder_graph_init(&graph, MEMORY));
+	assert_true(th_holder_graph_init(&graph, 16, MEMORY));
 	assert_int_equal(th_holder_graph_find(&graph, address(1)), 0);
 	uint32_t first = th_holder_graph_node(&graph, address(1), &is_new);
 	assert_true(first && is_new);
@@ -50,6 +50,25 @@ test_nodes(void **state)
 	/* No address of a user. */
 	assert_int_equal(th_holder_graph_find(&graph, UINTPTR_MAX - 7), 0);
 	assert_int_equal(th_holder_graph_node(&graph, UINTPTR_MAX - 7, &is_new), 0);
+	th_holder_graph_deinit(&graph);
+}
+
+/* As above, with compact headers. */
+static void
+test_small_objects(void **state)
+{
+	const uint32_t bytes = 8;
+	struct th_holder_graph graph;
+	bool is_new;
+
+	(void)state;
+	assert_true(th_holder_graph_init(&graph, bytes, MEMORY));
+	/* Across the end of a chunk of the table. */
+	for (uint32_t i = 0; i < 100; i++)
+		assert_int_equal(
+			th_holder_graph_node(&graph, 0x6001fff00 + i * bytes, &is_new), i + 1);
+	for (uint32_t i = 0; i < 100; i++)
+		assert_int_equal(th_holder_graph_find(&graph, 0x6001fff00 + i * bytes), i + 1);
 	th_holder_graph_deinit(&graph);
 }
 
@@ -117,7 +136,7 @@ test_shortest_paths(void **state)
 
 	(void)state;
 	for (uint64_t seed = 1; seed <= 20; seed++) {
-		assert_true(th_holder_graph_init(&graph, MEMORY));
+		assert_true(th_holder_graph_init(&graph, 16, MEMORY));
 		make_random(&random, &graph, seed);
 		random.depth[0] = random.depth[2] = 0;
 		find_depths(&random);
@@ -137,7 +156,7 @@ test_earlier_roots_come_first(void **state)
 	struct th_holder_graph graph;
 
 	(void)state;
-	assert_true(th_holder_graph_init(&graph, MEMORY));
+	assert_true(th_holder_graph_init(&graph, 16, MEMORY));
 	for (uint32_t i = 0; i < 4; i++)
 		node(&graph, i);
 	th_holder_graph_add(&graph, node(&graph, 0), node(&graph, 1), 7);
@@ -162,7 +181,7 @@ test_memory_is_bounded(void **state)
 	uint32_t count = 0;
 
 	(void)state;
-	assert_true(th_holder_graph_init(&graph, bytes_max));
+	assert_true(th_holder_graph_init(&graph, 16, bytes_max));
 	while (node(&graph, count) &&
 		th_holder_graph_add(&graph, node(&graph, count), node(&graph, count), 0))
 		count++;
@@ -180,7 +199,7 @@ test_scattered_references_are_noticed(void **state)
 	struct th_holder_graph graph;
 
 	(void)state;
-	assert_true(th_holder_graph_init(&graph, MEMORY));
+	assert_true(th_holder_graph_init(&graph, 16, MEMORY));
 	assert_true(th_holder_graph_add(&graph, node(&graph, 0), node(&graph, 1), 0));
 	assert_true(th_holder_graph_add(&graph, node(&graph, 1), node(&graph, 0), 0));
 	assert_false(th_holder_graph_add(&graph, node(&graph, 0), node(&graph, 1), 0));
@@ -193,6 +212,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nodes),
+		cmocka_unit_test(test_small_objects),
 		cmocka_unit_test(test_shortest_paths),
 		cmocka_unit_test(test_earlier_roots_come_first),
 		cmocka_unit_test(test_memory_is_bounded),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The walk, with a stand-in for the VM that reports references as HotSpot does: the address of an object
- * is two words before its tag, that of a referrer one word before.
+ * is two words before its tag, that of a referrer one word before; or, as from JDK 28 on, pointers to
+ * descriptions are two words before both.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +34,8 @@ static const struct object map = {0x100040, NONE, NONE};
 static const struct object weak = {0x100080, NONE, CLASS_WEAK};
 static const struct object bytes = {0x1000c0, NONE, CLASS_BYTES};
 static const struct object sample = {0x100100, SAMPLE, NONE};
-static const struct object other = {0x100140, OTHER_SAMPLE, NONE};
+/* From 28 on a value inside of an object, see describe(). */
+static const struct object other = {0x100148, OTHER_SAMPLE, NONE};
 
 /* What the VM reports; `from` NULL: a root. */
 struct reference {
@@ -51,6 +53,7 @@ static struct {
 	uintptr_t shift; /* added to addresses after the first time */
 	jint answers[REFERENCES_MAX];
 	bool is_aborted;
+	bool describes; /* as JDK 28 */
 } vm;
 
 /* As CallbackWrapper and TwoOopCallbackWrapper. */
@@ -59,9 +62,26 @@ struct wrapper {
 	jlong size;
 	jlong tag;
 	jlong class_tag;
+	uintptr_t described_referrer;
 	uintptr_t referrer;
 	jlong referrer_tag;
 };
+
+/* As JvmtiHeapwalkObject: a value inside of an object has the address of that and an offset. */
+struct description {
+	uintptr_t object;
+	int offset;
+	void *value_class;
+	int layout;
+};
+
+static struct description
+describe(uintptr_t address)
+{
+	int offset = address % 64 ? 8 : 0;
+
+	return (struct description){address - (uintptr_t)offset, offset, NULL, 0};
+}
 
 static jint
 report(const struct reference *reference, uintptr_t shift, const jvmtiHeapCallbacks *callbacks,
@@ -73,12 +93,19 @@ report(const struct reference *reference, uintptr_t shift, const jvmtiHeapCallba
 		.class_tag = reference->to->class};
 	jvmtiHeapReferenceInfo info = {.field = {reference->index}};
 	const struct object *from = reference->from;
+	struct description to_parts = describe(wrapper.object);
+	struct description from_parts = describe(from ? from->address : 0);
 
 	if (reference->kind == JVMTI_HEAP_REFERENCE_STACK_LOCAL)
 		info.stack_local.thread_tag = reference->thread;
 	if (from) {
 		wrapper.referrer = from->address;
 		wrapper.referrer_tag = from->tag;
+	}
+	if (vm.describes) {
+		wrapper.object = (uintptr_t)&to_parts;
+		wrapper.described_referrer = (uintptr_t)&from_parts;
+		wrapper.referrer = UINT64_C(0x0807060504030200);
 	}
 	return callbacks->heap_reference_callback(reference->kind, &info, wrapper.class_tag,
 		from ? from->class : 0, wrapper.size, &wrapper.tag,
@@ -112,8 +139,11 @@ static struct th_holder_tag items[TAGS];
 static void
 begin(struct th_holder_walk *walk)
 {
+	bool describes = vm.describes;
+
 	memset(&vm, 0, sizeof(vm));
 	vm.times = 1;
+	vm.describes = describes;
 	memset(items, 0, sizeof(items));
 	memset(walk, 0, sizeof(*walk));
 	for (int i = CLASS_APP; i <= CLASS_BYTES; i++)
@@ -126,7 +156,7 @@ begin(struct th_holder_walk *walk)
 	items[OWN_THREAD].flags = TH_HOLDER_TAG_THREAD | TH_HOLDER_TAG_OWN;
 	walk->tags = (struct th_holder_tags){
 		.jvmti = &environment, .items = items, .count = TAGS, .max = TAGS};
-	assert_true(th_holder_graph_init(&walk->graph, MEMORY));
+	assert_true(th_holder_graph_init(&walk->graph, 16, MEMORY));
 }
 
 static void
@@ -269,6 +299,14 @@ test_ends_when_full(void **state)
 	end(&walk);
 }
 
+static int
+as_jdk_28(void **state)
+{
+	(void)state;
+	vm.describes = true;
+	return 0;
+}
+
 int
 main(void)
 {
@@ -278,6 +316,9 @@ main(void)
 		cmocka_unit_test(test_wrong_addresses),
 		cmocka_unit_test(test_ends_in_time),
 		cmocka_unit_test(test_ends_when_full),
+		cmocka_unit_test_setup(test_static_before_stack, as_jdk_28),
+		cmocka_unit_test_setup(test_left_out, as_jdk_28),
+		cmocka_unit_test_setup(test_wrong_addresses, as_jdk_28),
 	};
 
 	return cmocka_run_group_tests_name("holder walk", tests, NULL, NULL);
