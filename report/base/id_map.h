@@ -42,8 +42,12 @@ th_id_map_find(const struct th_id_map *map, uint64_t word)
 /* The number of `word`; *added_ret is set to whether it is new. A zeroed map is empty. */
 uint32_t th_id_map_intern(struct th_id_map *map, uint64_t word, bool *added_ret);
 
-/* Prefetches the slot of `word` for a lookup that follows soon. */
+/*
+ * Prefetch what a lookup that follows soon needs: the slot of `word`, and later the word in that
+ * slot.
+ */
 void th_id_map_expect(const struct th_id_map *map, uint64_t word);
+void th_id_map_expect_word(const struct th_id_map *map, uint64_t word);
 
 /* Frees the memory; the map is empty afterwards. */
 void th_id_map_deinit(struct th_id_map *map);

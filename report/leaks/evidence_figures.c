@@ -89,14 +89,15 @@ per_second(struct th_estimate estimate, double seconds)
 
 /* Counts only time in which the heap was sampled. */
 double
-th_evidence_seconds(const struct th_evidence *evidence, const struct th_profile *profile)
+th_evidence_seconds(const struct th_judge *judge)
 {
-	const struct th_observation_window *horizon = evidence->horizon;
+	const struct th_observation_window *horizon = judge->horizon;
 
 	if (horizon->horizon <= horizon->warm)
 		return 0;
 	return (double)th_sampling_changes_sampled(
-		       profile->recording, evidence->heap, horizon->warm, horizon->horizon) /
+		       judge->profile->recording, judge->heap, horizon->warm,
+		       horizon->horizon) /
 	       1e9;
 }
 
@@ -119,5 +120,5 @@ th_evidence_measure(struct th_evidence *evidence, const struct th_judge *judge,
 	if (!sums->is_trend)
 		evidence->growth = per_second(
 			difference(judge, sums, &sums->gained, &sums->lost),
-			th_evidence_seconds(evidence, judge->profile));
+			judge->seconds);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "report/base/allocate.h"
+#include "report/base/sort.h"
 #include "report/base/worker.h"
 #include "report/leaks/detection.h"
 #include "unify/shared/bisect.h"
@@ -24,15 +25,6 @@
 
 /* Samples by site */
 
-static int
-compare_numbers(const void *a, const void *b)
-{
-	uint32_t left = *(const uint32_t *)a;
-	uint32_t right = *(const uint32_t *)b;
-
-	return (left > right) - (left < right);
-}
-
 /* Gathers the samples of some sites, in the order of the log. */
 static void
 gather(struct th_leaks_work *work, const uint32_t *places, size_t count)
@@ -45,7 +37,7 @@ gather(struct th_leaks_work *work, const uint32_t *places, size_t count)
 			k++)
 			th_array_append(work, gathered, order->samples[k]);
 	}
-	qsort(work->gathered, work->gathered_count, sizeof(uint32_t), compare_numbers);
+	th_sort_numbers(work->gathered, work->gathered_count);
 }
 
 /* Evaluates one site. */
@@ -278,6 +270,9 @@ work_create(struct th_leaks *leaks)
 	work->class_names = th_allocate(functions, sizeof(*work->class_names));
 	work->is_owning = th_allocate(functions, sizeof(*work->is_owning));
 	memset(work->is_owning, TH_OWNING_NOT_ASKED, functions * sizeof(*work->is_owning));
+	work->is_constructor = th_allocate(functions, sizeof(*work->is_constructor));
+	memset(work->is_constructor, TH_CONSTRUCTOR_NOT_ASKED,
+		functions * sizeof(*work->is_constructor));
 	for (size_t i = 0; i < functions; i++)
 		work->class_names[i] = TH_CLASS_NOT_ASKED;
 	th_sample_order_init(&work->order, profile, leaks->places.of_row, count);
@@ -303,6 +298,7 @@ work_destroy(struct th_leaks_work *work)
 	free(work->makers);
 	free(work->class_names);
 	free(work->is_owning);
+	free(work->is_constructor);
 	free(work);
 }
 

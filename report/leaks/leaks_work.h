@@ -40,6 +40,7 @@ struct th_leaks_work {
 	struct th_judge judges[TH_HEAPS];
 	uint32_t *class_names; /* by function: string of a method's class, or not asked yet */
 	uint8_t *is_owning;    /* by function, or not asked yet: see owners.c */
+	uint8_t *is_constructor; /* by function, or not asked yet: of the application */
 	struct th_id_map owner_ids; /* sites of Java objects */
 	TH_ARRAY(struct th_owner, owners);
 	struct th_id_map group_ids; /* heap, creator or site, verdict */
@@ -84,5 +85,6 @@ struct th_owner th_owners_find(
 #define TH_CLASS_NOT_ASKED (UINT32_MAX - 1)
 /* A method of which that is not known yet. */
 #define TH_OWNING_NOT_ASKED UINT8_MAX
+#define TH_CONSTRUCTOR_NOT_ASKED UINT8_MAX
 
 #endif

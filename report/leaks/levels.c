@@ -24,6 +24,7 @@
 
 #include "report/base/allocate.h"
 #include "report/base/log_text.h"
+#include "report/base/sort.h"
 #include "report/profile/sites.h"
 
 #define LINE_SHARE 0.25
@@ -461,15 +462,6 @@ is_worth_judging(
 	return may_grow(gained, lost, limit);
 }
 
-static int
-compare_numbers_of_places(const void *a, const void *b)
-{
-	uint32_t left = *(const uint32_t *)a;
-	uint32_t right = *(const uint32_t *)b;
-
-	return (left > right) - (left < right);
-}
-
 /* Judges the method that the first `length` functions of some sites lead to. */
 static void
 judge_method(
@@ -488,8 +480,7 @@ judge_method(
 		most = distance > most ? distance : most;
 		th_array_append(levels, places, sites[i].place);
 	}
-	qsort(levels->places, levels->places_count, sizeof(uint32_t),
-		compare_numbers_of_places);
+	th_sort_numbers(levels->places, levels->places_count);
 	judge_node(levels, node, most);
 }
 

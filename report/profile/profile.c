@@ -300,12 +300,22 @@ row_of(struct builder *builder, enum th_heap heap, uint32_t actor,
 	return builder->raw_rows[raw];
 }
 
-/* Prefetches a stack that is not resolved yet. */
+/* Prefetches what the samples after number `i` need, step by step; most stacks are resolved. */
 static void
-expect_stack(const struct builder *builder, uint32_t stack)
+expect_samples(const struct builder *builder, const struct th_samples *samples, size_t i)
 {
-	if (!builder->homes[stack].actor)
-		th_paths_expect(builder->profile->paths, stack);
+	const struct th_paths *paths = builder->profile->paths;
+	const struct home *homes = builder->homes;
+	size_t count = samples->items_count;
+	uint32_t far = samples->items[i + 3 * AHEAD < count ? i + 3 * AHEAD : i].stack;
+	uint32_t middle = samples->items[i + 2 * AHEAD < count ? i + 2 * AHEAD : i].stack;
+	uint32_t near = samples->items[i + AHEAD < count ? i + AHEAD : i].stack;
+
+	__builtin_prefetch(&homes[far], 1);
+	if (!homes[middle].actor)
+		th_paths_expect_start(paths, middle);
+	if (!homes[near].actor)
+		th_paths_expect(paths, near);
 }
 
 /* Adds the samples of a heap to sums. */
@@ -385,11 +395,7 @@ find_rows(struct builder *builder, enum th_heap heap, uint32_t *rows)
 		builder->profile->recording->stacks_count, sizeof(*builder->homes));
 	for (size_t i = 0; i < samples->items_count; i++) {
 		th_progress_often("summing up", i, samples->items_count);
-		if (i + 2 * AHEAD < samples->items_count)
-			__builtin_prefetch(
-				&builder->homes[samples->items[i + 2 * AHEAD].stack], 1);
-		if (i + AHEAD < samples->items_count)
-			expect_stack(builder, samples->items[i + AHEAD].stack);
+		expect_samples(builder, samples, i);
 		if (rows[i] != TH_NO_ROW)
 			rows[i] = row_of(builder, heap, rows[i], &samples->items[i]);
 	}
