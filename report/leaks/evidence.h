@@ -187,6 +187,7 @@ struct th_estimate th_evidence_live(const struct th_evidence *evidence,
 struct th_outline {
 	double live;
 	double live_bytes; /* the estimate */
+	double live_low;   /* of a leak: the lower end of its interval */
 	double growth;     /* bytes per second, the estimate */
 	double survivors;
 	double pause_probability;

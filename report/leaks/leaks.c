@@ -142,12 +142,17 @@ judge_share(void *data)
 	const struct th_leak_sites *places = &work->leaks->places;
 
 	for (uint32_t i = share->from; i < share->to; i++) {
+		struct th_judge *judge = &share->judges[places->items[i].heap];
 		struct th_evidence evidence;
+		struct th_evidence_sums sums;
 
 		if (i + EXPECTED_PLACES < places->items_count)
 			expect_place(work, i + EXPECTED_PLACES);
-		look_at_place(work, &share->judges[places->items[i].heap], i, &evidence, NULL);
+		look_at_place(work, judge, i, &evidence, &sums);
 		work->outlines[i] = th_evidence_outline(&evidence);
+		if (evidence.verdict == TH_VERDICT_LEAK)
+			work->outlines[i].live_low =
+				th_evidence_live(&evidence, judge, &sums).low;
 	}
 	return NULL;
 }
@@ -195,7 +200,7 @@ is_notable(
  * Result of th_groups_judge() in short; for a single site without owners it is already known.
  */
 static struct th_outline
-outline_group(struct th_leaks_work *work, const struct th_leak_group *group)
+outline_group(struct th_leaks_work *work, struct th_leak_group *group)
 {
 	uint32_t first = group->places[0];
 	const struct th_outline *one = &work->outlines[first];
@@ -204,6 +209,7 @@ outline_group(struct th_leaks_work *work, const struct th_leak_group *group)
 		!th_owners_find(work, &first, 1, one->survivors).is_collected)
 		return *one;
 	struct th_finding finding = th_groups_judge(work, group);
+	th_groups_sum(work, group, &finding);
 	return th_evidence_outline(&finding.evidence);
 }
 
@@ -226,7 +232,7 @@ is_of_tallies(const struct th_leaks *leaks, const struct th_leak_site *place)
 static void
 list_group(struct th_leaks_work *work, uint32_t number)
 {
-	const struct th_leak_group *group = &work->groups[number];
+	struct th_leak_group *group = &work->groups[number];
 	struct th_outline outline = outline_group(work, group);
 	struct th_listed listed = {
 		.group = number,
@@ -254,6 +260,18 @@ compare_findings(const void *a, const void *b)
 	return (left->place > right->place) - (left->place < right->place);
 }
 
+static void
+find_sampled_classes(struct th_leaks_work *work)
+{
+	const struct th_leak_sites *places = &work->leaks->places;
+	bool added;
+
+	for (size_t i = 0; i < places->items_count; i++)
+		if (places->items[i].heap == TH_HEAP_JAVA)
+			th_id_map_intern(&work->sampled_classes, places->items[i].class_name,
+				&added);
+}
+
 static struct th_leaks_work *
 work_create(struct th_leaks *leaks)
 {
@@ -270,6 +288,9 @@ work_create(struct th_leaks *leaks)
 	work->class_names = th_allocate(functions, sizeof(*work->class_names));
 	work->is_owning = th_allocate(functions, sizeof(*work->is_owning));
 	memset(work->is_owning, TH_OWNING_NOT_ASKED, functions * sizeof(*work->is_owning));
+	work->may_own = th_allocate(functions, sizeof(*work->may_own));
+	memset(work->may_own, TH_OWNING_NOT_ASKED, functions * sizeof(*work->may_own));
+	find_sampled_classes(work);
 	work->is_constructor = th_allocate(functions, sizeof(*work->is_constructor));
 	memset(work->is_constructor, TH_CONSTRUCTOR_NOT_ASKED,
 		functions * sizeof(*work->is_constructor));
@@ -299,6 +320,8 @@ work_destroy(struct th_leaks_work *work)
 	free(work->class_names);
 	free(work->is_owning);
 	free(work->is_constructor);
+	free(work->may_own);
+	th_id_map_deinit(&work->sampled_classes);
 	free(work);
 }
 

@@ -21,6 +21,9 @@ struct th_leak_group {
 	uint32_t node; /* of th_leaks_work; TH_NO_NODE: sites of one line */
 	uint32_t next; /* next group of the same finding; TH_NO_GROUP */
 	bool is_part;  /* of a finding that another group leads */
+	bool is_summed; /* these are known */
+	double leaked;  /* live bytes, the lower end of the interval; 0: no leak */
+	double growth;  /* bytes per second, of a leak that grows */
 };
 
 /* Where growth that no single site shows became significant. */
@@ -40,6 +43,8 @@ struct th_leaks_work {
 	struct th_judge judges[TH_HEAPS];
 	uint32_t *class_names; /* by function: string of a method's class, or not asked yet */
 	uint8_t *is_owning;    /* by function, or not asked yet: see owners.c */
+	uint8_t *may_own;      /* the same */
+	struct th_id_map sampled_classes; /* strings: of Java objects */
 	uint8_t *is_constructor; /* by function, or not asked yet: of the application */
 	struct th_id_map owner_ids; /* sites of Java objects */
 	TH_ARRAY(struct th_owner, owners);
@@ -73,6 +78,10 @@ void th_groups_deinit(struct th_leaks_work *work);
 /* Verdict, figures and owner of a group. */
 struct th_finding
 th_groups_judge(struct th_leaks_work *work, const struct th_leak_group *group);
+
+/* Sets what a group adds to the totals; `finding`: its own. */
+void th_groups_sum(struct th_leaks_work *work, struct th_leak_group *group,
+	const struct th_finding *finding);
 
 /* The site of a group with most live bytes. */
 uint32_t th_groups_largest(const struct th_leaks_work *work, const struct th_leak_group *group);

@@ -56,10 +56,21 @@ struct site {
 	bool may_end; /* see drops() */
 };
 
+/* Times of survivors, on a scale of 0 to 1 since the warm-up: of a site, or sums over sites. */
+struct recurrence {
+	double spread;   /* last - first */
+	double expected; /* the same for uniform times */
+	double variance;
+	uint64_t again : 63;
+	uint64_t is_known : 1;
+};
+
 struct levels {
 	struct th_leaks_work *work;
-	/* By function: of the C runtime; the library of a Java method, and of a native one. */
+	struct recurrence *recurrences; /* by site, computed on demand: it counts at many nodes */
+	/* By function: of the C runtime; the application's; libraries of Java methods, native ones. */
 	bool *is_runtime;
+	bool *is_application;
 	uint32_t *java_library;
 	uint32_t *native_library;
 	TH_ARRAY(struct site, sites);
@@ -69,30 +80,24 @@ struct levels {
 
 /* Recurrence */
 
-/* Times of survivors at the sites of a node, on a scale of 0 to 1 since the warm-up. */
-struct recurrence {
-	uint64_t again;
-	double spread;   /* sum over sites: last - first */
-	double expected; /* the same for uniform times */
-	double variance;
-};
-
 /*
- * Adds a site with m survivors: of m uniform times the range has the mean (m-1)/(m+1) and the
+ * Of a site with m survivors: of m uniform times the range has the mean (m-1)/(m+1) and the
  * variance 2(m-1)/((m+1)^2 (m+2)).
  */
-static void
-add_recurrence(struct recurrence *sum, const double *times, size_t count)
+static struct recurrence
+recurrence_of(const double *times, size_t count)
 {
+	struct recurrence site = {.is_known = true};
 	double m = (double)count;
 
 	if (count < 2)
-		return;
+		return site;
 	for (size_t i = 1; i < count; i++)
-		sum->again += times[i] - times[0] >= AGAIN_PART;
-	sum->spread += times[count - 1] - times[0];
-	sum->expected += (m - 1) / (m + 1);
-	sum->variance += 2 * (m - 1) / ((m + 1) * (m + 1) * (m + 2));
+		site.again += times[i] - times[0] >= AGAIN_PART;
+	site.spread = times[count - 1] - times[0];
+	site.expected = (m - 1) / (m + 1);
+	site.variance = 2 * (m - 1) / ((m + 1) * (m + 1) * (m + 2));
+	return site;
 }
 
 static int
@@ -132,17 +137,33 @@ times_of(const struct th_leaks_work *work, uint32_t number, size_t *count_ret)
 	return times;
 }
 
+static const struct recurrence *
+look_up_recurrence(const struct levels *levels, uint32_t number)
+{
+	struct recurrence *known = &levels->recurrences[number];
+
+	if (!known->is_known) {
+		size_t count;
+		double *times = times_of(levels->work, number, &count);
+
+		*known = recurrence_of(times, count);
+		free(times);
+	}
+	return known;
+}
+
 static bool
 recurs(const struct levels *levels)
 {
 	struct recurrence sum = {0};
 
 	for (size_t i = 0; i < levels->places_count; i++) {
-		size_t count;
-		double *times = times_of(levels->work, levels->places[i], &count);
+		const struct recurrence *site = look_up_recurrence(levels, levels->places[i]);
 
-		add_recurrence(&sum, times, count);
-		free(times);
+		sum.again += site->again;
+		sum.spread += site->spread;
+		sum.expected += site->expected;
+		sum.variance += site->variance;
 	}
 	return sum.again >= ENOUGH_AGAIN &&
 	       sum.spread >= sum.expected - SPREAD_DEVIATIONS * sqrt(sum.variance);
@@ -278,11 +299,12 @@ grows(struct levels *levels, const struct node *node, double chance_limit)
 	/* The resident memory of mappings may grow without new ones. */
 	if (node->heap != TH_HEAP_MAPPED && !places_may_grow(levels, chance_limit))
 		return false;
+	/* First what does not read all of the samples. */
+	if (node->level != TH_LEVEL_LINE && !recurs(levels))
+		return false;
 	th_leaks_evaluate(levels->work, node->heap, levels->places, levels->places_count,
 		chance_limit, &evidence, NULL);
-	if (evidence.verdict != TH_VERDICT_LEAK)
-		return false;
-	return node->level == TH_LEVEL_LINE || recurs(levels);
+	return evidence.verdict == TH_VERDICT_LEAK;
 }
 
 /* The number by which a finding refers to its node; `place`: one of its sites. */
@@ -399,7 +421,7 @@ static bool
 is_node(const struct levels *levels, const struct site *site, uint32_t function)
 {
 	return site->has_creator
-		       ? th_sites_is_application(levels->work->leaks->profile->frames, function)
+		       ? levels->is_application[function]
 		       : !levels->is_runtime[function];
 }
 
@@ -615,6 +637,7 @@ find_libraries(struct levels *levels)
 	struct th_strings libraries;
 
 	levels->is_runtime = th_allocate(functions, sizeof(bool));
+	levels->is_application = th_allocate(functions, sizeof(bool));
 	levels->java_library = th_allocate(functions, sizeof(uint32_t));
 	levels->native_library = th_allocate(functions, sizeof(uint32_t));
 	th_strings_init(&libraries);
@@ -623,6 +646,7 @@ find_libraries(struct levels *levels)
 		struct th_text java = {name, (uint32_t)th_leak_sites_library_length(name)};
 
 		levels->is_runtime[i] = th_frames_is_runtime(frames, i);
+		levels->is_application[i] = th_sites_is_application(frames, i);
 		levels->java_library[i] = th_strings_intern_text(&libraries, java);
 		levels->native_library[i] = th_strings_intern(
 			&libraries, th_frames_library(frames, i));
@@ -633,13 +657,17 @@ find_libraries(struct levels *levels)
 void
 th_levels_judge(struct th_leaks_work *work)
 {
-	struct levels levels = {.work = work};
+	struct levels levels = {.work = work,
+		.recurrences = th_allocate(
+			work->leaks->places.items_count, sizeof(*levels.recurrences))};
 
 	find_libraries(&levels);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		if (may_leak(work, (enum th_heap)heap))
 			judge_heap(&levels, (enum th_heap)heap);
+	free(levels.recurrences);
 	free(levels.is_runtime);
+	free(levels.is_application);
 	free(levels.java_library);
 	free(levels.native_library);
 	free(levels.sites);

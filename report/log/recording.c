@@ -435,7 +435,7 @@ th_recording_id(const struct th_recording *recording, uint32_t record)
 }
 
 double
-th_recording_thinned(const struct th_recording *recording, const struct th_sample *sample)
+th_recording_find_thinned(const struct th_recording *recording, const struct th_sample *sample)
 {
 	const struct th_thinned_info *thinned = recording->thinned;
 	size_t index = th_bisect(

@@ -53,9 +53,15 @@ th_mean_interval_add(struct th_mean_interval *gaps, uint64_t size, uint64_t inte
 
 	if (interval == 0 && kept == 1)
 		return;
-	gap = smaller(distance / larger(possible(rare), kept), LARGEST);
+	gap = distance;
 	/* The bytes that it represents, s/p, within a factor of 1.6. */
-	bytes = smaller(larger(block, distance) / kept, LARGEST);
+	bytes = larger(block, distance);
+	if (kept < 1) {
+		gap /= larger(possible(rare), kept);
+		bytes /= kept;
+	}
+	gap = smaller(gap, LARGEST);
+	bytes = smaller(bytes, LARGEST);
 	gaps->bytes += bytes;
 	gaps->squares += bytes * gap * gap;
 }
