@@ -297,7 +297,10 @@ print_leaks(const struct th_options *options, struct th_recording *recording)
 	FILE *file;
 	struct th_leaks found;
 
-	th_leaks_init(&found, profile);
+	th_leaks_prepare(&found, profile);
+	/* The sites have what findings need of them. */
+	th_profile_forget_sums(profile);
+	th_leaks_find(&found);
 	if (options->format == TH_OUTPUT_JSON) {
 		th_view_leaks_json(stdout, &found);
 	} else {

@@ -97,6 +97,11 @@ join(struct th_leaks_work *work, uint32_t number, enum th_verdict verdict)
 {
 	struct th_leak_group *group = find_group(work, number, verdict);
 
+	/* Most have one site. */
+	if (!group->places) {
+		group->places = th_allocate(1, sizeof(*group->places));
+		group->places_capacity = 1;
+	}
 	th_array_append(group, places, number);
 }
 

@@ -35,6 +35,8 @@
 #define AGAIN_PART 0.05
 /* Standard deviations by which survivors may spread less than in steady leaks. */
 #define SPREAD_DEVIATIONS 2.0
+/* Sites whose paths are prefetched. */
+#define AHEAD 8
 
 /* A node: the sites of a heap that have a line, a method above it, a class or a library in common. */
 struct node {
@@ -53,7 +55,8 @@ struct site {
 	uint32_t gained_late; /* as in its outline */
 	uint32_t lost_late;
 	bool has_creator;
-	bool may_end; /* see drops() */
+	bool may_end;      /* see drops() */
+	bool is_explained; /* by a finding */
 };
 
 /* Times of survivors, on a scale of 0 to 1 since the warm-up: of a site, or sums over sites. */
@@ -453,57 +456,119 @@ distance_of(const struct levels *levels, const struct site *site, uint32_t lengt
 	return distance;
 }
 
-/* Whether a site counts at the method `function` of its path. */
+/* Sites at the method at `length` of their paths, and what it takes to judge it. */
+struct method {
+	const struct site *sites;
+	size_t count;
+	uint32_t length;
+	bool is_of_java;   /* whether it is a node of sites with a creator */
+	bool is_of_native; /* of those without */
+	size_t below;      /* sites that count at it */
+	uint64_t gained;   /* of those that are not dropped */
+	uint64_t lost;
+};
+
+/* Whether a site counts at the method. */
 static bool
-is_below(const struct levels *levels, const struct site *site, uint32_t function)
+is_below(const struct method *method, const struct site *site)
 {
-	return levels->work->nodes[site->place] == TH_NO_NODE &&
-	       is_node(levels, site, function);
+	return !site->is_explained &&
+	       (site->has_creator ? method->is_of_java : method->is_of_native);
 }
 
-/* The cheap tests of judge_node(), with the highest limit that the method can have. */
+/* As in judge_node(). */
 static bool
-is_worth_judging(
-	const struct levels *levels, const struct site *sites, size_t count, uint32_t function)
+is_judged(const struct levels *levels, const struct method *method, const struct site *site)
 {
-	double limit = share_of(TH_LEVEL_PATH, 1) * TH_ERROR_RATE;
-	uint64_t gained = 0, lost = 0;
-	size_t below = 0;
+	return is_below(method, site) &&
+	       !(site->may_end && drops(levels->work, site->place, method->below));
+}
+
+static struct method
+method_of(const struct levels *levels, const struct site *sites, size_t count, uint32_t length)
+{
+	uint32_t function = function_at(levels, sites, length - 1);
+	struct method method = {.sites = sites,
+		.count = count,
+		.length = length,
+		.is_of_java = levels->is_application[function],
+		.is_of_native = !levels->is_runtime[function]};
 
 	for (size_t i = 0; i < count; i++)
-		below += is_below(levels, &sites[i], function);
-	for (size_t i = 0; i < count; i++) {
-		const struct site *site = &sites[i];
-
-		if (!is_below(levels, site, function) ||
-			(site->may_end && drops(levels->work, site->place, below)))
+		method.below += is_below(&method, &sites[i]);
+	for (size_t i = 0; i < count && method.below; i++) {
+		if (!is_judged(levels, &method, &sites[i]))
 			continue;
-		gained += site->gained_late;
-		lost += site->lost_late;
+		method.gained += sites[i].gained_late;
+		method.lost += sites[i].lost_late;
 	}
-	return may_grow(gained, lost, limit);
+	return method;
+}
+
+/* Whether the sites may show growth at this distance from their line. */
+static bool
+is_significant(const struct method *method, uint32_t distance)
+{
+	return may_grow(method->gained, method->lost,
+		share_of(TH_LEVEL_PATH, distance) * TH_ERROR_RATE);
+}
+
+/* The largest distance of the method from the line of a site. */
+static uint32_t
+distance_of_method(const struct levels *levels, const struct method *method)
+{
+	uint32_t most = 1;
+
+	for (size_t i = 0; i < method->count; i++) {
+		const struct site *site = &method->sites[i];
+		uint32_t distance = is_below(method, site)
+					    ? distance_of(levels, site, method->length)
+					    : 0;
+
+		most = distance > most ? distance : most;
+	}
+	return most;
+}
+
+/*
+ * The cheap tests of judge_node(): of the sign at any distance, of recurrence, and of the sign
+ * again.
+ */
+static bool
+is_worth_judging(
+	struct levels *levels, const struct method *method, uint32_t *distance_ret)
+{
+	if (!is_significant(method, 1))
+		return false;
+	levels->places_count = 0;
+	for (size_t i = 0; i < method->count; i++)
+		if (is_judged(levels, method, &method->sites[i]))
+			th_array_append(levels, places, method->sites[i].place);
+	th_sort_numbers(levels->places, levels->places_count);
+	if (!recurs(levels))
+		return false;
+	*distance_ret = distance_of_method(levels, method);
+	return is_significant(method, *distance_ret);
 }
 
 /* Judges the method that the first `length` functions of some sites lead to. */
 static void
-judge_method(
-	struct levels *levels, const struct site *sites, size_t count, const struct node *node)
+judge_method(struct levels *levels, struct site *sites, size_t count, const struct node *node)
 {
-	uint32_t function = function_at(levels, sites, node->length - 1);
-	uint32_t most = 1;
+	struct method method = method_of(levels, sites, count, node->length);
+	size_t found = levels->work->found_count;
+	uint32_t distance;
 
-	if (!is_worth_judging(levels, sites, count, function))
+	if (!is_worth_judging(levels, &method, &distance))
 		return;
 	levels->places_count = 0;
-	for (size_t i = 0; i < count; i++) {
-		if (!is_below(levels, &sites[i], function))
-			continue;
-		uint32_t distance = distance_of(levels, &sites[i], node->length);
-		most = distance > most ? distance : most;
-		th_array_append(levels, places, sites[i].place);
-	}
+	for (size_t i = 0; i < count; i++)
+		if (is_below(&method, &sites[i]))
+			th_array_append(levels, places, sites[i].place);
 	th_sort_numbers(levels->places, levels->places_count);
-	judge_node(levels, node, most);
+	judge_node(levels, node, distance);
+	for (size_t i = 0; i < count && levels->work->found_count > found; i++)
+		sites[i].is_explained = levels->work->nodes[sites[i].place] != TH_NO_NODE;
 }
 
 /* The function below the first `length` ones, plus one; 0: no node of the site is there. */
@@ -535,14 +600,21 @@ sort_by_next(const struct levels *levels, struct site *sites, size_t count, uint
 	uint32_t first = next_function(levels, sites, length);
 	size_t same = 1;
 
-	while (same < count && next_function(levels, &sites[same], length) == first)
-		same++;
+	for (; same < count; same++) {
+		if (same + AHEAD < count)
+			__builtin_prefetch(&sites[same + AHEAD].frames[length]);
+		if (next_function(levels, &sites[same], length) != first)
+			break;
+	}
 	if (same == count)
 		return;
 	struct next_step *steps = th_allocate(count, sizeof(*steps));
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
+		if (i + AHEAD < count)
+			__builtin_prefetch(&sites[i + AHEAD].frames[length]);
 		steps[i] = (struct next_step){
 			next_function(levels, &sites[i], length), sites[i]};
+	}
 	qsort(steps, count, sizeof(*steps), compare_steps);
 	for (size_t i = 0; i < count; i++)
 		sites[i] = steps[i].site;
@@ -599,7 +671,8 @@ add_site(struct levels *levels, uint32_t number)
 		.gained_late = outline->gained_late,
 		.lost_late = outline->lost_late,
 		.has_creator = place->creator,
-		.may_end = may_end(outline)};
+		.may_end = may_end(outline),
+		.is_explained = work->nodes[number] != TH_NO_NODE};
 
 	th_array_append(levels, sites, site);
 }

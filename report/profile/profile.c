@@ -746,6 +746,15 @@ th_profile_destroy(struct th_profile *profile)
 }
 
 void
+th_profile_forget_sums(struct th_profile *profile)
+{
+	for (int measure = 0; measure < TH_MEASURES; measure++) {
+		free(profile->sums[measure]);
+		profile->sums[measure] = NULL;
+	}
+}
+
+void
 th_profile_rest(struct th_profile *profile)
 {
 	clear(profile);

@@ -83,6 +83,9 @@ void th_profile_renew(struct th_profile *profile);
  */
 void th_profile_rest(struct th_profile *profile);
 
+/* Frees the sums of the rows, for which nothing asks any more. */
+void th_profile_forget_sums(struct th_profile *profile);
+
 /*
  * The same samples with whole stacks, for verdicts that depend on hidden frames. It shares
  * frames, paths and filter with `profile`, which must outlive it; th_filter_shape() gives the
