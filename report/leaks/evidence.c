@@ -438,8 +438,7 @@ th_evidence_init(struct th_evidence *evidence, struct th_judge *judge, const uin
 	struct th_evidence_sums sums;
 
 	evaluate(evidence, judge, judge->horizon, samples, count, &sums);
-	sums.is_trend = th_evidence_judge_residency(
-		evidence, judge, judge->seconds);
+	sums.is_trend = th_evidence_judge_residency(evidence, judge, judge->seconds);
 	if (evidence->verdict != TH_VERDICT_LEAK && evidence->reason != TH_REASON_UNUSED &&
 		th_evidence_frees_old(evidence)) {
 		struct th_evidence older;

@@ -142,8 +142,8 @@ struct th_judge {
 	 * program may have dropped what it kept before, as main returned.
 	 */
 	uint64_t exit_start;
-	bool ignores_exit;                  /* what died in it counts as alive */
-	double seconds; /* between warm-up and horizon in which the heap was sampled */
+	bool ignores_exit; /* what died in it counts as alive */
+	double seconds;    /* between warm-up and horizon in which the heap was sampled */
 	struct th_sampling_density density; /* since the warm-up */
 	struct th_sampling_clock clock;     /* of blocks of any size, if that is even */
 	/* Samples of the heap between the warm-up and the start of each part of that time. */

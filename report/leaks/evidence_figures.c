@@ -95,9 +95,8 @@ th_evidence_seconds(const struct th_judge *judge)
 
 	if (horizon->horizon <= horizon->warm)
 		return 0;
-	return (double)th_sampling_changes_sampled(
-		       judge->profile->recording, judge->heap, horizon->warm,
-		       horizon->horizon) /
+	return (double)th_sampling_changes_sampled(judge->profile->recording, judge->heap,
+		       horizon->warm, horizon->horizon) /
 	       1e9;
 }
 
@@ -119,6 +118,5 @@ th_evidence_measure(struct th_evidence *evidence, const struct th_judge *judge,
 		judge->profile, judge->heap, TH_MEASURE_LIVE, &sums->live);
 	if (!sums->is_trend)
 		evidence->growth = per_second(
-			difference(judge, sums, &sums->gained, &sums->lost),
-			judge->seconds);
+			difference(judge, sums, &sums->gained, &sums->lost), judge->seconds);
 }

@@ -268,8 +268,8 @@ find_sampled_classes(struct th_leaks_work *work)
 
 	for (size_t i = 0; i < places->items_count; i++)
 		if (places->items[i].heap == TH_HEAP_JAVA)
-			th_id_map_intern(&work->sampled_classes, places->items[i].class_name,
-				&added);
+			th_id_map_intern(
+				&work->sampled_classes, places->items[i].class_name, &added);
 }
 
 static struct th_leaks_work *

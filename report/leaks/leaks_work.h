@@ -18,9 +18,9 @@ struct th_leak_group {
 	TH_ARRAY(uint32_t, places);
 	enum th_heap heap;
 	enum th_verdict verdict;
-	uint32_t node; /* of th_leaks_work; TH_NO_NODE: sites of one line */
-	uint32_t next; /* next group of the same finding; TH_NO_GROUP */
-	bool is_part;  /* of a finding that another group leads */
+	uint32_t node;  /* of th_leaks_work; TH_NO_NODE: sites of one line */
+	uint32_t next;  /* next group of the same finding; TH_NO_GROUP */
+	bool is_part;   /* of a finding that another group leads */
 	bool is_summed; /* these are known */
 	double leaked;  /* live bytes, the lower end of the interval; 0: no leak */
 	double growth;  /* bytes per second, of a leak that grows */
@@ -45,7 +45,7 @@ struct th_leaks_work {
 	uint8_t *is_owning;    /* by function, or not asked yet: see owners.c */
 	uint8_t *may_own;      /* the same */
 	struct th_id_map sampled_classes; /* strings: of Java objects */
-	uint8_t *is_constructor; /* by function, or not asked yet: of the application */
+	uint8_t *is_constructor;    /* by function, or not asked yet: of the application */
 	struct th_id_map owner_ids; /* sites of Java objects */
 	TH_ARRAY(struct th_owner, owners);
 	struct th_id_map group_ids; /* heap, creator or site, verdict */

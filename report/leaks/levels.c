@@ -70,7 +70,8 @@ struct recurrence {
 
 struct levels {
 	struct th_leaks_work *work;
-	struct recurrence *recurrences; /* by site, computed on demand: it counts at many nodes */
+	struct recurrence
+		*recurrences; /* by site, computed on demand: it counts at many nodes */
 	/* By function: of the C runtime; the application's; libraries of Java methods, native ones. */
 	bool *is_runtime;
 	bool *is_application;
@@ -423,9 +424,8 @@ function_at(const struct levels *levels, const struct site *site, uint32_t index
 static bool
 is_node(const struct levels *levels, const struct site *site, uint32_t function)
 {
-	return site->has_creator
-		       ? levels->is_application[function]
-		       : !levels->is_runtime[function];
+	return site->has_creator ? levels->is_application[function]
+				 : !levels->is_runtime[function];
 }
 
 /* Whether two functions are in one library. */
@@ -535,8 +535,7 @@ distance_of_method(const struct levels *levels, const struct method *method)
  * again.
  */
 static bool
-is_worth_judging(
-	struct levels *levels, const struct method *method, uint32_t *distance_ret)
+is_worth_judging(struct levels *levels, const struct method *method, uint32_t *distance_ret)
 {
 	if (!is_significant(method, 1))
 		return false;

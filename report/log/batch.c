@@ -32,8 +32,8 @@ static const uint32_t event_bytes[TH_EVENT_NUMBERS] = {
 void
 th_batch_init(struct th_batch *batch)
 {
-	*batch = (struct th_batch){.bytes = th_allocate(1,
-		FULL_BYTES + sizeof(struct entry) + sizeof(union th_decoded))};
+	*batch = (struct th_batch){.bytes = th_allocate(1, FULL_BYTES + sizeof(struct entry) +
+								   sizeof(union th_decoded))};
 }
 
 void

@@ -22,8 +22,7 @@ void th_batch_init(struct th_batch *batch);
 void th_batch_deinit(struct th_batch *batch);
 
 /* Replaces the contents by the next records at the cursor, which the schema learns from. */
-void th_batch_fill(
-	struct th_batch *batch, struct th_cursor *cursor, struct th_schema *schema);
+void th_batch_fill(struct th_batch *batch, struct th_cursor *cursor, struct th_schema *schema);
 
 /* Adds the records to the recording, whose schema and cursor it does not use. */
 void th_batch_add(const struct th_batch *batch, struct th_recording *recording);

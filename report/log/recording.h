@@ -365,8 +365,8 @@ uint64_t th_recording_id(const struct th_recording *recording, uint32_t record);
  * The probability with which a ring kept this sample although it had ended; it is part of `keep`.
  * 1 in other logs, and of samples that have not ended.
  */
-double th_recording_find_thinned(
-	const struct th_recording *recording, const struct th_sample *sample);
+double
+th_recording_find_thinned(const struct th_recording *recording, const struct th_sample *sample);
 static inline double
 th_recording_thinned(const struct th_recording *recording, const struct th_sample *sample)
 {

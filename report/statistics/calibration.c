@@ -392,10 +392,9 @@ thin_gap(const struct th_recording *recording, enum th_heap heap,
 		if (!th_window_holds(window, sample->time))
 			continue;
 		count++;
-		double rare = keep_of(&kept, i) < 1
-				      ? th_mean_interval_rare(
-						keep_of, &kept, samples->items_count, i)
-				      : 1;
+		double rare = keep_of(&kept, i) < 1 ? th_mean_interval_rare(keep_of, &kept,
+							      samples->items_count, i)
+						    : 1;
 		th_mean_interval_add(&gaps, sample->size,
 			th_recording_sample_interval(recording, sample), (double)sample->keep,
 			rare);

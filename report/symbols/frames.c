@@ -57,7 +57,8 @@ struct th_frames {
 
 	struct th_id_map word_ids; /* frame word */
 	TH_ARRAY(struct span, words);
-	TH_ARRAY(uint32_t, singles);     /* by word: its only frame; TH_NO_SINGLE_FRAME: see its span */
+	TH_ARRAY(uint32_t,
+		singles); /* by word: its only frame; TH_NO_SINGLE_FRAME: see its span */
 	TH_ARRAY(uint32_t, word_frames); /* innermost first */
 	uint64_t unnamed;                /* th_frames_unnamed() */
 };
