@@ -265,8 +265,10 @@ th_holders_find(JavaVM *vm, JNIEnv *env, uint32_t object_bytes,
 	const struct th_holders_request *request, struct th_holders_cost *cost_ret)
 {
 	struct th_holders_request limits = *request;
-	struct holders holders = {
-		.time = th_clock_now(), .cost = estimate(), .request = &limits, .object_bytes = object_bytes};
+	struct holders holders = {.time = th_clock_now(),
+		.cost = estimate(),
+		.request = &limits,
+		.object_bytes = object_bytes};
 	uint64_t room = free_memory() / FREE_PARTS;
 
 	*cost_ret = holders.cost;

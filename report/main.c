@@ -187,11 +187,13 @@ static void
 print_summary(const struct th_options *options, struct th_recording *recording)
 {
 	FILE *file = th_terminal_fit(stdout);
+	struct th_options shown = *options;
 	struct th_health health;
 
+	shown.wants_peak = !options->brief && !th_options_filter_stacks(options);
 	th_health_init(&health, recording);
 	struct th_profile *profile = th_profile_create(
-		recording, options, warn_in_health, &health);
+		recording, &shown, warn_in_health, &health);
 	th_live_section_health(&health, profile);
 	th_unseen_parts_health(&health, profile);
 	if (options->brief)
@@ -298,7 +300,10 @@ print_leaks(const struct th_options *options, struct th_recording *recording)
 	FILE *file;
 	struct th_leaks found;
 
-	th_leaks_init(&found, profile);
+	th_leaks_prepare(&found, profile);
+	/* The sites have what findings need of them. */
+	th_profile_forget_sums(profile);
+	th_leaks_find(&found);
 	if (options->format == TH_OUTPUT_JSON) {
 		th_view_leaks_json(stdout, &found);
 	} else {

@@ -91,9 +91,9 @@ th_id_map_find_slot(const struct th_id_map *map, uint64_t word)
 	return map->slots_used ? *slot_of(map, word) - 1 : TH_ID_MAP_NONE;
 }
 
-/* Gives a word the next number. */
+/* Gives a word the next number; `slot`: the free one for it, NULL without slots in use. */
 static void
-add(struct th_id_map *map, uint64_t word)
+add(struct th_id_map *map, uint64_t word, uint32_t *slot)
 {
 	uint32_t number = map->count;
 	bool is_direct = is_small(map, word);
@@ -110,21 +110,28 @@ add(struct th_id_map *map, uint64_t word)
 	map->words[number] = word;
 	if (is_direct)
 		return;
-	if (2 * (size_t)map->slots_used >= map->slot_count)
+	if (2 * (size_t)map->slots_used >= map->slot_count) {
 		enlarge(map, number);
+		slot = slot_of(map, word);
+	}
 	map->slots_used++;
-	*slot_of(map, word) = number + 1;
+	*slot = number + 1;
 }
 
 uint32_t
 th_id_map_intern(struct th_id_map *map, uint64_t word, bool *added_ret)
 {
-	uint32_t number = th_id_map_find(map, word);
+	uint32_t *slot = NULL;
 
-	*added_ret = number == TH_ID_MAP_NONE;
-	if (!*added_ret)
-		return number;
-	add(map, word);
+	*added_ret = false;
+	if (word < map->direct_count && map->direct[word])
+		return map->direct[word] - 1;
+	if (map->slots_used)
+		slot = slot_of(map, word);
+	if (slot && *slot)
+		return *slot - 1;
+	*added_ret = true;
+	add(map, word, slot);
 	return map->count - 1;
 }
 
@@ -135,6 +142,16 @@ th_id_map_expect(const struct th_id_map *map, uint64_t word)
 		__builtin_prefetch(&map->direct[word]);
 	else if (map->slot_count)
 		__builtin_prefetch(&map->slots[first_slot(map, word)]);
+}
+
+void
+th_id_map_expect_word(const struct th_id_map *map, uint64_t word)
+{
+	if (word < map->direct_count || !map->slot_count)
+		return;
+	uint32_t slot = map->slots[first_slot(map, word)];
+	if (slot)
+		__builtin_prefetch(&map->words[slot - 1]);
 }
 
 void

@@ -13,8 +13,7 @@ th_page_base_print(FILE *file, const struct th_profile *profile)
 {
 	const struct th_recording *recording = profile->recording;
 	struct th_page_names names;
-	struct th_moment peak = th_lifetimes_peak(
-		&profile->lifetimes, profile->heaps, profile->options->heaps);
+	struct th_moment peak = th_profile_peak(profile);
 
 	fputs(",\n\"base\":{\"command\":", file);
 	th_page_print_json(file, th_json_log_text(recording->process.command));

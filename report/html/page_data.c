@@ -50,8 +50,7 @@ th_page_data_print(FILE *file, const struct th_profile *profile, const struct th
 	struct th_page_leaks leaks;
 
 	th_page_timeline_begin(&timeline, profile);
-	struct th_moment peak = th_lifetimes_peak(
-		&profile->lifetimes, profile->heaps, profile->options->heaps);
+	struct th_moment peak = th_profile_peak(profile);
 	th_page_names_init(&names, profile);
 	th_page_leaks_begin(&leaks, &names);
 	print_process(file, profile);

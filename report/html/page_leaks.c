@@ -23,10 +23,12 @@ shown_count(const struct th_leaks *leaks)
 	return leaks->findings_count < FINDINGS_MAX ? leaks->findings_count : FINDINGS_MAX;
 }
 
+/* Their totals as well, which take as long. */
 static void *
 find(void *data)
 {
 	th_leaks_find(data);
+	th_leaks_totals(data);
 	return NULL;
 }
 
@@ -42,7 +44,7 @@ th_page_leaks_begin(struct th_page_leaks *leaks, struct th_page_names *names)
 		th_page_names_add(
 			names, th_page_tallied_path(&leaks->leaks, &tallies->items[i]));
 	if (profile->options->group_by)
-		th_leaks_find(&leaks->leaks);
+		find(&leaks->leaks);
 	else
 		th_worker_begin(&leaks->aside, find, &leaks->leaks);
 }

@@ -11,6 +11,9 @@
 
 #include "report/base/allocate.h"
 
+/* Samples of a site are scattered in memory: this many are prefetched. */
+#define AHEAD 8
+
 /* Figures */
 
 /* Sums over the samples of a site. */
@@ -197,6 +200,15 @@ look_at(struct look *look, size_t index)
 		&sums->lost_late);
 }
 
+static void
+expect_sample(const struct th_judge *judge, uint32_t index)
+{
+	const struct th_profile *profile = judge->profile;
+
+	__builtin_prefetch(&profile->recording->samples[judge->heap].items[index]);
+	__builtin_prefetch(&profile->lifetimes.ends[judge->heap][index]);
+}
+
 /* Mean size of survivors, which determines their sampling probability. */
 static double
 size_of_survivors(const struct look *look)
@@ -289,6 +301,8 @@ th_judge_init(struct th_judge *judge, enum th_heap heap, const struct th_profile
 				 : th_profile_bytes(profile, heap, TH_MEASURE_LIVE, &none);
 	th_sampling_density_init(
 		&judge->density, profile->recording, heap, horizon->warm, horizon->end);
+	th_sampling_clock_init(&judge->clock, &judge->density, 0);
+	judge->seconds = th_evidence_seconds(judge);
 	th_judge_find_activity(judge);
 	if (heap == TH_HEAP_MAPPED && residency->points_count) {
 		judge->residency = residency;
@@ -323,7 +337,7 @@ set_points(struct look *look)
 {
 	struct th_evidence *evidence = look->evidence;
 	const struct sums *sums = &look->sums;
-	double seconds = th_evidence_seconds(evidence, look->judge->profile);
+	double seconds = look->judge->seconds;
 
 	evidence->live = th_evidence_bytes_in(&sums->kept.live);
 	evidence->live_samples = sums->kept.live.samples;
@@ -343,6 +357,17 @@ set_points(struct look *look)
 	evidence->gained_late = sums->gained_late.samples;
 	evidence->lost_late = sums->lost_late.samples;
 	evidence->chance = th_chance_of_more(evidence->gained_late, evidence->lost_late);
+}
+
+/* The lower limits of growth, where the verdict depends on them: they are slow to compute. */
+static void
+set_limits(struct look *look)
+{
+	struct th_evidence *evidence = look->evidence;
+	const struct sums *sums = &look->sums;
+
+	if (!th_evidence_needs_limits(evidence))
+		return;
 	if (evidence->born_late >= ENOUGH_LATE)
 		evidence->late_low = th_evidence_growth_limit(
 			look->judge, &sums->kept, &sums->gained_late, &sums->lost_late);
@@ -366,13 +391,19 @@ evaluate(struct th_evidence *evidence, struct th_judge *judge,
 				(horizon == judge->horizon ? FIRST_LOOK : SECOND_LOOK)};
 	look_init(&look, evidence, judge);
 	look.sums.kept.is_before_exit = judge->ignores_exit;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count && i < AHEAD; i++)
+		expect_sample(judge, samples[i]);
+	for (size_t i = 0; i < count; i++) {
+		if (i + AHEAD < count)
+			expect_sample(judge, samples[i + AHEAD]);
 		look_at(&look, samples[i]);
+	}
 	if (judge->heap == TH_HEAP_JAVA && judge->profile->lifetimes.followed)
 		evidence->enough_old = ENOUGH_FOLLOWED;
 	set_points(&look);
 	find_ages(&look);
 	th_evidence_test_births(evidence, judge, size_of_survivors(&look));
+	set_limits(&look);
 	th_evidence_find_verdict(evidence);
 	*sums_ret = look.sums.kept;
 }
@@ -408,8 +439,7 @@ th_evidence_init(struct th_evidence *evidence, struct th_judge *judge, const uin
 	struct th_evidence_sums sums;
 
 	evaluate(evidence, judge, judge->horizon, samples, count, &sums);
-	sums.is_trend = th_evidence_judge_residency(
-		evidence, judge, th_evidence_seconds(evidence, judge->profile));
+	sums.is_trend = th_evidence_judge_residency(evidence, judge, judge->seconds);
 	if (evidence->verdict != TH_VERDICT_LEAK && evidence->reason != TH_REASON_UNUSED &&
 		th_evidence_frees_old(evidence)) {
 		struct th_evidence older;

@@ -85,6 +85,7 @@ struct th_evidence {
 	uint64_t lost_late;   /* were old at its start, and died in it */
 	double chance; /* p of so many gains by chance; at most chance_limit for growth */
 	double chance_limit;
+	/* 0 where the verdict does not depend on them */
 	double late_low;  /* growth in the later half, bytes: its lower limit if above 0 */
 	double whole_low; /* if late_low is not above 0: the lower limit since the warm-up */
 	uint64_t first_birth; /* of old survivors but the first tenth, time; UINT64_MAX: none */
@@ -142,8 +143,10 @@ struct th_judge {
 	 * program may have dropped what it kept before, as main returned.
 	 */
 	uint64_t exit_start;
-	bool ignores_exit;                  /* what died in it counts as alive */
+	bool ignores_exit; /* what died in it counts as alive */
+	double seconds;    /* between warm-up and horizon in which the heap was sampled */
 	struct th_sampling_density density; /* since the warm-up */
+	struct th_sampling_clock clock;     /* of blocks of any size, if that is even */
 	/* Samples of the heap between the warm-up and the start of each part of that time. */
 	double activity[TH_DENSITY_PARTS + 1];
 	/* State of the current site */
@@ -185,6 +188,7 @@ struct th_estimate th_evidence_live(const struct th_evidence *evidence,
 struct th_outline {
 	double live;
 	double live_bytes; /* the estimate */
+	double live_low;   /* of a leak: the lower end of its interval */
 	double growth;     /* bytes per second, the estimate */
 	double survivors;
 	double pause_probability;

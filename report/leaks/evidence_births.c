@@ -10,6 +10,9 @@
 
 /* The normal approximation is within 1 % of a binomial tail of 1e-4 from this number on. */
 #define NORMAL_COUNT 1000
+/* Sites with fewer gains and losses: 16 KiB of results. */
+#define KNOWN_MORE 128
+#define KNOWN_LESS 16
 
 static int
 compare_times(const void *a, const void *b)
@@ -209,11 +212,17 @@ slows_down(struct th_evidence *evidence, const struct th_judge *judge,
 double
 th_chance_of_more(uint64_t more, uint64_t less)
 {
+	/* The results of this thread for small sites, which are most; 0: not computed. */
+	static __thread double known[KNOWN_MORE][KNOWN_LESS];
 	double all = (double)(more + less);
 
 	if (more + less > NORMAL_COUNT)
 		return 0.5 * erfc(((double)more - (double)less - 1) / sqrt(2 * all));
-	return binomial(less, more + less, 0.5);
+	if (more >= KNOWN_MORE || less >= KNOWN_LESS)
+		return binomial(less, more + less, 0.5);
+	if (!(known[more][less] > 0))
+		known[more][less] = binomial(less, more + less, 0.5);
+	return known[more][less];
 }
 
 /*
@@ -232,7 +241,8 @@ void
 th_evidence_test_births(struct th_evidence *evidence, struct th_judge *judge, double size)
 {
 	const struct th_birth *births = judge->births;
-	struct th_sampling_clock clock;
+	struct th_sampling_clock of_size;
+	const struct th_sampling_clock *clock = &judge->clock;
 	size_t count;
 
 	sort_births(judge->births, judge->births_count);
@@ -240,9 +250,12 @@ th_evidence_test_births(struct th_evidence *evidence, struct th_judge *judge, do
 	evidence->born_since = count = judge->births_count;
 	if (!count)
 		return;
-	th_sampling_clock_init(&clock, &judge->density, size);
+	if (!judge->density.is_even) {
+		th_sampling_clock_init(&of_size, &judge->density, size);
+		clock = &of_size;
+	}
 	evidence->first_since = births[0].time;
 	evidence->last_birth = births[count - 1].time;
-	evidence->is_growing = goes_on(evidence, judge, &clock);
-	evidence->is_slowing = slows_down(evidence, judge, &clock);
+	evidence->is_growing = goes_on(evidence, judge, clock);
+	evidence->is_slowing = slows_down(evidence, judge, clock);
 }

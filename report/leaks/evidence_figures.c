@@ -102,14 +102,14 @@ per_second(struct th_estimate estimate, double seconds)
 
 /* Counts only time in which the heap was sampled. */
 double
-th_evidence_seconds(const struct th_evidence *evidence, const struct th_profile *profile)
+th_evidence_seconds(const struct th_judge *judge)
 {
-	const struct th_observation_window *horizon = evidence->horizon;
+	const struct th_observation_window *horizon = judge->horizon;
 
 	if (horizon->horizon <= horizon->warm)
 		return 0;
-	return (double)th_sampling_changes_sampled(
-		       profile->recording, evidence->heap, horizon->warm, horizon->horizon) /
+	return (double)th_sampling_changes_sampled(judge->profile->recording, judge->heap,
+		       horizon->warm, horizon->horizon) /
 	       1e9;
 }
 
@@ -131,6 +131,5 @@ th_evidence_measure(struct th_evidence *evidence, const struct th_judge *judge,
 		judge->profile, judge->heap, TH_MEASURE_LIVE, &sums->live);
 	if (!sums->is_trend)
 		evidence->growth = per_second(
-			difference(judge, sums, &sums->gained, &sums->lost),
-			th_evidence_seconds(evidence, judge->profile));
+			difference(judge, sums, &sums->gained, &sums->lost), judge->seconds);
 }

@@ -101,14 +101,16 @@ th_evidence_growth_limit(const struct th_judge *judge, const struct th_evidence_
 	const struct th_estimator *gained, const struct th_estimator *lost);
 
 /* Seconds between warm-up and horizon in which the heap was sampled. */
-double
-th_evidence_seconds(const struct th_evidence *evidence, const struct th_profile *profile);
+double th_evidence_seconds(const struct th_judge *judge);
 
 /* Lower limit of the growth that `hits` samples of small blocks show, one every `gap` bytes. */
 double th_evidence_limit_of_hits(const struct th_judge *judge, uint32_t hits, double gap);
 
 /* Sets the number of samples of the heap since the warm-up, by part. */
 void th_judge_find_activity(struct th_judge *judge);
+
+/* Whether the verdict depends on late_low or whole_low, given all other figures. */
+bool th_evidence_needs_limits(const struct th_evidence *evidence);
 
 /* Determines the verdict from all other figures. */
 void th_evidence_find_verdict(struct th_evidence *evidence);

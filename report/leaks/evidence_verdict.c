@@ -47,11 +47,30 @@ is_spread(const struct th_evidence *evidence)
 	       (double)(last - evidence->first_birth) >= part * length;
 }
 
+/* As far as numbers of samples show it. */
+static bool
+may_have_grown(const struct th_evidence *evidence)
+{
+	return evidence->born_late >= ENOUGH_LATE && evidence->chance <= evidence->chance_limit;
+}
+
 static bool
 has_grown(const struct th_evidence *evidence)
 {
-	return evidence->born_late >= ENOUGH_LATE && evidence->late_low > 0 &&
-	       evidence->chance <= evidence->chance_limit;
+	return may_have_grown(evidence) && evidence->late_low > 0;
+}
+
+static bool
+shows_no_end(const struct th_evidence *evidence)
+{
+	return evidence->born_late && evidence->is_growing && !evidence->is_slowing &&
+	       (is_kept(evidence) || evidence->chance <= HINT_OF_GROWTH);
+}
+
+static bool
+is_too_small(const struct th_evidence *evidence)
+{
+	return evidence->allocated < ENOUGH_SAMPLES && evidence->born_since;
 }
 
 /*
@@ -62,9 +81,7 @@ has_grown(const struct th_evidence *evidence)
 static bool
 may_grow(const struct th_evidence *evidence)
 {
-	return evidence->whole_low > 0 && evidence->born_late && evidence->is_growing &&
-	       !evidence->is_slowing &&
-	       (is_kept(evidence) || evidence->chance <= HINT_OF_GROWTH);
+	return evidence->whole_low > 0 && shows_no_end(evidence);
 }
 
 /*
@@ -127,6 +144,14 @@ judge_growth(struct th_evidence *evidence)
 		decide(evidence, TH_VERDICT_LEAK, TH_REASON_GROWS);
 }
 
+bool
+th_evidence_needs_limits(const struct th_evidence *evidence)
+{
+	return th_observation_window_is_far(evidence->horizon) &&
+	       (may_have_grown(evidence) ||
+		       (!is_too_small(evidence) && shows_no_end(evidence)));
+}
+
 void
 th_evidence_find_verdict(struct th_evidence *evidence)
 {
@@ -138,7 +163,7 @@ th_evidence_find_verdict(struct th_evidence *evidence)
 						       : TH_REASON_FEW_SAMPLES);
 	else if (has_grown(evidence))
 		judge_growth(evidence);
-	else if (evidence->allocated < ENOUGH_SAMPLES && evidence->born_since)
+	else if (is_too_small(evidence))
 		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
 	else if (may_grow(evidence))
 		decide(evidence, TH_VERDICT_UNCLEAR,

@@ -14,13 +14,24 @@
 /* Sites of one line */
 
 static bool
-is_constructor(const struct th_leaks *leaks, uint32_t function)
+find_constructor(const struct th_leaks *leaks, uint32_t function)
 {
 	const char *name = th_frames_function_name(leaks->profile->frames, function);
 	const char *dot = strrchr(name, '.');
 
 	return dot && !strcmp(dot, ".<init>") &&
 	       th_sites_is_application(leaks->profile->frames, function);
+}
+
+/* Asked for every site, and names are scattered in memory. */
+static bool
+is_constructor(const struct th_leaks *leaks, uint32_t function)
+{
+	uint8_t *known = &leaks->work->is_constructor[function];
+
+	if (*known == TH_CONSTRUCTOR_NOT_ASKED)
+		*known = find_constructor(leaks, function);
+	return *known;
 }
 
 uint32_t
@@ -86,6 +97,11 @@ join(struct th_leaks_work *work, uint32_t number, enum th_verdict verdict)
 {
 	struct th_leak_group *group = find_group(work, number, verdict);
 
+	/* Most have one site. */
+	if (!group->places) {
+		group->places = th_allocate(1, sizeof(*group->places));
+		group->places_capacity = 1;
+	}
 	th_array_append(group, places, number);
 }
 

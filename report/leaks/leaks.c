@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "report/base/allocate.h"
+#include "report/base/sort.h"
 #include "report/base/worker.h"
 #include "report/leaks/detection.h"
 #include "unify/shared/bisect.h"
@@ -24,15 +25,6 @@
 
 /* Samples by site */
 
-static int
-compare_numbers(const void *a, const void *b)
-{
-	uint32_t left = *(const uint32_t *)a;
-	uint32_t right = *(const uint32_t *)b;
-
-	return (left > right) - (left < right);
-}
-
 /* Gathers the samples of some sites, in the order of the log. */
 static void
 gather(struct th_leaks_work *work, const uint32_t *places, size_t count)
@@ -45,7 +37,7 @@ gather(struct th_leaks_work *work, const uint32_t *places, size_t count)
 			k++)
 			th_array_append(work, gathered, order->samples[k]);
 	}
-	qsort(work->gathered, work->gathered_count, sizeof(uint32_t), compare_numbers);
+	th_sort_numbers(work->gathered, work->gathered_count);
 }
 
 /* Evaluates one site. */
@@ -150,12 +142,17 @@ judge_share(void *data)
 	const struct th_leak_sites *places = &work->leaks->places;
 
 	for (uint32_t i = share->from; i < share->to; i++) {
+		struct th_judge *judge = &share->judges[places->items[i].heap];
 		struct th_evidence evidence;
+		struct th_evidence_sums sums;
 
 		if (i + EXPECTED_PLACES < places->items_count)
 			expect_place(work, i + EXPECTED_PLACES);
-		look_at_place(work, &share->judges[places->items[i].heap], i, &evidence, NULL);
+		look_at_place(work, judge, i, &evidence, &sums);
 		work->outlines[i] = th_evidence_outline(&evidence);
+		if (evidence.verdict == TH_VERDICT_LEAK)
+			work->outlines[i].live_low =
+				th_evidence_live(&evidence, judge, &sums).low;
 	}
 	return NULL;
 }
@@ -203,7 +200,7 @@ is_notable(
  * Result of th_groups_judge() in short; for a single site without owners it is already known.
  */
 static struct th_outline
-outline_group(struct th_leaks_work *work, const struct th_leak_group *group)
+outline_group(struct th_leaks_work *work, struct th_leak_group *group)
 {
 	uint32_t first = group->places[0];
 	const struct th_outline *one = &work->outlines[first];
@@ -212,6 +209,7 @@ outline_group(struct th_leaks_work *work, const struct th_leak_group *group)
 		!th_owners_find(work, &first, 1, one->survivors).is_collected)
 		return *one;
 	struct th_finding finding = th_groups_judge(work, group);
+	th_groups_sum(work, group, &finding);
 	return th_evidence_outline(&finding.evidence);
 }
 
@@ -234,7 +232,7 @@ is_of_tallies(const struct th_leaks *leaks, const struct th_leak_site *place)
 static void
 list_group(struct th_leaks_work *work, uint32_t number)
 {
-	const struct th_leak_group *group = &work->groups[number];
+	struct th_leak_group *group = &work->groups[number];
 	struct th_outline outline = outline_group(work, group);
 	struct th_listed listed = {
 		.group = number,
@@ -262,6 +260,18 @@ compare_findings(const void *a, const void *b)
 	return (left->place > right->place) - (left->place < right->place);
 }
 
+static void
+find_sampled_classes(struct th_leaks_work *work)
+{
+	const struct th_leak_sites *places = &work->leaks->places;
+	bool added;
+
+	for (size_t i = 0; i < places->items_count; i++)
+		if (places->items[i].heap == TH_HEAP_JAVA)
+			th_id_map_intern(
+				&work->sampled_classes, places->items[i].class_name, &added);
+}
+
 static struct th_leaks_work *
 work_create(struct th_leaks *leaks)
 {
@@ -278,6 +288,12 @@ work_create(struct th_leaks *leaks)
 	work->class_names = th_allocate(functions, sizeof(*work->class_names));
 	work->is_owning = th_allocate(functions, sizeof(*work->is_owning));
 	memset(work->is_owning, TH_OWNING_NOT_ASKED, functions * sizeof(*work->is_owning));
+	work->may_own = th_allocate(functions, sizeof(*work->may_own));
+	memset(work->may_own, TH_OWNING_NOT_ASKED, functions * sizeof(*work->may_own));
+	find_sampled_classes(work);
+	work->is_constructor = th_allocate(functions, sizeof(*work->is_constructor));
+	memset(work->is_constructor, TH_CONSTRUCTOR_NOT_ASKED,
+		functions * sizeof(*work->is_constructor));
 	for (size_t i = 0; i < functions; i++)
 		work->class_names[i] = TH_CLASS_NOT_ASKED;
 	th_sample_order_init(&work->order, profile, leaks->places.of_row, count);
@@ -303,6 +319,9 @@ work_destroy(struct th_leaks_work *work)
 	free(work->makers);
 	free(work->class_names);
 	free(work->is_owning);
+	free(work->is_constructor);
+	free(work->may_own);
+	th_id_map_deinit(&work->sampled_classes);
 	free(work);
 }
 

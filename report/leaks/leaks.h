@@ -135,7 +135,7 @@ struct th_leaks_totals {
  */
 uint64_t th_leaks_of_vm(const struct th_leaks *leaks);
 
-/* Of all findings with verdict leak. Computed once, by the thread that uses the leaks. */
+/* Of all findings with verdict leak. Computed once, by one thread at a time. */
 struct th_leaks_totals th_leaks_totals(const struct th_leaks *leaks);
 
 /* Their live bytes. */

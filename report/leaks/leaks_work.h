@@ -18,9 +18,12 @@ struct th_leak_group {
 	TH_ARRAY(uint32_t, places);
 	enum th_heap heap;
 	enum th_verdict verdict;
-	uint32_t node; /* of th_leaks_work; TH_NO_NODE: sites of one line */
-	uint32_t next; /* next group of the same finding; TH_NO_GROUP */
-	bool is_part;  /* of a finding that another group leads */
+	uint32_t node;  /* of th_leaks_work; TH_NO_NODE: sites of one line */
+	uint32_t next;  /* next group of the same finding; TH_NO_GROUP */
+	bool is_part;   /* of a finding that another group leads */
+	bool is_summed; /* these are known */
+	double leaked;  /* live bytes, the lower end of the interval; 0: no leak */
+	double growth;  /* bytes per second, of a leak that grows */
 };
 
 /* Where growth that no single site shows became significant. */
@@ -40,6 +43,9 @@ struct th_leaks_work {
 	struct th_judge judges[TH_HEAPS];
 	uint32_t *class_names; /* by function: string of a method's class, or not asked yet */
 	uint8_t *is_owning;    /* by function, or not asked yet: see owners.c */
+	uint8_t *may_own;      /* the same */
+	struct th_id_map sampled_classes; /* strings: of Java objects */
+	uint8_t *is_constructor;    /* by function, or not asked yet: of the application */
 	struct th_id_map owner_ids; /* sites of Java objects */
 	TH_ARRAY(struct th_owner, owners);
 	struct th_id_map group_ids; /* heap, creator or site, verdict */
@@ -73,6 +79,10 @@ void th_groups_deinit(struct th_leaks_work *work);
 struct th_finding
 th_groups_judge(struct th_leaks_work *work, const struct th_leak_group *group);
 
+/* Sets what a group adds to the totals; `finding`: its own. */
+void th_groups_sum(struct th_leaks_work *work, struct th_leak_group *group,
+	const struct th_finding *finding);
+
 /* The site of a group with most live bytes. */
 uint32_t th_groups_largest(const struct th_leaks_work *work, const struct th_leak_group *group);
 
@@ -84,5 +94,6 @@ struct th_owner th_owners_find(
 #define TH_CLASS_NOT_ASKED (UINT32_MAX - 1)
 /* A method of which that is not known yet. */
 #define TH_OWNING_NOT_ASKED UINT8_MAX
+#define TH_CONSTRUCTOR_NOT_ASKED UINT8_MAX
 
 #endif

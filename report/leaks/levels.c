@@ -24,6 +24,7 @@
 
 #include "report/base/allocate.h"
 #include "report/base/log_text.h"
+#include "report/base/sort.h"
 #include "report/profile/sites.h"
 
 #define LINE_SHARE 0.25
@@ -34,6 +35,8 @@
 #define AGAIN_PART 0.05
 /* Standard deviations by which survivors may spread less than in steady leaks. */
 #define SPREAD_DEVIATIONS 2.0
+/* Sites whose paths are prefetched. */
+#define AHEAD 8
 
 /* A node: the sites of a heap that have a line, a method above it, a class or a library in common. */
 struct node {
@@ -52,13 +55,26 @@ struct site {
 	uint32_t gained_late; /* as in its outline */
 	uint32_t lost_late;
 	bool has_creator;
-	bool may_end; /* see drops() */
+	bool may_end;      /* see drops() */
+	bool is_explained; /* by a finding */
+};
+
+/* Times of survivors, on a scale of 0 to 1 since the warm-up: of a site, or sums over sites. */
+struct recurrence {
+	double spread;   /* last - first */
+	double expected; /* the same for uniform times */
+	double variance;
+	uint64_t again : 63;
+	uint64_t is_known : 1;
 };
 
 struct levels {
 	struct th_leaks_work *work;
-	/* By function: of the C runtime; the library of a Java method, and of a native one. */
+	struct recurrence
+		*recurrences; /* by site, computed on demand: it counts at many nodes */
+	/* By function: of the C runtime; the application's; libraries of Java methods, native ones. */
 	bool *is_runtime;
+	bool *is_application;
 	uint32_t *java_library;
 	uint32_t *native_library;
 	TH_ARRAY(struct site, sites);
@@ -68,30 +84,24 @@ struct levels {
 
 /* Recurrence */
 
-/* Times of survivors at the sites of a node, on a scale of 0 to 1 since the warm-up. */
-struct recurrence {
-	uint64_t again;
-	double spread;   /* sum over sites: last - first */
-	double expected; /* the same for uniform times */
-	double variance;
-};
-
 /*
- * Adds a site with m survivors: of m uniform times the range has the mean (m-1)/(m+1) and the
+ * Of a site with m survivors: of m uniform times the range has the mean (m-1)/(m+1) and the
  * variance 2(m-1)/((m+1)^2 (m+2)).
  */
-static void
-add_recurrence(struct recurrence *sum, const double *times, size_t count)
+static struct recurrence
+recurrence_of(const double *times, size_t count)
 {
+	struct recurrence site = {.is_known = true};
 	double m = (double)count;
 
 	if (count < 2)
-		return;
+		return site;
 	for (size_t i = 1; i < count; i++)
-		sum->again += times[i] - times[0] >= AGAIN_PART;
-	sum->spread += times[count - 1] - times[0];
-	sum->expected += (m - 1) / (m + 1);
-	sum->variance += 2 * (m - 1) / ((m + 1) * (m + 1) * (m + 2));
+		site.again += times[i] - times[0] >= AGAIN_PART;
+	site.spread = times[count - 1] - times[0];
+	site.expected = (m - 1) / (m + 1);
+	site.variance = 2 * (m - 1) / ((m + 1) * (m + 1) * (m + 2));
+	return site;
 }
 
 static int
@@ -131,17 +141,33 @@ times_of(const struct th_leaks_work *work, uint32_t number, size_t *count_ret)
 	return times;
 }
 
+static const struct recurrence *
+look_up_recurrence(const struct levels *levels, uint32_t number)
+{
+	struct recurrence *known = &levels->recurrences[number];
+
+	if (!known->is_known) {
+		size_t count;
+		double *times = times_of(levels->work, number, &count);
+
+		*known = recurrence_of(times, count);
+		free(times);
+	}
+	return known;
+}
+
 static bool
 recurs(const struct levels *levels)
 {
 	struct recurrence sum = {0};
 
 	for (size_t i = 0; i < levels->places_count; i++) {
-		size_t count;
-		double *times = times_of(levels->work, levels->places[i], &count);
+		const struct recurrence *site = look_up_recurrence(levels, levels->places[i]);
 
-		add_recurrence(&sum, times, count);
-		free(times);
+		sum.again += site->again;
+		sum.spread += site->spread;
+		sum.expected += site->expected;
+		sum.variance += site->variance;
 	}
 	return sum.again >= ENOUGH_AGAIN &&
 	       sum.spread >= sum.expected - SPREAD_DEVIATIONS * sqrt(sum.variance);
@@ -277,11 +303,12 @@ grows(struct levels *levels, const struct node *node, double chance_limit)
 	/* The resident memory of mappings may grow without new ones. */
 	if (node->heap != TH_HEAP_MAPPED && !places_may_grow(levels, chance_limit))
 		return false;
+	/* First what does not read all of the samples. */
+	if (node->level != TH_LEVEL_LINE && !recurs(levels))
+		return false;
 	th_leaks_evaluate(levels->work, node->heap, levels->places, levels->places_count,
 		chance_limit, &evidence, NULL);
-	if (evidence.verdict != TH_VERDICT_LEAK)
-		return false;
-	return node->level == TH_LEVEL_LINE || recurs(levels);
+	return evidence.verdict == TH_VERDICT_LEAK;
 }
 
 /* The number by which a finding refers to its node; `place`: one of its sites. */
@@ -397,9 +424,8 @@ function_at(const struct levels *levels, const struct site *site, uint32_t index
 static bool
 is_node(const struct levels *levels, const struct site *site, uint32_t function)
 {
-	return site->has_creator
-		       ? th_sites_is_application(levels->work->leaks->profile->frames, function)
-		       : !levels->is_runtime[function];
+	return site->has_creator ? levels->is_application[function]
+				 : !levels->is_runtime[function];
 }
 
 /* Whether two functions are in one library. */
@@ -430,67 +456,118 @@ distance_of(const struct levels *levels, const struct site *site, uint32_t lengt
 	return distance;
 }
 
-/* Whether a site counts at the method `function` of its path. */
+/* Sites at the method at `length` of their paths, and what it takes to judge it. */
+struct method {
+	const struct site *sites;
+	size_t count;
+	uint32_t length;
+	bool is_of_java;   /* whether it is a node of sites with a creator */
+	bool is_of_native; /* of those without */
+	size_t below;      /* sites that count at it */
+	uint64_t gained;   /* of those that are not dropped */
+	uint64_t lost;
+};
+
+/* Whether a site counts at the method. */
 static bool
-is_below(const struct levels *levels, const struct site *site, uint32_t function)
+is_below(const struct method *method, const struct site *site)
 {
-	return levels->work->nodes[site->place] == TH_NO_NODE &&
-	       is_node(levels, site, function);
+	return !site->is_explained &&
+	       (site->has_creator ? method->is_of_java : method->is_of_native);
 }
 
-/* The cheap tests of judge_node(), with the highest limit that the method can have. */
+/* As in judge_node(). */
 static bool
-is_worth_judging(
-	const struct levels *levels, const struct site *sites, size_t count, uint32_t function)
+is_judged(const struct levels *levels, const struct method *method, const struct site *site)
 {
-	double limit = share_of(TH_LEVEL_PATH, 1) * TH_ERROR_RATE;
-	uint64_t gained = 0, lost = 0;
-	size_t below = 0;
+	return is_below(method, site) &&
+	       !(site->may_end && drops(levels->work, site->place, method->below));
+}
+
+static struct method
+method_of(const struct levels *levels, const struct site *sites, size_t count, uint32_t length)
+{
+	uint32_t function = function_at(levels, sites, length - 1);
+	struct method method = {.sites = sites,
+		.count = count,
+		.length = length,
+		.is_of_java = levels->is_application[function],
+		.is_of_native = !levels->is_runtime[function]};
 
 	for (size_t i = 0; i < count; i++)
-		below += is_below(levels, &sites[i], function);
-	for (size_t i = 0; i < count; i++) {
-		const struct site *site = &sites[i];
-
-		if (!is_below(levels, site, function) ||
-			(site->may_end && drops(levels->work, site->place, below)))
+		method.below += is_below(&method, &sites[i]);
+	for (size_t i = 0; i < count && method.below; i++) {
+		if (!is_judged(levels, &method, &sites[i]))
 			continue;
-		gained += site->gained_late;
-		lost += site->lost_late;
+		method.gained += sites[i].gained_late;
+		method.lost += sites[i].lost_late;
 	}
-	return may_grow(gained, lost, limit);
+	return method;
 }
 
-static int
-compare_numbers_of_places(const void *a, const void *b)
+/* Whether the sites may show growth at this distance from their line. */
+static bool
+is_significant(const struct method *method, uint32_t distance)
 {
-	uint32_t left = *(const uint32_t *)a;
-	uint32_t right = *(const uint32_t *)b;
+	return may_grow(method->gained, method->lost,
+		share_of(TH_LEVEL_PATH, distance) * TH_ERROR_RATE);
+}
 
-	return (left > right) - (left < right);
+/* The largest distance of the method from the line of a site. */
+static uint32_t
+distance_of_method(const struct levels *levels, const struct method *method)
+{
+	uint32_t most = 1;
+
+	for (size_t i = 0; i < method->count; i++) {
+		const struct site *site = &method->sites[i];
+		uint32_t distance = is_below(method, site)
+					    ? distance_of(levels, site, method->length)
+					    : 0;
+
+		most = distance > most ? distance : most;
+	}
+	return most;
+}
+
+/*
+ * The cheap tests of judge_node(): of the sign at any distance, of recurrence, and of the sign
+ * again.
+ */
+static bool
+is_worth_judging(struct levels *levels, const struct method *method, uint32_t *distance_ret)
+{
+	if (!is_significant(method, 1))
+		return false;
+	levels->places_count = 0;
+	for (size_t i = 0; i < method->count; i++)
+		if (is_judged(levels, method, &method->sites[i]))
+			th_array_append(levels, places, method->sites[i].place);
+	th_sort_numbers(levels->places, levels->places_count);
+	if (!recurs(levels))
+		return false;
+	*distance_ret = distance_of_method(levels, method);
+	return is_significant(method, *distance_ret);
 }
 
 /* Judges the method that the first `length` functions of some sites lead to. */
 static void
-judge_method(
-	struct levels *levels, const struct site *sites, size_t count, const struct node *node)
+judge_method(struct levels *levels, struct site *sites, size_t count, const struct node *node)
 {
-	uint32_t function = function_at(levels, sites, node->length - 1);
-	uint32_t most = 1;
+	struct method method = method_of(levels, sites, count, node->length);
+	size_t found = levels->work->found_count;
+	uint32_t distance;
 
-	if (!is_worth_judging(levels, sites, count, function))
+	if (!is_worth_judging(levels, &method, &distance))
 		return;
 	levels->places_count = 0;
-	for (size_t i = 0; i < count; i++) {
-		if (!is_below(levels, &sites[i], function))
-			continue;
-		uint32_t distance = distance_of(levels, &sites[i], node->length);
-		most = distance > most ? distance : most;
-		th_array_append(levels, places, sites[i].place);
-	}
-	qsort(levels->places, levels->places_count, sizeof(uint32_t),
-		compare_numbers_of_places);
-	judge_node(levels, node, most);
+	for (size_t i = 0; i < count; i++)
+		if (is_below(&method, &sites[i]))
+			th_array_append(levels, places, sites[i].place);
+	th_sort_numbers(levels->places, levels->places_count);
+	judge_node(levels, node, distance);
+	for (size_t i = 0; i < count && levels->work->found_count > found; i++)
+		sites[i].is_explained = levels->work->nodes[sites[i].place] != TH_NO_NODE;
 }
 
 /* The function below the first `length` ones, plus one; 0: no node of the site is there. */
@@ -522,14 +599,21 @@ sort_by_next(const struct levels *levels, struct site *sites, size_t count, uint
 	uint32_t first = next_function(levels, sites, length);
 	size_t same = 1;
 
-	while (same < count && next_function(levels, &sites[same], length) == first)
-		same++;
+	for (; same < count; same++) {
+		if (same + AHEAD < count)
+			__builtin_prefetch(&sites[same + AHEAD].frames[length]);
+		if (next_function(levels, &sites[same], length) != first)
+			break;
+	}
 	if (same == count)
 		return;
 	struct next_step *steps = th_allocate(count, sizeof(*steps));
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
+		if (i + AHEAD < count)
+			__builtin_prefetch(&sites[i + AHEAD].frames[length]);
 		steps[i] = (struct next_step){
 			next_function(levels, &sites[i], length), sites[i]};
+	}
 	qsort(steps, count, sizeof(*steps), compare_steps);
 	for (size_t i = 0; i < count; i++)
 		sites[i] = steps[i].site;
@@ -586,7 +670,8 @@ add_site(struct levels *levels, uint32_t number)
 		.gained_late = outline->gained_late,
 		.lost_late = outline->lost_late,
 		.has_creator = place->creator,
-		.may_end = may_end(outline)};
+		.may_end = may_end(outline),
+		.is_explained = work->nodes[number] != TH_NO_NODE};
 
 	th_array_append(levels, sites, site);
 }
@@ -624,6 +709,7 @@ find_libraries(struct levels *levels)
 	struct th_strings libraries;
 
 	levels->is_runtime = th_allocate(functions, sizeof(bool));
+	levels->is_application = th_allocate(functions, sizeof(bool));
 	levels->java_library = th_allocate(functions, sizeof(uint32_t));
 	levels->native_library = th_allocate(functions, sizeof(uint32_t));
 	th_strings_init(&libraries);
@@ -632,6 +718,7 @@ find_libraries(struct levels *levels)
 		struct th_text java = {name, (uint32_t)th_leak_sites_library_length(name)};
 
 		levels->is_runtime[i] = th_frames_is_runtime(frames, i);
+		levels->is_application[i] = th_sites_is_application(frames, i);
 		levels->java_library[i] = th_strings_intern_text(&libraries, java);
 		levels->native_library[i] = th_strings_intern(
 			&libraries, th_frames_library(frames, i));
@@ -642,13 +729,17 @@ find_libraries(struct levels *levels)
 void
 th_levels_judge(struct th_leaks_work *work)
 {
-	struct levels levels = {.work = work};
+	struct levels levels = {.work = work,
+		.recurrences = th_allocate(
+			work->leaks->places.items_count, sizeof(*levels.recurrences))};
 
 	find_libraries(&levels);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		if (may_leak(work, (enum th_heap)heap))
 			judge_heap(&levels, (enum th_heap)heap);
+	free(levels.recurrences);
 	free(levels.is_runtime);
+	free(levels.is_application);
 	free(levels.java_library);
 	free(levels.native_library);
 	free(levels.sites);

@@ -121,6 +121,38 @@ next_candidate(
 	return false;
 }
 
+/* Whether objects of the class of a method were sampled anywhere: else it is no candidate. */
+static bool
+may_be_candidate(struct th_leaks_work *work, uint32_t function)
+{
+	uint8_t *known = &work->may_own[function];
+
+	if (*known == TH_OWNING_NOT_ASKED) {
+		const struct th_frames *frames = work->leaks->profile->frames;
+		bool is_java = th_frames_function(frames, function)->kind == TH_KIND_JAVA;
+		uint32_t class_name = is_java ? class_of_method(work, function) : TH_NO_STRING;
+
+		*known = class_name != TH_NO_STRING &&
+			 th_id_map_find(&work->sampled_classes, class_name) != TH_ID_MAP_NONE;
+	}
+	return *known;
+}
+
+/* Whether a path prefix may have a candidate: next_candidate() takes much longer. */
+static bool
+may_have_candidate(struct th_leaks_work *work, uint32_t way)
+{
+	const struct th_profile *profile = work->leaks->profile;
+	const struct th_path_prefix *prefix = &work->leaks->places.ways.items[way];
+	struct th_path path = th_paths_get(profile->paths, prefix->path);
+
+	for (uint32_t i = 0; i < prefix->length; i++)
+		if (may_be_candidate(
+			    work, th_frames_function_at(profile->frames, path.frames[i])))
+			return true;
+	return false;
+}
+
 static bool
 is_native(const struct th_leak_site *place)
 {
@@ -137,7 +169,8 @@ is_freed_with_owner(struct th_leaks_work *work, uint32_t number, uint32_t functi
 		&work->leaks->places.ways, place->way);
 	struct candidate candidate;
 
-	if (!is_native(place) || outline->allocated < ENOUGH_OWNERS)
+	if (!is_native(place) || outline->allocated < ENOUGH_OWNERS ||
+		!may_have_candidate(work, place->way))
 		return false;
 	while (next_candidate(work, &step, &candidate)) {
 		if (candidate.function != function)
@@ -178,8 +211,9 @@ find_owner(struct th_leaks_work *work, const struct th_leak_site *place, double 
 	struct th_path_prefix_cursor step = th_path_prefixes_last(
 		&work->leaks->places.ways, place->way);
 	struct candidate candidate;
+	bool may_have = may_have_candidate(work, place->way);
 
-	while (next_candidate(work, &step, &candidate)) {
+	while (may_have && next_candidate(work, &step, &candidate)) {
 		struct th_owner owner = look_at_owners(work, candidate.place);
 
 		if (is_constructor(work, candidate.function) ||

@@ -51,6 +51,38 @@ th_leaks_parts(const struct th_leaks *leaks, const struct th_listed *listed,
 	return count;
 }
 
+void
+th_groups_sum(struct th_leaks_work *work, struct th_leak_group *group,
+	const struct th_finding *finding)
+{
+	const struct th_evidence *evidence = &finding->evidence;
+
+	group->is_summed = true;
+	if (evidence->verdict != TH_VERDICT_LEAK)
+		return;
+	group->leaked =
+		th_evidence_live(evidence, &work->judges[group->heap], &finding->sums).low;
+	group->growth = evidence->growth.estimate;
+}
+
+/* The same; of a single site that is a leak by itself its outline has it. */
+static void
+sum_group(struct th_leaks_work *work, struct th_leak_group *group)
+{
+	const struct th_outline *one = &work->outlines[group->places[0]];
+
+	if (group->places_count > 1 || group->verdict != TH_VERDICT_LEAK ||
+		one->verdict != TH_VERDICT_LEAK || group->node != TH_NO_NODE) {
+		struct th_finding finding = th_groups_judge(work, group);
+
+		th_groups_sum(work, group, &finding);
+		return;
+	}
+	group->is_summed = true;
+	group->leaked = one->live_low;
+	group->growth = one->growth;
+}
+
 /* Adds the leaks of a finding in all heaps. */
 static void
 add_totals(const struct th_leaks *leaks, const struct th_listed *listed,
@@ -59,15 +91,13 @@ add_totals(const struct th_leaks *leaks, const struct th_listed *listed,
 	struct th_leaks_work *work = leaks->work;
 
 	for (uint32_t i = listed->group; i != TH_NO_GROUP; i = work->groups[i].next) {
-		struct th_finding finding = th_groups_judge(work, &work->groups[i]);
+		struct th_leak_group *group = &work->groups[i];
 
-		if (finding.evidence.verdict != TH_VERDICT_LEAK)
-			continue;
-		totals->bytes += th_evidence_live(
-			&finding.evidence, &work->judges[work->groups[i].heap], &finding.sums)
-					 .low;
-		if (finding.evidence.growth.estimate > 0)
-			totals->growth += finding.evidence.growth.estimate;
+		if (!group->is_summed)
+			sum_group(work, group);
+		totals->bytes += group->leaked;
+		if (group->growth > 0)
+			totals->growth += group->growth;
 	}
 }
 

@@ -612,30 +612,46 @@ note_thinned(struct th_recording *recording, const struct th_record *record)
 	th_array_append(recording, thinned, thinned);
 }
 
-void
-th_recording_add_event(struct th_recording *recording, const struct th_record *record)
+enum th_decoding
+th_event_decode(struct th_schema *schema, const struct th_record *record, union th_decoded *ret)
 {
-	union th_decoded event;
+	if (record->type == TH_EVENT_EVENT_TYPE || record->type == TH_EVENT_EVENT_FIELD) {
+		th_schema_learn(schema, record);
+		return TH_DECODING_LEARNED;
+	}
+	if (!is_known(record->type))
+		return TH_DECODING_UNKNOWN;
+	return th_schema_decode(schema, record, ret) ? TH_DECODING_DONE : TH_DECODING_FAILED;
+}
+
+void
+th_recording_add_decoded(struct th_recording *recording, const struct th_record *record,
+	enum th_decoding decoding, union th_decoded *event)
+{
+	uint32_t number = enter_id(recording, record);
 
 	recording->records++;
-	uint32_t number = enter_id(recording, record);
-	if (record->type == TH_EVENT_EVENT_TYPE || record->type == TH_EVENT_EVENT_FIELD) {
-		th_schema_learn(recording->schema, record);
+	recording->unknown += decoding == TH_DECODING_UNKNOWN;
+	recording->undecodable += decoding == TH_DECODING_FAILED;
+	if (decoding != TH_DECODING_DONE)
 		return;
-	}
-	if (!is_known(record->type)) {
-		recording->unknown++;
-		return;
-	}
-	bool is_decoded = th_schema_decode(recording->schema, record, &event);
-	if (is_decoded && thin(record, &event))
+	if (thin(record, event))
 		note_thinned(recording, record);
-	if (!is_decoded || !add(recording, record->type, &event, number))
+	if (!add(recording, record->type, event, number))
 		recording->undecodable++;
 	else if (recording->is_ring && !recording->whole_from && is_sample(record->type) &&
 		 record->offset >= th_reader_ring_from(recording->reader))
 		/* All events of samples begin with the time. */
-		recording->whole_from = event.native_alloc.time;
+		recording->whole_from = event->native_alloc.time;
+}
+
+void
+th_recording_add_event(struct th_recording *recording, const struct th_record *record)
+{
+	union th_decoded event;
+	enum th_decoding decoding = th_event_decode(recording->schema, record, &event);
+
+	th_recording_add_decoded(recording, record, decoding, &event);
 }
 
 void

@@ -7,10 +7,15 @@
 
 #include "report/base/allocate.h"
 #include "report/base/progress.h"
+#include "report/base/worker.h"
+#include "report/log/batch.h"
 #include "report/log/events.h"
 #include "report/log/mapped_parts.h"
 #include "unify/shared/bisect.h"
 #include "unify/shared/heaps.h"
+
+/* Batches of records after which the pages of the log are released. */
+#define BATCHES_PER_RELEASE 16
 
 /* Loading */
 
@@ -55,24 +60,68 @@ add_record(struct th_recording *recording, const struct th_record *record)
 	recording->damaged = recording->cursor.damaged;
 }
 
+/* Decodes a batch while the one before is added. */
+struct loader {
+	struct th_cursor cursor;
+	struct th_schema *schema;
+	struct th_batch *batch;
+};
+
+static void *
+fill_batch(void *data)
+{
+	struct loader *loader = data;
+
+	th_batch_fill(loader->batch, &loader->cursor, loader->schema);
+	return NULL;
+}
+
+static void
+add_batch(struct th_recording *recording, const struct th_batch *batch)
+{
+	if (!batch->used)
+		return;
+	th_batch_add(batch, recording);
+	recording->records_end = batch->after.offset;
+	recording->torn = batch->after.torn;
+	recording->damaged = batch->after.damaged;
+	th_progress("reading the log", batch->after.offset, th_reader_bytes(recording->reader));
+}
+
+static void
+read_all(struct th_recording *recording)
+{
+	struct th_batch batches[2];
+	struct loader loader = {recording->cursor, recording->schema, &batches[0]};
+	struct th_worker worker;
+
+	th_batch_init(&batches[0]);
+	th_batch_init(&batches[1]);
+	fill_batch(&loader);
+	for (unsigned i = 0; !batches[i % 2].is_last; i++) {
+		loader.batch = &batches[!(i % 2)];
+		th_worker_begin(&worker, fill_batch, &loader);
+		add_batch(recording, &batches[i % 2]);
+		th_worker_end(&worker);
+		if (i % BATCHES_PER_RELEASE == 0)
+			th_reader_release(&batches[i % 2].after);
+	}
+	add_batch(recording, loader.batch);
+	recording->cursor = loader.cursor;
+	th_batch_deinit(&batches[0]);
+	th_batch_deinit(&batches[1]);
+}
+
 struct th_error *
 th_recording_load(const char *path, struct th_recording **recording_ret)
 {
 	struct th_reader *reader;
 	struct th_error *error = th_reader_open(path, &reader);
-	struct th_record record;
 
 	if (error)
 		return error;
 	struct th_recording *recording = create(reader);
-	while (th_reader_next(&recording->cursor, &record)) {
-		add_record(recording, &record);
-		if (!(recording->records & 0xffff))
-			th_progress("reading the log", recording->cursor.offset,
-				th_reader_bytes(reader));
-		if (!(recording->records & 0xfffff))
-			th_reader_release(&recording->cursor);
-	}
+	read_all(recording);
 	th_reader_release(&recording->cursor);
 	th_progress_clear();
 	th_mapped_parts_split(recording);
@@ -389,7 +438,7 @@ th_recording_id(const struct th_recording *recording, uint32_t record)
 }
 
 double
-th_recording_thinned(const struct th_recording *recording, const struct th_sample *sample)
+th_recording_find_thinned(const struct th_recording *recording, const struct th_sample *sample)
 {
 	const struct th_thinned_info *thinned = recording->thinned;
 	size_t index = th_bisect(

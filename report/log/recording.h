@@ -367,7 +367,12 @@ uint64_t th_recording_id(const struct th_recording *recording, uint32_t record);
  * 1 in other logs, and of samples that have not ended.
  */
 double
-th_recording_thinned(const struct th_recording *recording, const struct th_sample *sample);
+th_recording_find_thinned(const struct th_recording *recording, const struct th_sample *sample);
+static inline double
+th_recording_thinned(const struct th_recording *recording, const struct th_sample *sample)
+{
+	return recording->thinned_count ? th_recording_find_thinned(recording, sample) : 1;
+}
 
 /*
  * The index of the sample with this record, SIZE_MAX if there is none; of several mapped parts

@@ -106,6 +106,7 @@ struct th_options {
 	bool all_vm_frames;
 	bool annotate;
 	bool brief;
+	bool wants_peak; /* set by a command that prints the peak: see th_profile_peak() */
 	bool has_min;
 	bool has_top;
 	bool per_thread; /* tree: the threads are the first level */

@@ -20,13 +20,14 @@
 #include "report/statistics/sampling_changes.h"
 #include "report/symbols/java_names.h"
 #include "report/symbols/mapped_names.h"
+#include "unify/shared/bisect.h"
 
 /* Stacks and samples are scattered in memory: the next ones are prefetched. */
 #define AHEAD 8
 /* Samples are added to this many rows at a time, whose sums fit in a cache of 1 MiB. */
 #define BLOCK_BITS 12
 /* Rows whose samples are listed at a time, for their memory. */
-#define ROWS_AT_ONCE (1u << 17)
+#define ROWS_AT_ONCE (1u << 18)
 
 /*
  * A snapshot taken after the start of teardown is used if no more than this part of the live bytes
@@ -300,12 +301,22 @@ row_of(struct builder *builder, enum th_heap heap, uint32_t actor,
 	return builder->raw_rows[raw];
 }
 
-/* Prefetches a stack that is not resolved yet. */
+/* Prefetches what the samples after number `i` need, step by step; most stacks are resolved. */
 static void
-expect_stack(const struct builder *builder, uint32_t stack)
+expect_samples(const struct builder *builder, const struct th_samples *samples, size_t i)
 {
-	if (!builder->homes[stack].actor)
-		th_paths_expect(builder->profile->paths, stack);
+	const struct th_paths *paths = builder->profile->paths;
+	const struct home *homes = builder->homes;
+	size_t count = samples->items_count;
+	uint32_t far = samples->items[i + 3 * AHEAD < count ? i + 3 * AHEAD : i].stack;
+	uint32_t middle = samples->items[i + 2 * AHEAD < count ? i + 2 * AHEAD : i].stack;
+	uint32_t near = samples->items[i + AHEAD < count ? i + AHEAD : i].stack;
+
+	__builtin_prefetch(&homes[far], 1);
+	if (!homes[middle].actor)
+		th_paths_expect_start(paths, middle);
+	if (!homes[near].actor)
+		th_paths_expect(paths, near);
 }
 
 /* Adds the samples of a heap to sums. */
@@ -385,11 +396,7 @@ find_rows(struct builder *builder, enum th_heap heap, uint32_t *rows)
 		builder->profile->recording->stacks_count, sizeof(*builder->homes));
 	for (size_t i = 0; i < samples->items_count; i++) {
 		th_progress_often("summing up", i, samples->items_count);
-		if (i + 2 * AHEAD < samples->items_count)
-			__builtin_prefetch(
-				&builder->homes[samples->items[i + 2 * AHEAD].stack], 1);
-		if (i + AHEAD < samples->items_count)
-			expect_stack(builder, samples->items[i + AHEAD].stack);
+		expect_samples(builder, samples, i);
 		if (rows[i] != TH_NO_ROW)
 			rows[i] = row_of(builder, heap, rows[i], &samples->items[i]);
 	}
@@ -420,6 +427,20 @@ order_by_block(const struct th_profile *profile, enum th_heap heap, uint32_t fir
 	return order;
 }
 
+/* Prefetches the sums to which most samples are added. */
+static void
+expect_sums(const struct th_profile *profile, uint32_t row)
+{
+	static const enum th_measure measures[] = {TH_MEASURE_ALLOC, TH_MEASURE_LIVE};
+
+	for (size_t i = 0; i < sizeof(measures) / sizeof(measures[0]); i++) {
+		const struct th_estimator *sum = &profile->sums[measures[i]][row];
+
+		__builtin_prefetch(sum, 1);
+		__builtin_prefetch((const char *)(sum + 1) - 1, 1);
+	}
+}
+
 static void
 add_to_rows(const struct adder *adder, uint32_t first, uint32_t end)
 {
@@ -431,12 +452,14 @@ add_to_rows(const struct adder *adder, uint32_t first, uint32_t end)
 	uint32_t *order = order_by_block(profile, adder->heap, first, end, &count);
 
 	for (size_t i = 0; i < count; i++) {
-		uint32_t ahead = order[i + AHEAD < count ? i + AHEAD : i];
+		uint32_t far = order[i + 2 * AHEAD < count ? i + 2 * AHEAD : i];
+		uint32_t near = order[i + AHEAD < count ? i + AHEAD : i];
 
-		__builtin_prefetch(&samples[ahead]);
-		__builtin_prefetch((const char *)&samples[ahead + 1] - 1);
-		__builtin_prefetch(&ends[ahead]);
-		__builtin_prefetch(&rows[ahead]);
+		__builtin_prefetch(&samples[far]);
+		__builtin_prefetch((const char *)&samples[far + 1] - 1);
+		__builtin_prefetch(&ends[far]);
+		__builtin_prefetch(&rows[far]);
+		expect_sums(profile, rows[near]);
 		add_sample(adder, order[i], profile->sums, rows[order[i]]);
 	}
 	free(order);
@@ -473,12 +496,12 @@ add_heap(struct builder *builder, enum th_heap heap)
 
 	if (!(profile->options->heaps & 1u << heap))
 		return;
-	for (uint32_t first = 0; first < profile->rows_count; first += ROWS_AT_ONCE) {
-		uint64_t end = (uint64_t)first + ROWS_AT_ONCE;
-
-		add_to_rows(&adder, first,
-			(uint32_t)(end < profile->rows_count ? end : profile->rows_count));
-	}
+	/* make_rows() makes those of one heap after those of another. */
+	size_t start = th_bisect(profile->rows_count, i, profile->rows[i].heap < heap);
+	size_t end = th_bisect(profile->rows_count, i, profile->rows[i].heap <= heap);
+	for (size_t first = start; first < end; first += ROWS_AT_ONCE)
+		add_to_rows(&adder, (uint32_t)first,
+			(uint32_t)(first + ROWS_AT_ONCE < end ? first + ROWS_AT_ONCE : end));
 	add_left_out(&adder);
 }
 
@@ -503,6 +526,12 @@ window_of(const struct th_recording *recording, const struct th_options *options
 }
 
 static struct th_moment
+find_peak(const struct th_profile *profile)
+{
+	return th_lifetimes_peak(&profile->lifetimes, profile->heaps, profile->options->heaps);
+}
+
+static struct th_moment
 moment_of(const struct th_profile *profile)
 {
 	const struct th_options *options = profile->options;
@@ -511,7 +540,7 @@ moment_of(const struct th_profile *profile)
 	uint64_t time = profile->teardown.time;
 
 	if (options->at == TH_AT_PEAK)
-		return th_lifetimes_peak(&profile->lifetimes, profile->heaps, options->heaps);
+		return find_peak(profile);
 	if (options->at == TH_AT_SECONDS)
 		time = absolute_time(recording, options->at_seconds);
 	else if (options->at == TH_AT_EXIT)
@@ -578,6 +607,12 @@ th_profile_moment_text(const struct th_profile *profile)
 	return th_format_new("at %s s", th_format_time(seconds).text);
 }
 
+struct th_moment
+th_profile_peak(const struct th_profile *profile)
+{
+	return profile->options->wants_peak ? profile->peak : find_peak(profile);
+}
+
 /* Prepares calibrations and lifetimes, which do not depend on stacks. */
 static void *
 init_estimators(void *data)
@@ -597,6 +632,8 @@ init_estimators(void *data)
 	profile->account = th_profile_chosen_account(profile);
 	if (profile->account && !(profile->account->flags & TH_BREAKDOWN_HAS_PAGES))
 		profile->account = NULL;
+	if (profile->options->wants_peak)
+		profile->peak = find_peak(profile);
 	return NULL;
 }
 
@@ -737,6 +774,15 @@ th_profile_destroy(struct th_profile *profile)
 		th_frames_destroy(profile->frames);
 	}
 	free(profile);
+}
+
+void
+th_profile_forget_sums(struct th_profile *profile)
+{
+	for (int measure = 0; measure < TH_MEASURES; measure++) {
+		free(profile->sums[measure]);
+		profile->sums[measure] = NULL;
+	}
 }
 
 void

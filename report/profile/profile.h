@@ -41,9 +41,10 @@ struct th_profile {
 	struct th_calibration heaps[TH_HEAPS];
 	struct th_lifetimes lifetimes;
 	struct th_teardown teardown;
-	struct th_moment at;  /* time at which live values are taken */
-	struct th_moment end; /* of the recording */
-	double java_bound;    /* th_heap_use_bound() at `at` */
+	struct th_moment at;   /* time at which live values are taken */
+	struct th_moment end;  /* of the recording */
+	struct th_moment peak; /* see th_profile_peak() */
+	double java_bound;     /* th_heap_use_bound() at `at` */
 	/*
 	 * The snapshot of resident memory nearest to `at` that has data on blocks; NULL: none.
 	 */
@@ -83,6 +84,9 @@ void th_profile_renew(struct th_profile *profile);
  */
 void th_profile_rest(struct th_profile *profile);
 
+/* Frees the sums of the rows, for which nothing asks any more. */
+void th_profile_forget_sums(struct th_profile *profile);
+
 /*
  * The same samples with whole stacks, for verdicts that depend on hidden frames. It shares
  * frames, paths and filter with `profile`, which must outlive it; th_filter_shape() gives the
@@ -92,6 +96,9 @@ struct th_profile *th_profile_create_whole(const struct th_profile *profile);
 
 /* The snapshot of resident memory that --at selects; NULL without snapshots. */
 const struct th_decoded_account *th_profile_chosen_account(const struct th_profile *profile);
+
+/* The time of the most live bytes: known if the options want it, computed otherwise. */
+struct th_moment th_profile_peak(const struct th_profile *profile);
 
 /* Whether live values are taken at the last time before the process began to end. */
 bool th_profile_is_before_teardown(const struct th_profile *profile);

@@ -53,6 +53,7 @@ struct work {
 	uint64_t quiet_bytes;          /* of threads without any record */
 	struct th_estimator cut;       /* last samples before the window's end */
 	struct th_estimator uncounted; /* samples of threads without a count */
+	struct th_estimator sampled;   /* all samples in the window, factor 1 */
 	double counted;                /* exact part of the total */
 	struct th_estimate total;
 };
@@ -103,6 +104,7 @@ add_sample(struct work *work, size_t thread, const struct th_sample *sample)
 
 	th_sample_add(&one, work->recording, sample, (double)sample->keep, 1);
 	th_estimator_merge(&work->threads[thread].sum, &one);
+	th_estimator_merge(&work->sampled, &one);
 	th_factors_add(&work->factors, thread, sample, &one.bytes);
 }
 
@@ -390,9 +392,12 @@ thin_gap(const struct th_recording *recording, enum th_heap heap,
 		if (!th_window_holds(window, sample->time))
 			continue;
 		count++;
+		double rare = keep_of(&kept, i) < 1 ? th_mean_interval_rare(keep_of, &kept,
+							      samples->items_count, i)
+						    : 1;
 		th_mean_interval_add(&gaps, sample->size,
 			th_recording_sample_interval(recording, sample), (double)sample->keep,
-			th_mean_interval_rare(keep_of, &kept, samples->items_count, i));
+			rare);
 	}
 	return count ? th_mean_interval_thin(&gaps) : (double)th_recording_gap(recording, heap);
 }
@@ -469,7 +474,10 @@ calibrate(struct th_calibration *calibration, const struct th_recording *recordi
 	struct work work;
 
 	work_init(&work, recording, heap, window, calibration);
-	calibration->whole = sum_window(calibration, recording, heap, window);
+	/* Parts of mappings are samples of their own. */
+	calibration->whole = heap == TH_HEAP_MAPPED
+				     ? sum_window(calibration, recording, heap, window)
+				     : work.sampled;
 	struct th_estimate sampled = th_estimate_bytes(
 		&calibration->whole, NULL, calibration->gap);
 	bool is_counted = is_total_counted(&work, &sampled, calibration->whole.bytes.seen);

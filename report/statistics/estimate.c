@@ -74,7 +74,9 @@ known_smaller(uint64_t size, uint64_t interval)
 
 	if ((size | interval) >> 32)
 		return smaller_of(size, interval);
-	size_t index = key * 0x9e3779b97f4a7c15u >> (64 - KNOWN_BITS);
+	/* Multiples of the golden ratio: neighboring sizes have different indices. */
+	size_t index = (size * 0x9e3779b97f4a7c15u + interval * 0xd6e8feb86659fd93u) >>
+		       (64 - KNOWN_BITS);
 	if (known[index].key != key) {
 		known[index].key = key;
 		known[index].smaller = smaller_of(size, interval);

@@ -273,6 +273,17 @@ find_ends(struct th_lifetimes *lifetimes)
 	forget_lost(lifetimes);
 }
 
+static bool
+has_unknown_end(const struct th_lifetimes *lifetimes, enum th_heap heap)
+{
+	size_t count = lifetimes->recording->samples[heap].items_count;
+
+	for (size_t i = 0; i < count; i++)
+		if (lifetimes->ends[heap][i] == TH_END_UNKNOWN)
+			return true;
+	return false;
+}
+
 static void
 find_known_part(struct th_lifetimes *lifetimes, enum th_heap heap)
 {
@@ -281,7 +292,7 @@ find_known_part(struct th_lifetimes *lifetimes, enum th_heap heap)
 	struct th_estimator sums[2] = {0};
 
 	lifetimes->known_part[heap] = 1;
-	if (heap == TH_HEAP_JAVA && lifetimes->followed)
+	if ((heap == TH_HEAP_JAVA && lifetimes->followed) || !has_unknown_end(lifetimes, heap))
 		return;
 	for (size_t i = 0; i < samples->items_count; i++) {
 		const struct th_sample *sample = &samples->items[i];

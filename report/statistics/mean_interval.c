@@ -8,6 +8,19 @@
 /* Samples on each side of one; 50 ms at 300 a second. */
 #define AROUND 16
 
+/* Of numbers that are never NaN, unlike fmax() and fmin(), which are calls. */
+static double
+larger(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+static double
+smaller(double a, double b)
+{
+	return a < b ? a : b;
+}
+
 /* A probability from a damaged log counts as 1. */
 static double
 possible(double keep)
@@ -23,26 +36,32 @@ th_mean_interval_rare(double (*keep_of)(const void *samples, size_t i), const vo
 	double after = before;
 
 	for (size_t i = 1; i <= AROUND && i <= index && before < 1; i++)
-		before = fmax(before, possible(keep_of(samples, index - i)));
+		before = larger(before, possible(keep_of(samples, index - i)));
 	for (size_t i = 1; i <= AROUND && index + i < count && after < before; i++)
-		after = fmax(after, possible(keep_of(samples, index + i)));
-	return fmin(before, after);
+		after = larger(after, possible(keep_of(samples, index + i)));
+	return smaller(before, after);
 }
 
 void
 th_mean_interval_add(struct th_mean_interval *gaps, uint64_t size, uint64_t interval,
 	double keep, double rare)
 {
-	double block = fmax((double)size, 1);
+	double block = larger((double)size, 1);
 	double kept = possible(keep);
 	double distance = interval > 0 ? (double)interval : block;
 	double gap, bytes;
 
 	if (interval == 0 && kept == 1)
 		return;
-	gap = fmin(distance / fmax(possible(rare), kept), LARGEST);
+	gap = distance;
 	/* The bytes that it represents, s/p, within a factor of 1.6. */
-	bytes = fmin(fmax(block, distance) / kept, LARGEST);
+	bytes = larger(block, distance);
+	if (kept < 1) {
+		gap /= larger(possible(rare), kept);
+		bytes /= kept;
+	}
+	gap = smaller(gap, LARGEST);
+	bytes = smaller(bytes, LARGEST);
 	gaps->bytes += bytes;
 	gaps->squares += bytes * gap * gap;
 }

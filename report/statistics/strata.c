@@ -143,11 +143,14 @@ th_strata_split(const struct th_strata *strata, const struct th_sample *first,
 	const struct th_sample *second, double bytes)
 {
 	double room = bytes - (double)second->size;
-	double after = weight_of(strata->recording, first) * (1 - (double)first->keep);
-	double before = weight_of(strata->recording, second);
+	double after, before;
 
-	if (room <= 0 || after <= 0 ||
-		th_strata_of(strata, first) == th_strata_of(strata, second))
+	/* Nearly all pairs; weights take time. */
+	if (room <= 0 || th_strata_of(strata, first) == th_strata_of(strata, second))
 		return 0;
+	after = weight_of(strata->recording, first) * (1 - (double)first->keep);
+	if (after <= 0)
+		return 0;
+	before = weight_of(strata->recording, second);
 	return after <= before ? fmin(after, room) : fmin(fmax(bytes - before, 0), room);
 }

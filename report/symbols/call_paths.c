@@ -10,8 +10,8 @@
 #include "report/base/id_map.h"
 #include "report/base/progress.h"
 
-/* Frame words prefetched ahead of the lookup. */
-#define AHEAD 8
+/* Frame words prefetched ahead of the lookup: the slot, and half as far what it refers to. */
+#define AHEAD 16
 /* Stacks after which the pages of the log that have been read are released. */
 #define STACKS_PER_RELEASE (1 << 16)
 #define CACHE_LINE 64
@@ -183,10 +183,29 @@ fold(struct th_paths *paths, size_t start, size_t end)
 	return paths->folds[number];
 }
 
+/* Whether two frames of the VM are adjacent; Java stacks seldom have any. */
+static bool
+has_vm_run(const struct th_paths *paths)
+{
+	bool was_vm = false;
+
+	for (size_t i = 0; i < paths->stack_count; i++) {
+		bool is_vm = is_kind(paths, paths->stack[i], TH_KIND_VM);
+
+		if (is_vm && was_vm)
+			return true;
+		was_vm = is_vm;
+	}
+	return false;
+}
+
 static void
 fold_vm_runs(struct th_paths *paths)
 {
 	size_t kept = 0;
+
+	if (!has_vm_run(paths))
+		return;
 
 	for (size_t i = 0; i < paths->stack_count;) {
 		size_t end = vm_run_end(paths, i);
@@ -239,6 +258,8 @@ number_words(
 	for (uint32_t i = 0; i < count + AHEAD; i++) {
 		if (i < count)
 			th_frames_expect(paths->frames, words->words[i]);
+		if (i >= AHEAD / 2 && i - AHEAD / 2 < count)
+			th_frames_expect_word(paths->frames, words->words[i - AHEAD / 2]);
 		if (i < AHEAD)
 			continue;
 		uint32_t number = th_frames_number(paths->frames, words->words[i - AHEAD]);
@@ -284,6 +305,13 @@ th_paths_forget_numbers(struct th_paths *paths)
 }
 
 void
+th_paths_expect_start(const struct th_paths *paths, uint32_t stack)
+{
+	if (stack + 1 < paths->stack_starts_count)
+		__builtin_prefetch(&paths->stack_starts[stack]);
+}
+
+void
 th_paths_expect(const struct th_paths *paths, uint32_t stack)
 {
 	if (stack + 1 >= paths->stack_starts_count)
@@ -291,6 +319,26 @@ th_paths_expect(const struct th_paths *paths, uint32_t stack)
 	for (size_t i = paths->stack_starts[stack]; i < paths->stack_starts[stack + 1];
 		i += CACHE_LINE / sizeof(*paths->numbers))
 		__builtin_prefetch(&paths->numbers[i]);
+}
+
+/* Appends the frames of numbers[start] to numbers[end - 1]; of most words they are known. */
+static void
+push_numbers(struct th_paths *paths, size_t start, size_t end)
+{
+	const uint32_t *singles = th_frames_singles(paths->frames);
+
+	for (size_t i = start; i < end; i++) {
+		uint32_t number = paths->numbers[i];
+		const uint32_t *frames = &singles[number];
+		uint32_t count = 1;
+
+		if (*frames == TH_NO_SINGLE_FRAME) {
+			count = th_frames_expand_number(paths->frames, number, &frames);
+			singles = th_frames_singles(paths->frames);
+		}
+		for (uint32_t k = 0; k < count; k++)
+			push(paths, frames[k]);
+	}
 }
 
 /* Appends the frames of a stack. The marker of virtual threads at its root end is no frame. */
@@ -310,25 +358,21 @@ push_words(struct th_paths *paths, uint32_t stack, bool *is_virtual_ret)
 		end = paths->numbers_count;
 	}
 	*is_virtual_ret = end > start && paths->numbers[end - 1] == paths->virtual_marker;
-	for (size_t i = start; i < end - *is_virtual_ret; i++) {
-		const uint32_t *frames;
-		uint32_t count = th_frames_expand_number(
-			paths->frames, paths->numbers[i], &frames);
-
-		for (uint32_t k = 0; k < count; k++)
-			push(paths, frames[k]);
-	}
+	push_numbers(paths, start, end - *is_virtual_ret);
 	paths->numbers_count = before;
 }
 
+/* Two frames per step. */
 static uint64_t
 hash_stack(const struct th_paths *paths)
 {
 	uint64_t hash = paths->stack_count;
+	size_t i = 0;
 
-	for (size_t i = 0; i < paths->stack_count; i++)
-		hash = th_hash_next(hash, paths->stack[i]);
-	return hash;
+	for (; i + 1 < paths->stack_count; i += 2)
+		hash = th_hash_word(
+			hash ^ ((uint64_t)paths->stack[i] << 32 | paths->stack[i + 1]));
+	return i < paths->stack_count ? th_hash_word(hash ^ paths->stack[i]) : hash;
 }
 
 static bool
@@ -346,6 +390,21 @@ is_path(const struct th_paths *paths, uint32_t number)
 	return true;
 }
 
+/* Appends the current stack to `path_frames`. */
+static void
+append_stack(struct th_paths *paths)
+{
+	size_t count = paths->stack_count;
+
+	while (paths->path_frames_capacity - paths->path_frames_count < count)
+		paths->path_frames = th_array_grow(paths->path_frames,
+			paths->path_frames_capacity, &paths->path_frames_capacity,
+			sizeof(*paths->path_frames));
+	for (size_t i = 0; i < count; i++)
+		paths->path_frames[paths->path_frames_count + i] = paths->stack[count - 1 - i];
+	paths->path_frames_count += count;
+}
+
 /* The number of the path of the current stack. */
 static uint32_t
 intern_path(struct th_paths *paths, bool is_virtual)
@@ -357,8 +416,7 @@ intern_path(struct th_paths *paths, bool is_virtual)
 		uint32_t number = th_id_map_intern(&paths->path_ids, hash, &added);
 
 		if (added) {
-			for (size_t i = paths->stack_count; i-- > 0;)
-				th_array_append(paths, path_frames, paths->stack[i]);
+			append_stack(paths);
 			th_array_append(paths, paths, path);
 			return number;
 		}

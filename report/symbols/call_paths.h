@@ -40,7 +40,8 @@ void th_paths_destroy(struct th_paths *paths);
 void th_paths_number(struct th_paths *paths);
 void th_paths_forget_numbers(struct th_paths *paths);
 
-/* Prefetches a stack that will be resolved soon. */
+/* Prefetches a stack that will be resolved soon, after what the first of these prefetches. */
+void th_paths_expect_start(const struct th_paths *paths, uint32_t stack);
 void th_paths_expect(const struct th_paths *paths, uint32_t stack);
 
 /* The number of the path of a stack (by index) as shown for a sample of `heap`. */

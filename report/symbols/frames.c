@@ -34,8 +34,6 @@ struct known_method {
 	bool is_sorted; /* the lines ascend */
 };
 
-#define NO_SINGLE UINT32_MAX
-
 struct th_frames {
 	const struct th_recording *recording;
 	struct th_symbols *symbols;
@@ -59,7 +57,8 @@ struct th_frames {
 
 	struct th_id_map word_ids; /* frame word */
 	TH_ARRAY(struct span, words);
-	TH_ARRAY(uint32_t, singles);     /* by word: its only frame; NO_SINGLE: see its span */
+	TH_ARRAY(uint32_t,
+		singles); /* by word: its only frame; TH_NO_SINGLE_FRAME: see its span */
 	TH_ARRAY(uint32_t, word_frames); /* innermost first */
 	uint64_t unnamed;                /* th_frames_unnamed() */
 };
@@ -542,7 +541,7 @@ th_frames_number(struct th_frames *frames, uint64_t word)
 
 	if (added) {
 		th_array_append(frames, words, (struct span){.word = word});
-		th_array_append(frames, singles, NO_SINGLE);
+		th_array_append(frames, singles, TH_NO_SINGLE_FRAME);
 	}
 	return number;
 }
@@ -555,7 +554,7 @@ th_frames_expand_number(struct th_frames *frames, uint32_t number, const uint32_
 	uint32_t method = TH_ID_MAP_NONE;
 
 	*frames_ret = single;
-	if (*single != NO_SINGLE)
+	if (*single != TH_NO_SINGLE_FRAME)
 		return 1;
 	word = frames->words[number].word;
 	if (th_frame_kind(word) == TH_FRAME_JAVA)
@@ -586,6 +585,18 @@ void
 th_frames_expect(const struct th_frames *frames, uint64_t word)
 {
 	th_id_map_expect(&frames->word_ids, word);
+}
+
+void
+th_frames_expect_word(const struct th_frames *frames, uint64_t word)
+{
+	th_id_map_expect_word(&frames->word_ids, word);
+}
+
+const uint32_t *
+th_frames_singles(const struct th_frames *frames)
+{
+	return frames->singles;
 }
 
 /* Traits */

@@ -67,11 +67,19 @@ uint32_t th_frames_expand(struct th_frames *frames, uint64_t word, const uint32_
 uint32_t
 th_frames_expand_number(struct th_frames *frames, uint32_t number, const uint32_t **frames_ret);
 
+/*
+ * The only frame of each word that was expanded, by th_frames_number(); TH_NO_SINGLE_FRAME: it has
+ * several, or is to be expanded. Valid until the next call.
+ */
+#define TH_NO_SINGLE_FRAME UINT32_MAX
+const uint32_t *th_frames_singles(const struct th_frames *frames);
+
 /* Number of words expanded so far whose methods the log does not name yet. */
 uint64_t th_frames_unnamed(const struct th_frames *frames);
 
-/* Prefetches what th_frames_number() of a word needs. */
+/* Prefetch what th_frames_number() of a word needs: the first, and later the second. */
 void th_frames_expect(const struct th_frames *frames, uint64_t word);
+void th_frames_expect_word(const struct th_frames *frames, uint64_t word);
 
 /* The number of a frame in a function that is not in the log. */
 uint32_t th_frames_special(struct th_frames *frames, const char *name, const char *module,

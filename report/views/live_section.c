@@ -85,8 +85,7 @@ live_bytes(
 static void
 print_peak(FILE *file, const struct th_profile *profile)
 {
-	unsigned heaps = profile->options->heaps;
-	struct th_moment peak = th_lifetimes_peak(&profile->lifetimes, profile->heaps, heaps);
+	struct th_moment peak = th_profile_peak(profile);
 	struct selection selection = {0, UINT64_MAX, peak};
 	const char *before = ": ";
 

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TH_REPORT_BASE_SORT_H
+#define TH_REPORT_BASE_SORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Sorts numbers, ascending; for many of them in time proportional to their number. */
+void th_sort_numbers(uint32_t *numbers, size_t count);
+
+#endif
