@@ -72,8 +72,6 @@ struct object {
 
 struct slot {
 	struct th_module module;
-	uintptr_t found_start; /* object.start, object.end */
-	uintptr_t found_end;
 	const uint8_t *build_id; /* in the object's memory, if it lies in its first page */
 	uint64_t name_hash;
 	bool published; /* stored with release when the other fields are complete */
@@ -114,12 +112,13 @@ hash_name(const char *name)
 	return th_hash_bytes(TH_HASH_START, name, strlen(name));
 }
 
+/* What describes an object may know a part of its range. */
 static bool
 is_same(const struct slot *slot, const struct object *object)
 {
 	const struct th_module *module = &slot->module;
 
-	if (slot->found_start != object->start || slot->found_end != object->end ||
+	if (object->start < module->start || object->end > module->end ||
 		module->bias != object->elf.bias ||
 		module->eh_frame_hdr != object->eh_frame_hdr)
 		return false;
@@ -257,8 +256,6 @@ create_slot(const struct object *object)
 		.eh_frame_hdr = object->eh_frame_hdr,
 		.path = make_path(object),
 	};
-	slot->found_start = object->start;
-	slot->found_end = object->end;
 	slot->name_hash = hash_name(object->name);
 	set_range(&slot->module, &elf);
 	slot->module.is_self = slot->module.start == self_start;
