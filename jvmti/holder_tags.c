@@ -114,6 +114,19 @@ tag_loader_of(struct th_holder_tags *tags, struct th_holder_tag *item)
 	(*tags->env)->DeleteLocalRef(tags->env, loader);
 }
 
+/* All classes are instances of java.lang.Class. */
+static bool
+set_class_of_classes(struct th_holder_tags *tags, jint count)
+{
+	jclass type = (*tags->env)->GetObjectClass(tags->env, tags->classes[0]);
+	const struct th_holder_tag *item = intern(tags, type);
+
+	for (jint i = 1; item && i <= count; i++)
+		tags->items[i].class = (uint32_t)(item - tags->items);
+	(*tags->env)->DeleteLocalRef(tags->env, type);
+	return item;
+}
+
 static bool
 tag_classes(struct th_holder_tags *tags, jint count)
 {
@@ -130,7 +143,7 @@ tag_classes(struct th_holder_tags *tags, jint count)
 	}
 	for (jint i = 1; i <= count; i++)
 		tag_loader_of(tags, &tags->items[i]);
-	return true;
+	return set_class_of_classes(tags, count);
 }
 
 /* A class that is not prepared has no instances. */

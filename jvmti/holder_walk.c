@@ -3,6 +3,10 @@
  * Callbacks run inside the VM's safepoint and call no JVMTI or JNI function.  HotSpot visits objects
  * one after the other and reports all references of one in sequence, also those to objects that were
  * visited before; an object is visited if a callback says so for the first reference to it.
+ *
+ * For each reference HotSpot looks up four tags: of both objects and of their classes.  Lookups that
+ * find a tag took a third of the pause, so the tag of most classes is removed when the class is first
+ * reported: its node identifies it from then on, and a visited object reports its class.
  */
 #include "jvmti/holder_walk.h"
 
@@ -118,7 +122,8 @@ node_of(struct th_holder_walk *walk, const jlong *tag, jlong class_tag, bool *is
 	if (*is_new_ret) {
 		walk->graph.nodes[node].class = (uint32_t)class_tag;
 		if (*tag) {
-			item->class = (uint32_t)class_tag;
+			if (class_tag)
+				item->class = (uint32_t)class_tag;
 			walk->graph.nodes[node].class = TH_HOLDER_TAGGED | (uint32_t)*tag;
 		}
 	}
@@ -139,6 +144,28 @@ node_of_referrer(struct th_holder_walk *walk, uintptr_t address, const jlong *ta
 		(*tag && th_holder_tag(&walk->tags, *tag)->node != walk->referrer))
 		walk->is_wrong = true;
 	return walk->is_wrong ? 0 : walk->referrer;
+}
+
+static void
+set_class(struct th_holder_walk *walk, uint32_t node, uint32_t class)
+{
+	uint32_t *of_node = &walk->graph.nodes[node].class;
+
+	if (*of_node & TH_HOLDER_TAGGED)
+		th_holder_walk_tag(walk, node)->class = class;
+	else
+		*of_node = class;
+}
+
+/* Removes the tag of a class that has its node, unless callbacks need it as a class tag. */
+static void
+forget_tag(const struct th_holder_walk *walk, jlong *tag)
+{
+	const struct th_holder_tag *item = th_holder_tag(&walk->tags, *tag);
+
+	if (item->flags & TH_HOLDER_TAG_CLASS && !(item->flags & TH_HOLDER_TAG_LEAF) &&
+		item->referent == TH_HOLDER_NO_FIELD)
+		*tag = 0;
 }
 
 /* Objects that can be on no path, unless they are sampled. */
@@ -246,7 +273,7 @@ is_own(const struct th_holder_walk *walk, const struct th_holder_root *root)
 
 static jint
 visit_root(struct th_holder_walk *walk, jvmtiHeapReferenceKind kind,
-	const jvmtiHeapReferenceInfo *info, jlong class_tag, const jlong *tag)
+	const jvmtiHeapReferenceInfo *info, jlong class_tag, jlong *tag)
 {
 	struct th_holder_root root = make_root(kind, info, 0);
 	bool is_new;
@@ -257,8 +284,9 @@ visit_root(struct th_holder_walk *walk, jvmtiHeapReferenceKind kind,
 	if (!root.node)
 		return JVMTI_VISIT_ABORT;
 	/* Permanent classes are the first roots, whatever refers to them. */
-	if (!(th_holder_tag(&walk->tags, *tag)->flags & TH_HOLDER_TAG_PERMANENT))
+	if (!(th_holder_walk_tag(walk, root.node)->flags & TH_HOLDER_TAG_PERMANENT))
 		add_root(walk, &root);
+	forget_tag(walk, tag);
 	return is_new ? JVMTI_VISIT_OBJECTS : 0;
 }
 
@@ -283,15 +311,24 @@ is_referent(const struct th_holder_walk *walk, jvmtiHeapReferenceKind kind,
 
 /* Classes that are roots anyway need no references to them. */
 static bool
-is_root_class(const struct th_holder_walk *walk, jlong tag)
+is_root_class(const struct th_holder_tag *item)
 {
-	const struct th_holder_tag *item = th_holder_tag(&walk->tags, tag);
-
 	return item->flags & TH_HOLDER_TAG_CLASS && item->flags & TH_HOLDER_TAG_PERMANENT;
 }
 
+static bool
+add_reference(struct th_holder_walk *walk, uint32_t referrer, uint32_t node, uint16_t how)
+{
+	const struct th_holder_tag *item = th_holder_walk_tag(walk, node);
+
+	if (how == TH_HOLDER_NOT_FIELD + JVMTI_HEAP_REFERENCE_CLASS &&
+		item->flags & TH_HOLDER_TAG_CLASS)
+		set_class(walk, referrer, (uint32_t)(item - walk->tags.items));
+	return is_root_class(item) || th_holder_graph_add(&walk->graph, referrer, node, how);
+}
+
 static jint
-visit_reference(struct th_holder_walk *walk, uint16_t how, jlong class_tag, const jlong *tag,
+visit_reference(struct th_holder_walk *walk, uint16_t how, jlong class_tag, jlong *tag,
 	const jlong *referrer_tag)
 {
 	bool is_new;
@@ -300,12 +337,13 @@ visit_reference(struct th_holder_walk *walk, uint16_t how, jlong class_tag, cons
 
 	if (!node)
 		return JVMTI_VISIT_ABORT;
-	if (!is_root_class(walk, *tag) && referrer_tag != tag) {
+	if (referrer_tag != tag) {
 		referrer = node_of_referrer(
 			walk, referrer_address(tag, referrer_tag), referrer_tag);
-		if (!referrer || !th_holder_graph_add(&walk->graph, referrer, node, how))
+		if (!referrer || !add_reference(walk, referrer, node, how))
 			return JVMTI_VISIT_ABORT;
 	}
+	forget_tag(walk, tag);
 	return is_new ? JVMTI_VISIT_OBJECTS : 0;
 }
 
@@ -382,7 +420,7 @@ seed_classes(struct th_holder_walk *walk)
 	for (uint32_t i = 1; i < walk->tags.count; i++) {
 		const struct th_holder_tag *item = &walk->tags.items[i];
 
-		if (item->node && is_root_class(walk, i))
+		if (item->node && is_root_class(item))
 			th_holder_graph_seed(&walk->graph, item->node, TH_HOLDER_ROOT);
 	}
 }

@@ -36,6 +36,8 @@ static const struct object bytes = {0x1000c0, NONE, CLASS_BYTES};
 static const struct object sample = {0x100100, SAMPLE, NONE};
 /* From 28 on a value inside of an object, see describe(). */
 static const struct object other = {0x100148, OTHER_SAMPLE, NONE};
+static const struct object weak_class = {0x100180, CLASS_WEAK, NONE};
+static const struct object of_app = {0x1001c0, NONE, CLASS_APP};
 
 /* What the VM reports; `from` NULL: a root. */
 struct reference {
@@ -54,6 +56,7 @@ static struct {
 	jint answers[REFERENCES_MAX];
 	bool is_aborted;
 	bool describes; /* as JDK 28 */
+	bool is_removed[TAGS];
 } vm;
 
 /* As CallbackWrapper and TwoOopCallbackWrapper. */
@@ -83,14 +86,21 @@ describe(uintptr_t address)
 	return (struct description){address - (uintptr_t)offset, offset, NULL, 0};
 }
 
+/* Callbacks may remove a tag. */
+static jlong
+present(jlong tag)
+{
+	return vm.is_removed[tag] ? NONE : tag;
+}
+
 static jint
 report(const struct reference *reference, uintptr_t shift, const jvmtiHeapCallbacks *callbacks,
 	const void *data)
 {
 	struct wrapper wrapper = {.object = reference->to->address + shift,
 		.size = 24,
-		.tag = reference->to->tag,
-		.class_tag = reference->to->class};
+		.tag = present(reference->to->tag),
+		.class_tag = present(reference->to->class)};
 	jvmtiHeapReferenceInfo info = {.field = {reference->index}};
 	const struct object *from = reference->from;
 	struct description to_parts = describe(wrapper.object);
@@ -100,19 +110,21 @@ report(const struct reference *reference, uintptr_t shift, const jvmtiHeapCallba
 		info.stack_local.thread_tag = reference->thread;
 	if (from) {
 		wrapper.referrer = from->address;
-		wrapper.referrer_tag = from->tag;
+		wrapper.referrer_tag = present(from->tag);
 	}
 	if (vm.describes) {
 		wrapper.object = (uintptr_t)&to_parts;
 		wrapper.described_referrer = (uintptr_t)&from_parts;
 		wrapper.referrer = UINT64_C(0x0807060504030200);
 	}
-	return callbacks->heap_reference_callback(reference->kind, &info, wrapper.class_tag,
-		from ? from->class : 0, wrapper.size, &wrapper.tag,
+	jint answer = callbacks->heap_reference_callback(reference->kind, &info,
+		wrapper.class_tag, from ? present(from->class) : 0, wrapper.size, &wrapper.tag,
 		!from                   ? NULL
 		: from == reference->to ? &wrapper.tag
 					: &wrapper.referrer_tag,
 		-1, (void *)(uintptr_t)data);
+	vm.is_removed[reference->to->tag] = !wrapper.tag;
+	return answer;
 }
 
 static jvmtiError JNICALL
@@ -232,6 +244,37 @@ test_left_out(void **state)
 	end(&walk);
 }
 
+/* The tag of a class is removed, and the class of an object is known all the same. */
+static void
+test_classes(void **state)
+{
+	struct th_holder_walk walk;
+
+	(void)state;
+	begin(&walk);
+	refer(JVMTI_HEAP_REFERENCE_JNI_GLOBAL, NULL, &of_app, 0);
+	refer(JVMTI_HEAP_REFERENCE_SYSTEM_CLASS, NULL, &app, 0);
+	refer(JVMTI_HEAP_REFERENCE_SYSTEM_CLASS, NULL, &weak_class, 0);
+	refer(JVMTI_HEAP_REFERENCE_STATIC_FIELD, &app, &map, 5);
+	refer(JVMTI_HEAP_REFERENCE_CLASS, &map, &app, 0);
+	refer(JVMTI_HEAP_REFERENCE_FIELD, &map, &sample, 1);
+	refer(JVMTI_HEAP_REFERENCE_CLASS, &sample, &app, 0);
+	refer(JVMTI_HEAP_REFERENCE_FIELD, &sample, &app, 2);
+	assert_true(th_holder_walk_run(&walk, LONG));
+	assert_true(vm.is_removed[CLASS_APP]);
+	/* Its referent must still be known. */
+	assert_false(vm.is_removed[CLASS_WEAK]);
+	assert_false(vm.is_removed[SAMPLE]);
+	const struct object *objects[] = {&of_app, &map, &sample};
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(th_holder_walk_class(&walk, th_holder_graph_find(&walk.graph,
+								     objects[i]->address)),
+			CLASS_APP);
+	th_holder_walk_find_paths(&walk);
+	assert_int_equal(node(&walk, &app)->parent, TH_HOLDER_ROOT);
+	end(&walk);
+}
+
 /* A VM that passes tags in another way is noticed. */
 static void
 test_wrong_addresses(void **state)
@@ -240,7 +283,7 @@ test_wrong_addresses(void **state)
 
 	(void)state;
 	begin(&walk);
-	refer(JVMTI_HEAP_REFERENCE_SYSTEM_CLASS, NULL, &app, 0);
+	refer(JVMTI_HEAP_REFERENCE_JNI_GLOBAL, NULL, &sample, 0);
 	vm.times = 2;
 	vm.shift = 24;
 	assert_false(th_holder_walk_run(&walk, LONG));
@@ -249,8 +292,8 @@ test_wrong_addresses(void **state)
 	/* The same address with two tags. */
 	begin(&walk);
 	struct object twin = sample;
-	twin.address = app.address;
-	refer(JVMTI_HEAP_REFERENCE_SYSTEM_CLASS, NULL, &app, 0);
+	twin.address = other.address;
+	refer(JVMTI_HEAP_REFERENCE_JNI_GLOBAL, NULL, &other, 0);
 	refer(JVMTI_HEAP_REFERENCE_JNI_GLOBAL, NULL, &twin, 0);
 	assert_false(th_holder_walk_run(&walk, LONG));
 	assert_true(walk.is_wrong);
@@ -313,11 +356,13 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_static_before_stack),
 		cmocka_unit_test(test_left_out),
+		cmocka_unit_test(test_classes),
 		cmocka_unit_test(test_wrong_addresses),
 		cmocka_unit_test(test_ends_in_time),
 		cmocka_unit_test(test_ends_when_full),
 		cmocka_unit_test_setup(test_static_before_stack, as_jdk_28),
 		cmocka_unit_test_setup(test_left_out, as_jdk_28),
+		cmocka_unit_test_setup(test_classes, as_jdk_28),
 		cmocka_unit_test_setup(test_wrong_addresses, as_jdk_28),
 	};
 
