@@ -173,9 +173,10 @@ add_finding(void *data, const struct shown *shown)
 		json_array_append_new(
 			frames, th_json_frame(leaks->profile->frames, path.frames[i]));
 	json_array_append_new(data,
-		json_pack("{s:I, s:s, s:s, s:o, s:o, s:o}", "finding",
+		json_pack("{s:I, s:s, s:I, s:s, s:o, s:o, s:o}", "finding",
 			(json_int_t)shown->index + 1, "verdict",
-			th_verdict_name(leaks->findings[shown->index].verdict), "heap",
+			th_verdict_name(leaks->findings[shown->index].verdict), "lines",
+			(json_int_t)(shown->finding->lines ? shown->finding->lines : 1), "heap",
 			th_heap_word(place->heap), "class",
 			th_json_text_or_null(
 				th_frames_string(leaks->profile->frames, place->class_name)),
@@ -189,12 +190,12 @@ add_tallied(void *data, const struct th_held_samples *held, const struct th_tall
 {
 	json_t *finding = th_tallied_json(held->leaks, tallied);
 
-	json_array_append_new(data, json_pack("{s:n, s:O, s:O, s:O, s:O, s:o}", "finding",
+	json_array_append_new(data, json_pack("{s:n, s:O, s:n, s:O, s:O, s:O, s:o}", "finding",
 					    "verdict", json_object_get(finding, "verdict"),
-					    "heap", json_object_get(finding, "heap"), "class",
-					    json_object_get(finding, "class"), "frames",
-					    json_object_get(finding, "frames"), "holders",
-					    th_holder_parts_json(held, holders)));
+					    "lines", "heap", json_object_get(finding, "heap"),
+					    "class", json_object_get(finding, "class"),
+					    "frames", json_object_get(finding, "frames"),
+					    "holders", th_holder_parts_json(held, holders)));
 	json_decref(finding);
 }
 
@@ -204,11 +205,11 @@ add_class(const struct th_held_samples *held, json_t *list)
 	struct th_holders holders;
 
 	if (find_class(held, &holders))
-		json_array_append_new(
-			list, json_pack("{s:n, s:n, s:s, s:s, s:[], s:o}", "finding", "verdict",
-				      "heap", th_heap_word(TH_HEAP_JAVA), "class",
-				      held->leaks->profile->options->held_class, "frames",
-				      "holders", th_holder_parts_json(held, &holders)));
+		json_array_append_new(list,
+			json_pack("{s:n, s:n, s:n, s:s, s:s, s:[], s:o}", "finding", "verdict",
+				"lines", "heap", th_heap_word(TH_HEAP_JAVA), "class",
+				held->leaks->profile->options->held_class, "frames", "holders",
+				th_holder_parts_json(held, &holders)));
 	th_holders_deinit(&holders);
 }
 

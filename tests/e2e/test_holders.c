@@ -168,6 +168,7 @@ check_holder(const json_t *report, const struct expected *expected)
 
 	if (!finding)
 		fail_msg("%s: no finding with holders", expected->method);
+	assert_true(json_integer_value(json_object_get(finding, "lines")) >= 1);
 	/* The one with most bytes. */
 	const json_t *holder = json_array_get(json_object_get(finding, "holders"), 0);
 	char *path = path_of(holder);

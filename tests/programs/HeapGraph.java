@@ -6,7 +6,8 @@ import java.util.Map;
 
 /**
  * Fills the heap with a map of OBJECTS objects in all, entries, keys and texts, then executes COMMAND,
- * in which the word PID is the process id, several times.
+ * in which the word PID is the process id, several times.  Loads the library of the system property
+ * "load" at the end, if there is one.
  *
  * <pre>
  * HeapGraph OBJECTS TIMES COMMAND...
@@ -32,5 +33,7 @@ public final class HeapGraph {
 				command[i] = "" + ProcessHandle.current().pid();
 		for (int i = Integer.parseInt(arguments[1]); i > 0; i--)
 			new ProcessBuilder(command).inheritIO().start().waitFor();
+		if (System.getProperty("load") != null)
+			System.load(System.getProperty("load"));
 	}
 }
