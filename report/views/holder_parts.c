@@ -16,6 +16,8 @@
 /* Frames of the native stack of a JNI global reference. */
 #define FRAMES_SHOWN 6
 #define LINE_COLUMN 16
+/* Elements of a path in one line: so many at each end of a longer one. */
+#define ENDS_SHOWN 4
 
 /* "static ", "JNI global of ", ...: what the first element of a path is. */
 static const char *
@@ -65,6 +67,12 @@ th_holder_parts_path(const struct th_holder *holder)
 	th_line_begin(&line);
 	for (size_t i = 0; i < holder->path_count; i++) {
 		fputs(i ? " -> " : "", line.stream);
+		if (i == ENDS_SHOWN && holder->path_count > 2 * ENDS_SHOWN + 1) {
+			size_t left_out = holder->path_count - 2 * ENDS_SHOWN;
+
+			fprintf(line.stream, "(%zu more) -> ", left_out);
+			i += left_out;
+		}
 		print_element(line.stream, &holder->path[i]);
 	}
 	return th_line_end(&line);

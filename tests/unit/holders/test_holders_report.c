@@ -130,6 +130,40 @@ test_sums(void **state)
 	release(&found, &log, &held, &holders);
 }
 
+/* In one line a long path is shortened; nine elements are not long. */
+static void
+test_long_paths(void **state)
+{
+	struct log_builder log;
+	struct leaks_found found;
+	struct th_held_samples held;
+	struct th_holders holders;
+	uint64_t samples[OBJECTS];
+	char name[] = "a.A.a";
+
+	(void)state;
+	begin(&log, samples);
+	step(&log, 1, 0, TH_HOLDER_STATIC, name);
+	for (uint32_t i = 2; i <= 12; i++) {
+		name[4]++;
+		step(&log, i, i - 1, TH_HOLDER_FIELD, name);
+	}
+	objects(&log, 12, samples, 3);
+	objects(&log, 9, samples + 3, 2);
+	end_walk(&log, 1);
+	find(&found, &log, &held, &holders);
+	assert_int_equal(holders.items_count, 2);
+	assert_holder(&holders.items[0],
+		"static a.A.a -> a.A.b -> a.A.c -> a.A.d -> (4 more) -> "
+		"a.A.i -> a.A.j -> a.A.k -> a.A.l",
+		3);
+	assert_holder(&holders.items[1],
+		"static a.A.a -> a.A.b -> a.A.c -> a.A.d -> a.A.e -> "
+		"a.A.f -> a.A.g -> a.A.h -> a.A.i",
+		2);
+	release(&found, &log, &held, &holders);
+}
+
 static uint32_t thread_local(struct log_builder *log, uint32_t first, const char *thread)
 {
 	step(log, first, 0, TH_HOLDER_THREAD, thread);
@@ -390,6 +424,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_long_paths),
 		cmocka_unit_test(test_thread_locals),
 		cmocka_unit_test(test_walks),
 		cmocka_unit_test(test_limited_walks),
