@@ -18,6 +18,8 @@
 #define LINE_COLUMN 16
 /* Elements of a path in one line: so many at each end of a longer one. */
 #define ENDS_SHOWN 4
+/* Elements at the begin of a path that are left out if the path above has them, too. */
+#define SHARED_MIN 4
 
 /* "static ", "JNI global of ", ...: what the first element of a path is. */
 static const char *
@@ -275,10 +277,28 @@ print_sums(FILE *file, const struct th_holder *holder)
 			th_estimate_interval(&holder->objects, TH_UNIT_OBJECTS).text);
 }
 
+/*
+ * The number of elements, from the root on, that a path shares with the one printed before it, which
+ * are then printed as one line; without its last element, and 0 for a few.
+ */
+static size_t
+count_shared(const struct th_holder *holder, const struct th_holder *before)
+{
+	size_t count = 0;
+
+	while (before && count + 1 < holder->path_count && count < before->path_count &&
+		!strcmp(holder->path[count].kind, before->path[count].kind) &&
+		!strcmp(holder->path[count].name, before->path[count].name))
+		count++;
+	return count < SHARED_MIN || holder->root_path != before->root_path ? 0 : count;
+}
+
 static void
 print_holder(FILE *file, const struct th_profile *profile, const struct th_holder *holder,
-	double all)
+	const struct th_holder *before, double all)
 {
+	const size_t shared = count_shared(holder, before);
+
 	fprintf(file, "\n  %s  ", th_format_share(holder->share, all).text);
 	print_sums(file, holder);
 	fputc('\n', file);
@@ -286,8 +306,12 @@ print_holder(FILE *file, const struct th_profile *profile, const struct th_holde
 		fputs(i ? "           -> " : "      ", file);
 		print_element(file, &holder->path[i]);
 		fputc('\n', file);
-		if (!i)
+		if (!i && shared) {
+			fprintf(file, "           -> (%zu more, as above)\n", shared - 1);
+			i = shared - 1;
+		} else if (!i) {
 			print_stack(file, profile, holder);
+		}
 	}
 }
 
@@ -298,7 +322,8 @@ th_holder_parts_print(FILE *file, const struct th_held_samples *held,
 	double all = sum_of(holders);
 
 	for (size_t i = 0; i < holders->items_count && i < top; i++)
-		print_holder(file, held->leaks->profile, &holders->items[i], all);
+		print_holder(file, held->leaks->profile, &holders->items[i],
+			i ? &holders->items[i - 1] : NULL, all);
 	if (holders->items_count > top)
 		fprintf(file, "\n  and %s more\n",
 			th_format_count(holders->items_count - top).text);

@@ -20,7 +20,10 @@ void th_holder_parts_lines(FILE *file, const struct th_held_samples *held,
 void th_holder_parts_tallied_lines(
 	FILE *file, const struct th_held_samples *held, const struct th_tallied *tallied);
 
-/* The holders with all elements of their paths, at most `top`. */
+/*
+ * The holders with all elements of their paths, at most `top`; what a path shares with the one above
+ * is printed once.
+ */
 void th_holder_parts_print(FILE *file, const struct th_held_samples *held,
 	const struct th_holders *holders, uint64_t top);
 

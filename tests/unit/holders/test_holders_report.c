@@ -161,6 +161,17 @@ test_long_paths(void **state)
 		"static a.A.a -> a.A.b -> a.A.c -> a.A.d -> a.A.e -> "
 		"a.A.f -> a.A.g -> a.A.h -> a.A.i",
 		2);
+	/* All elements, but those of the path above once. */
+	char *text;
+	size_t length;
+	FILE *file = open_memstream(&text, &length);
+	th_holder_parts_print(file, &held, &holders, 10);
+	fclose(file);
+	assert_non_null(strstr(text, "      static a.A.a\n           -> a.A.b\n"));
+	assert_non_null(strstr(text, "           -> a.A.k\n           -> a.A.l\n"));
+	assert_non_null(strstr(text, "      static a.A.a\n           -> (7 more, as above)\n"
+				     "           -> a.A.i\n"));
+	free(text);
 	release(&found, &log, &held, &holders);
 }
 
