@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The detection limit. A steady leak of r bytes per second has a Poisson number of old survivors
+ * The detection limit. A steady leak of r bytes per second has a Poisson number L of old survivors
  * from the later half, of mean m = r * X, where X is the integral of the sampling density (1 /
- * gap) over the time in which they were allocated. It is found if that number is at least k,
- * the smallest that passes the sign test and has a lower limit above 0, and if the tests of
- * births do not take a chance for the end of growth:
+ * gap) over the time in which they were allocated, and another number E from the time before, since
+ * the warm-up. It is found if L is at least k, the smallest number that passes the sign test and has
+ * a lower limit above 0, or if E + L is at least K, which also has to show an end of growth, and
+ * they are spread as they should be; and if the tests of births do not take a chance for the end:
  *
- *     P(Poisson(m) >= k) (1 - P(pause) - P(slow)) = 0.95
+ *     (1 - sum over l < k of P(L = l) (P(E < K - l) + P(spread))) (1 - P(pause) - P(slow)) = 0.95
  */
 #include "report/leaks/detection.h"
 
@@ -17,6 +18,8 @@
 /* No recording needs more survivors than this. */
 #define HITS_MAX 1000
 #define BISECTIONS 60
+/* The probability that the last or the longest pause of a steady leak is taken for its end. */
+#define UNSTEADY (2 * UNLIKELY_PAUSE)
 
 /*
  * Samples per byte in a part of the time; infinite: every allocation is sampled. Without samples
@@ -66,29 +69,58 @@ poisson_at_least(double mean, uint32_t hits)
 	return 1 - below;
 }
 
-/*
- * The probability that a leak with this mean is found; `births` is the factor to the mean
- * number of survivors since the warm-up, which a pause of PAUSE_PART of the time leaves out.
- */
-static double
-power_of(double mean, uint32_t hits, double births)
-{
-	double pause = fmin(exp(-mean * births * PAUSE_PART), UNLIKELY_PAUSE);
+/* What it takes to find a steady leak. */
+struct need {
+	uint32_t hits;  /* survivors from the later half */
+	uint32_t whole; /* or these, since the warm-up; UINT32_MAX: no number is enough */
+	/* Factors to the mean number from the later half: of survivors before it since the warm-up,
+	 * and of those that a pause of PAUSE_PART of the time leaves out. */
+	double earlier;
+	double births;
+};
 
-	return poisson_at_least(mean, hits) *
+/* The probability that growth is not significant. */
+static double
+miss_of(double mean, const struct need *need)
+{
+	double term = exp(-mean);
+	double sum = 0;
+
+	for (uint32_t late = 0; late < need->hits; late++) {
+		double few = 1;
+
+		if (need->whole <= late)
+			few = UNSTEADY;
+		else if (need->whole < UINT32_MAX)
+			few = 1 - (1 - UNSTEADY) * poisson_at_least(mean * need->earlier,
+							   need->whole - late);
+		sum += term * few;
+		term *= mean / (late + 1);
+	}
+	return sum;
+}
+
+/* The probability that a leak with this mean is found. */
+static double
+power_of(double mean, const struct need *need)
+{
+	double pause = fmin(exp(-mean * need->births * PAUSE_PART), UNLIKELY_PAUSE);
+
+	return (1 - miss_of(mean, need)) *
 	       (1 - pause - UNLIKELY_ACTIVE_PAUSE - UNLIKELY_QUARTER);
 }
 
 static double
-mean_for_power(uint32_t hits, double births)
+mean_for_power(const struct need *need)
 {
+	uint32_t hits = need->hits;
 	double low = 0;
 	double high = 4.0 * hits + 100;
 
 	for (int i = 0; i < BISECTIONS; i++) {
 		double middle = (low + high) / 2;
 
-		if (power_of(middle, hits, births) < TH_DETECTION_POWER)
+		if (power_of(middle, need) < TH_DETECTION_POWER)
 			low = middle;
 		else
 			high = middle;
@@ -111,6 +143,22 @@ hits_needed(const struct th_judge *judge, double gap)
 	return hits;
 }
 
+/* The smallest number of survivors since the warm-up that is enough: see is_steady() of births. */
+static uint32_t
+whole_needed(const struct th_judge *judge, double gap)
+{
+	const struct th_observation_window *horizon = judge->horizon;
+	uint64_t end = horizon->horizon - horizon->old;
+	double last = NOTICED_PAUSE_PART * (double)(end - horizon->warm);
+	double noticed = exposure(judge, end - (uint64_t)last, end) /
+			 exposure(judge, horizon->warm, end);
+	double hits = ceil(log(UNLIKELY_PAUSE) / log1p(-noticed));
+
+	if (judge->heap == TH_HEAP_MAPPED || !(hits < HITS_MAX))
+		return UINT32_MAX;
+	return (uint32_t)fmax(hits, hits_needed(judge, gap));
+}
+
 double
 th_detection_limit_of_few(const struct th_judge *judge)
 {
@@ -122,7 +170,8 @@ th_detection_limit_of_few(const struct th_judge *judge)
 		return HUGE_VAL;
 	if (judge->activity[TH_DENSITY_PARTS] >= hits_needed(judge, gap))
 		return HUGE_VAL;
-	return isinf(exposed) ? 0 : mean_for_power(hits_needed(judge, gap), 1) / exposed;
+	struct need need = {hits_needed(judge, gap), UINT32_MAX, 0, 1};
+	return isinf(exposed) ? 0 : mean_for_power(&need) / exposed;
 }
 
 double
@@ -132,7 +181,6 @@ th_detection_limit(const struct th_judge *judge)
 	uint64_t from = horizon->middle - horizon->old;
 	uint64_t to = horizon->horizon - horizon->old;
 	double late, since, gap;
-	uint32_t hits;
 
 	if (horizon->horizon <= horizon->middle || horizon->end <= horizon->warm)
 		return HUGE_VAL;
@@ -143,6 +191,7 @@ th_detection_limit(const struct th_judge *judge)
 	if (late <= 0)
 		return HUGE_VAL;
 	gap = (double)(to - from) / 1e9 / late;
-	hits = hits_needed(judge, gap);
-	return mean_for_power(hits, since / late) / late;
+	struct need need = {hits_needed(judge, gap), whole_needed(judge, gap),
+		exposure(judge, horizon->warm, from) / judge->thinning / late, since / late};
+	return mean_for_power(&need) / late;
 }

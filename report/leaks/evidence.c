@@ -74,6 +74,8 @@ count_survivor(struct look *look, uint64_t birth, double bytes)
 		th_array_append(look->judge, old_births, birth);
 		if (birth + horizon->old > horizon->middle)
 			evidence->born_late++;
+		if (birth >= horizon->warm)
+			evidence->kept_since++;
 	}
 }
 
@@ -252,6 +254,8 @@ th_evidence_outline(const struct th_evidence *evidence)
 		.allocated = evidence->allocated,
 		.gained_late = (uint32_t)evidence->gained_late,
 		.lost_late = (uint32_t)evidence->lost_late,
+		.kept_since = (uint32_t)evidence->kept_since,
+		.dead_old = (uint32_t)evidence->dead_old,
 		.verdict = (uint8_t)evidence->verdict,
 		.reason = (uint8_t)evidence->reason,
 		.is_alive = evidence->alive,
@@ -357,6 +361,7 @@ set_points(struct look *look)
 	evidence->gained_late = sums->gained_late.samples;
 	evidence->lost_late = sums->lost_late.samples;
 	evidence->chance = th_chance_of_more(evidence->gained_late, evidence->lost_late);
+	evidence->chance_since = th_chance_of_more(evidence->kept_since, 0);
 }
 
 /* The lower limits of growth, where the verdict depends on them: they are slow to compute. */
@@ -371,7 +376,7 @@ set_limits(struct look *look)
 	if (evidence->born_late >= ENOUGH_LATE)
 		evidence->late_low = th_evidence_growth_limit(
 			look->judge, &sums->kept, &sums->gained_late, &sums->lost_late);
-	if (evidence->late_low <= 0 && sums->kept.gained.samples >= ENOUGH_LATE)
+	if (!th_evidence_grew_late(evidence) && sums->kept.gained.samples >= ENOUGH_LATE)
 		evidence->whole_low = th_evidence_growth_limit(
 			look->judge, &sums->kept, &sums->kept.gained, &sums->kept.lost);
 }

@@ -83,16 +83,19 @@ struct th_evidence {
 	uint64_t born_last_quarter;
 	uint64_t gained_late; /* became old in the later half, and are alive */
 	uint64_t lost_late;   /* were old at its start, and died in it */
-	double chance; /* p of so many gains by chance; at most chance_limit for growth */
+	uint64_t kept_since;  /* old survivors allocated since the warm-up */
+	double chance;       /* p of so many gains by chance; at most chance_limit for growth */
+	double chance_since; /* the same of kept_since, if no old block died */
 	double chance_limit;
 	/* 0 where the verdict does not depend on them */
 	double late_low;  /* growth in the later half, bytes: its lower limit if above 0 */
-	double whole_low; /* if late_low is not above 0: the lower limit since the warm-up */
+	double whole_low; /* if the later half is not significant: the limit since the warm-up */
 	uint64_t first_birth; /* of old survivors but the first tenth, time; UINT64_MAX: none */
 	uint64_t first_since; /* of survivors since the warm-up, time */
 	uint64_t last_birth;  /* of survivors, time */
 	double pause_probability; /* of no survivor since last_birth, if growth continues */
 	bool is_slowing;
+	bool is_steady;        /* old survivors came throughout the time since the warm-up */
 	bool is_late;          /* growth began well after the warm-up */
 	bool is_step;          /* and ended before the end */
 	double kept_bytes;     /* of blocks that were old and are alive */
@@ -196,6 +199,8 @@ struct th_outline {
 	uint64_t allocated;
 	uint32_t gained_late; /* samples, as in struct th_evidence */
 	uint32_t lost_late;
+	uint32_t kept_since;
+	uint32_t dead_old;
 	uint8_t verdict;
 	uint8_t reason;
 	bool is_alive;   /* some judged samples are alive */

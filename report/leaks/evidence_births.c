@@ -209,6 +209,38 @@ slows_down(struct th_evidence *evidence, const struct th_judge *judge,
 	       binomial(evidence->born_last_quarter, count, 1 - before) < UNLIKELY_QUARTER;
 }
 
+/*
+ * Whether old survivors came throughout the time since the warm-up, as those of a steady leak do:
+ * neither their last pause nor the longest of all is improbable, and an end of growth before the
+ * last quarter of the time would have been noticed. With n of them, a pause of a share g of the
+ * time at the end has the probability (1-g)^n, and one anywhere at most (n+1) (1-g)^n.
+ */
+static bool
+is_steady(const struct th_evidence *evidence, const struct th_judge *judge,
+	const struct th_sampling_clock *clock)
+{
+	const struct th_observation_window *horizon = evidence->horizon;
+	uint64_t end = horizon->horizon - horizon->old;
+	double n = (double)evidence->kept_since;
+	double before = 0;
+	double longest = 0;
+
+	if (!evidence->kept_since || end <= horizon->warm)
+		return false;
+	double all = th_sampling_clock_at(clock, end);
+	uint64_t last_part = (uint64_t)(NOTICED_PAUSE_PART * (double)(end - horizon->warm));
+	double noticed = 1 - th_sampling_clock_at(clock, end - last_part) / all;
+	for (size_t i = judge->old_births_count - evidence->kept_since;
+		i < judge->old_births_count; i++) {
+		double now = th_sampling_clock_at(clock, judge->old_births[i]) / all;
+
+		longest = fmax(longest, now - before);
+		before = now;
+	}
+	return pow(1 - noticed, n) <= UNLIKELY_PAUSE && pow(before, n) >= UNLIKELY_PAUSE &&
+	       (n + 1) * pow(1 - fmax(longest, 1 - before), n) >= UNLIKELY_PAUSE;
+}
+
 double
 th_chance_of_more(uint64_t more, uint64_t less)
 {
@@ -258,4 +290,5 @@ th_evidence_test_births(struct th_evidence *evidence, struct th_judge *judge, do
 	evidence->last_birth = births[count - 1].time;
 	evidence->is_growing = goes_on(evidence, judge, clock);
 	evidence->is_slowing = slows_down(evidence, judge, clock);
+	evidence->is_steady = is_steady(evidence, judge, clock);
 }

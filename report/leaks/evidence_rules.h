@@ -43,6 +43,11 @@
 #define ACTIVE_PAUSE_PART 0.05
 #define ACTIVE_RATE 0.5
 #define UNLIKELY_ACTIVE_PAUSE 0.001
+/*
+ * Growth since the warm-up, if the later half alone is not significant, counts only if a pause of
+ * this fraction of the time at its end would be less probable than UNLIKELY_PAUSE.
+ */
+#define NOTICED_PAUSE_PART 0.25
 /* A number of survivors in the last quarter less probable than this is a slowdown. */
 #define UNLIKELY_QUARTER 0.02
 /* Maximum fraction of old memory that a leak frees: other uses of the same site. */
@@ -108,6 +113,9 @@ double th_evidence_limit_of_hits(const struct th_judge *judge, uint32_t hits, do
 
 /* Sets the number of samples of the heap since the warm-up, by part. */
 void th_judge_find_activity(struct th_judge *judge);
+
+/* Whether growth in the later half is significant, given late_low. */
+bool th_evidence_grew_late(const struct th_evidence *evidence);
 
 /* Whether the verdict depends on late_low or whole_low, given all other figures. */
 bool th_evidence_needs_limits(const struct th_evidence *evidence);

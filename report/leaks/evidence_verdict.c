@@ -54,10 +54,30 @@ may_have_grown(const struct th_evidence *evidence)
 	return evidence->born_late >= ENOUGH_LATE && evidence->chance <= evidence->chance_limit;
 }
 
+bool
+th_evidence_grew_late(const struct th_evidence *evidence)
+{
+	return may_have_grown(evidence) && evidence->late_low > 0;
+}
+
+/*
+ * Whether growth since the warm-up is possible as far as numbers of samples show it, with no old
+ * block freed. Without growth, gained and lost samples are Poisson-distributed with equal means, and
+ * the probability of k gains without a loss is at most max e^-m P(Poisson(m) >= k): a quarter of the
+ * sign test's limit. That test has at most 3/4 of it, so both keep to the limit (test_error_rate).
+ */
+static bool
+may_have_grown_throughout(const struct th_evidence *evidence)
+{
+	return evidence->heap != TH_HEAP_MAPPED && evidence->is_steady && !evidence->dead_old &&
+	       evidence->chance_since <= evidence->chance_limit;
+}
+
 static bool
 has_grown(const struct th_evidence *evidence)
 {
-	return may_have_grown(evidence) && evidence->late_low > 0;
+	return th_evidence_grew_late(evidence) ||
+	       (may_have_grown_throughout(evidence) && evidence->whole_low > 0);
 }
 
 static bool
@@ -148,7 +168,7 @@ bool
 th_evidence_needs_limits(const struct th_evidence *evidence)
 {
 	return th_observation_window_is_far(evidence->horizon) &&
-	       (may_have_grown(evidence) ||
+	       (may_have_grown(evidence) || may_have_grown_throughout(evidence) ||
 		       (!is_too_small(evidence) && shows_no_end(evidence)));
 }
 

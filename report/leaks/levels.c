@@ -46,14 +46,21 @@ struct node {
 	uint32_t length; /* of a path */
 };
 
+/* Sums over sites of samples that were gained and lost, as in their outlines. */
+struct gains {
+	uint32_t gained_late;
+	uint32_t lost_late;
+	uint32_t kept_since;
+	uint32_t dead_old;
+};
+
 /* A site that counts above its line, with what is needed of it at each node of its path. */
 struct site {
 	const uint32_t *frames; /* root first */
 	uint32_t line;          /* number of frames down to its line */
 	uint32_t place;
 	uint32_t maker;
-	uint32_t gained_late; /* as in its outline */
-	uint32_t lost_late;
+	struct gains gains;
 	bool has_creator;
 	bool may_end;      /* see drops() */
 	bool is_explained; /* by a finding */
@@ -72,6 +79,7 @@ struct levels {
 	struct th_leaks_work *work;
 	struct recurrence
 		*recurrences; /* by site, computed on demand: it counts at many nodes */
+	struct th_id_map leaking_lines; /* heap << 32 | maker: of sites with a leak */
 	/* By function: of the C runtime; the application's; libraries of Java methods, native ones. */
 	bool *is_runtime;
 	bool *is_application;
@@ -175,18 +183,45 @@ recurs(const struct levels *levels)
 
 /* Sites */
 
+static uint64_t
+line_of(const struct th_leaks_work *work, uint32_t number)
+{
+	return (uint64_t)work->leaks->places.items[number].heap << 32 | work->makers[number];
+}
+
+static void
+find_leaking_lines(struct levels *levels)
+{
+	const struct th_leaks_work *work = levels->work;
+	bool added;
+
+	for (uint32_t i = 0; i < work->leaks->places.items_count; i++)
+		if (work->outlines[i].verdict == TH_VERDICT_LEAK)
+			th_id_map_intern(&levels->leaking_lines, line_of(work, i), &added);
+}
+
+/* Whether a leak of the same line explains the site (groups.c). */
+static bool
+is_beside_leak(const struct levels *levels, uint32_t number)
+{
+	return th_outline_may_belong(&levels->work->outlines[number]) &&
+	       th_id_map_find(&levels->leaking_lines, line_of(levels->work, number)) !=
+		       TH_ID_MAP_NONE;
+}
+
 /*
  * Whether a site counts above its own level: not the VM's own memory, nor one without a survivor
- * since the warm-up or an old block that became old or died.
+ * since the warm-up or an old block that became old or died, nor one that a leak explains.
  */
 static bool
-counts(const struct th_leaks_work *work, uint32_t number)
+counts(const struct levels *levels, uint32_t number)
 {
-	const struct th_outline *outline = &work->outlines[number];
+	const struct th_outline *outline = &levels->work->outlines[number];
 
 	return outline->verdict != TH_VERDICT_LEAK &&
-	       !work->leaks->places.items[number].internal &&
-	       (outline->has_births || outline->gained_late || outline->lost_late);
+	       !levels->work->leaks->places.items[number].internal &&
+	       (outline->has_births || outline->gained_late || outline->lost_late) &&
+	       !is_beside_leak(levels, number);
 }
 
 /* Whether the time of a heap is enough for a verdict of leak. */
@@ -275,24 +310,40 @@ share_of(enum th_leak_level level, uint32_t distance)
 	}
 }
 
-/* The sign test alone: cheap, and necessary for significance. */
-static bool
-may_grow(uint64_t gained, uint64_t lost, double chance_limit)
+static struct gains
+gains_of(const struct th_outline *outline)
 {
-	return gained > lost && th_chance_of_more(gained, lost) <= chance_limit;
+	return (struct gains){outline->gained_late, outline->lost_late, outline->kept_since,
+		outline->dead_old};
+}
+
+static void
+add_gains(struct gains *sum, struct gains one)
+{
+	sum->gained_late += one.gained_late;
+	sum->lost_late += one.lost_late;
+	sum->kept_since += one.kept_since;
+	sum->dead_old += one.dead_old;
+}
+
+/* The sign tests alone: cheap, and necessary for significance. */
+static bool
+may_grow(const struct gains *gains, double chance_limit)
+{
+	return (gains->gained_late > gains->lost_late &&
+		       th_chance_of_more(gains->gained_late, gains->lost_late) <=
+			       chance_limit) ||
+	       (!gains->dead_old && th_chance_of_more(gains->kept_since, 0) <= chance_limit);
 }
 
 static bool
 places_may_grow(const struct levels *levels, double chance_limit)
 {
-	uint64_t gained = 0;
-	uint64_t lost = 0;
+	struct gains gains = {0};
 
-	for (size_t i = 0; i < levels->places_count; i++) {
-		gained += levels->work->outlines[levels->places[i]].gained_late;
-		lost += levels->work->outlines[levels->places[i]].lost_late;
-	}
-	return may_grow(gained, lost, chance_limit);
+	for (size_t i = 0; i < levels->places_count; i++)
+		add_gains(&gains, gains_of(&levels->work->outlines[levels->places[i]]));
+	return may_grow(&gains, chance_limit);
 }
 
 static bool
@@ -378,7 +429,7 @@ sort_by_key(struct levels *levels, enum th_leak_level level, enum th_heap heap)
 
 	levels->keyed_count = 0;
 	for (uint32_t i = 0; i < work->leaks->places.items_count; i++) {
-		if (work->leaks->places.items[i].heap != heap || !counts(work, i))
+		if (work->leaks->places.items[i].heap != heap || !counts(levels, i))
 			continue;
 		uint64_t key = key_of(levels, level, i);
 		if (key || level == TH_LEVEL_LINE)
@@ -461,11 +512,10 @@ struct method {
 	const struct site *sites;
 	size_t count;
 	uint32_t length;
-	bool is_of_java;   /* whether it is a node of sites with a creator */
-	bool is_of_native; /* of those without */
-	size_t below;      /* sites that count at it */
-	uint64_t gained;   /* of those that are not dropped */
-	uint64_t lost;
+	bool is_of_java;    /* whether it is a node of sites with a creator */
+	bool is_of_native;  /* of those without */
+	size_t below;       /* sites that count at it */
+	struct gains gains; /* of those that are not dropped */
 };
 
 /* Whether a site counts at the method. */
@@ -499,8 +549,7 @@ method_of(const struct levels *levels, const struct site *sites, size_t count, u
 	for (size_t i = 0; i < count && method.below; i++) {
 		if (!is_judged(levels, &method, &sites[i]))
 			continue;
-		method.gained += sites[i].gained_late;
-		method.lost += sites[i].lost_late;
+		add_gains(&method.gains, sites[i].gains);
 	}
 	return method;
 }
@@ -509,8 +558,7 @@ method_of(const struct levels *levels, const struct site *sites, size_t count, u
 static bool
 is_significant(const struct method *method, uint32_t distance)
 {
-	return may_grow(method->gained, method->lost,
-		share_of(TH_LEVEL_PATH, distance) * TH_ERROR_RATE);
+	return may_grow(&method->gains, share_of(TH_LEVEL_PATH, distance) * TH_ERROR_RATE);
 }
 
 /* The largest distance of the method from the line of a site. */
@@ -664,11 +712,10 @@ add_site(struct levels *levels, uint32_t number)
 	const struct th_outline *outline = &work->outlines[number];
 	struct th_path path = th_paths_get(work->leaks->profile->paths, place->path);
 	struct site site = {.frames = path.frames,
+		.gains = gains_of(outline),
 		.line = work->leaks->places.ways.items[work->makers[number]].length,
 		.place = number,
 		.maker = work->makers[number],
-		.gained_late = outline->gained_late,
-		.lost_late = outline->lost_late,
 		.has_creator = place->creator,
 		.may_end = may_end(outline),
 		.is_explained = work->nodes[number] != TH_NO_NODE};
@@ -684,7 +731,7 @@ judge_methods(struct levels *levels, enum th_heap heap)
 
 	levels->sites_count = 0;
 	for (uint32_t i = 0; i < work->leaks->places.items_count; i++)
-		if (work->leaks->places.items[i].heap == heap && counts(work, i))
+		if (work->leaks->places.items[i].heap == heap && counts(levels, i))
 			add_site(levels, i);
 	if (levels->sites_count)
 		judge_paths(levels, levels->sites, levels->sites_count, root);
@@ -734,9 +781,11 @@ th_levels_judge(struct th_leaks_work *work)
 			work->leaks->places.items_count, sizeof(*levels.recurrences))};
 
 	find_libraries(&levels);
+	find_leaking_lines(&levels);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		if (may_leak(work, (enum th_heap)heap))
 			judge_heap(&levels, (enum th_heap)heap);
+	th_id_map_deinit(&levels.leaking_lines);
 	free(levels.recurrences);
 	free(levels.is_runtime);
 	free(levels.is_application);

@@ -68,12 +68,16 @@ program_allocate(struct simulated_program *simulation, struct program_course cou
 	for (double birth = course.from - gap * log(program_uniform(&simulation->random));
 		birth < course.to; birth -= gap * log(program_uniform(&simulation->random))) {
 		double end = birth + course.life_of(simulation, birth, course.life);
-		uint64_t id = log_native(
-			&simulation->log, (struct log_sample){.ms = (uint32_t)birth,
-						  .size = SIMULATED_SIZE,
-						  .interval = SIMULATED_INTERVAL,
-						  .thread = 1,
-						  .stack = course.stack});
+		uint32_t sparser = birth >= simulation->sparse_from ? simulation->sparser : 1;
+
+		if (sparser > 1 && program_uniform(&simulation->random) * sparser >= 1)
+			continue;
+		uint64_t id = log_native(&simulation->log,
+			(struct log_sample){.ms = (uint32_t)birth,
+				.size = SIMULATED_SIZE,
+				.interval = SIMULATED_INTERVAL * (uint64_t)sparser,
+				.thread = 1,
+				.stack = course.stack});
 
 		if (end < END_MS)
 			log_free(&simulation->log, (uint32_t)end, id);
@@ -150,6 +154,7 @@ program_begin(struct simulated_program *simulation, uint64_t seed)
 {
 	th_random_seed(&simulation->random, seed);
 	simulation->shape = &simulation->random;
+	simulation->sparser = 1;
 	define_names(simulation);
 }
 
@@ -159,6 +164,7 @@ program_begin_process(struct simulated_program *simulation, uint64_t shape, uint
 	th_random_seed(&simulation->random, seed);
 	th_random_seed(&simulation->other, shape);
 	simulation->shape = &simulation->other;
+	simulation->sparser = 1;
 	define_names(simulation);
 }
 

@@ -20,9 +20,11 @@ struct simulated_program {
 	struct th_random other;
 	struct th_random *shape; /* of the program: its paths, courses and rates */
 	struct log_builder log;
+	double sparse_from; /* ms; from then on the sampling interval is `sparser` times as long */
+	uint32_t sparser;
 };
 
-/* A process of a program of its own; its log is empty. */
+/* A process of a program of its own; its log is empty, and the sampling interval is constant. */
 void program_begin(struct simulated_program *simulation, uint64_t seed);
 
 /* The process `seed` of the program `shape`. */

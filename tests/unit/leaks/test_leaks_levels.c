@@ -116,6 +116,43 @@ test_a_method_above_many_lines(void **state)
 }
 
 /*
+ * Two lines with a leak each at one stack, and a few blocks of it at three others. The latter are
+ * parts of the leaks of their lines, not a third one at the method that calls both.
+ */
+static void
+test_remains_of_leaks_of_lines(void **state)
+{
+	enum { LINES = 2, STACKS = 4 };
+	struct log_builder log;
+	struct leaks_found found;
+
+	(void)state;
+	leaks_begin(&log);
+	for (uint32_t i = 0; i < LINES * STACKS; i++) {
+		const uint64_t frames[] = {th_frame_native(MODULE_WORK, 0x1000 + 16 * i),
+			th_frame_java(METHOD_LINE + i % LINES, 0),
+			th_frame_java(METHOD_WORK, 0), th_frame_java(METHOD_MAIN, 0)};
+
+		log_stack(&log, STACK_SPREAD + i, frames, 4);
+		if (i < LINES)
+			log_method(&log, METHOD_LINE + i, i ? "Lapp/Line1;" : "Lapp/Line0;",
+				"put");
+		leaks_add(&log, (struct leaks_series){.stack = STACK_SPREAD + i,
+					.from = 250 * i,
+					.to = END_MS,
+					.every = i < LINES ? 100 : 2200});
+	}
+	leaks_find(&found, &log);
+	assert_int_equal(found.findings_count, LINES);
+	for (size_t i = 0; i < LINES; i++) {
+		assert_int_equal(found.findings[i].evidence.verdict, TH_VERDICT_LEAK);
+		assert_int_equal(found.findings[i].level, TH_LEVEL_LINE);
+		assert_int_equal(found.findings[i].place_count, STACKS);
+	}
+	leaks_end(&found, &log);
+}
+
+/*
  * One structure of four blocks at each of thirty lines, filled within 300 ms, one after the
  * other: steady growth as a whole, but nothing comes to the same line again.
  */
@@ -501,6 +538,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_line_of_many_stacks),
 		cmocka_unit_test(test_a_method_above_many_lines),
+		cmocka_unit_test(test_remains_of_leaks_of_lines),
 		cmocka_unit_test(test_structures_filled_once_are_no_leak),
 		cmocka_unit_test(test_a_line_explains_its_method),
 		cmocka_unit_test(test_a_library_used_by_a_method),

@@ -374,7 +374,7 @@ test_fail_on(void **state)
 	free(leaking);
 }
 
-/* Ten seconds of garbage at an interval of 512 KiB: the limit is 13.1 intervals in 4 s. */
+/* Ten seconds of garbage at an interval of 512 KiB: the limit is 11.1 intervals in 4 s. */
 static char *
 save_clean_log(void)
 {
@@ -398,7 +398,7 @@ save_clean_log(void)
 	return path;
 }
 
-/* 1.68 MB/s: more than a million bytes a second, less than two. */
+/* 1.45 MB/s: more than a million bytes a second, less than two. */
 static void
 test_limit(void **state)
 {
