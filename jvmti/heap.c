@@ -326,11 +326,12 @@ site(const struct th_sample *sample)
 	uint64_t mirror = *(const uintptr_t *)(const void *)sampled->type & PLACE_MASK;
 	uint64_t size_class = (uint64_t)__builtin_clzll(sample->event->size | 1);
 	uint64_t kind = th_hash_mix(mirror ^ size_class << PLACE_BITS);
-	struct th_site_key code = {0, 0};
+	struct th_site_key code = {0, 0, 0};
 
 	if (heap.hotspot)
 		code = th_java_stack_site(th_hotspot_thread(heap.hotspot, sampled->env));
-	return (struct th_site_key){kind ^ code.near, kind ^ code.far};
+	return (struct th_site_key){
+		kind ^ code.near, kind ^ code.far, code.stack ? code.stack ^ kind : 0};
 }
 
 static void

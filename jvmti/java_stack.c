@@ -61,6 +61,10 @@ static struct {
 	async_get_call_trace *get_trace;
 	bool has_method_ids; /* the callee of an entry frame can be found among the frames */
 	bool has_virtual_threads;
+	struct {
+		uintptr_t low;
+		uintptr_t bytes; /* 0: unknown */
+	} interpreter;
 	struct th_java_provider starting;
 	struct th_java_provider running;
 } java;
@@ -699,16 +703,25 @@ is_code(uintptr_t word)
 	return word - low < *java.hotspot->code_high - low;
 }
 
+/* Return addresses into the interpreter do not tell the methods. */
+static bool
+is_interpreter(uintptr_t word)
+{
+	return word - java.interpreter.low < java.interpreter.bytes;
+}
+
 /*
  * The return addresses of the youngest frames, among the words above their stack pointer.  Other
- * words of the stack may look like one, and make two sites of one.
+ * words of the stack may look like one, and make two sites of one.  The older frames of a virtual
+ * thread may be elsewhere.
  */
 static struct th_site_key
 callers(const char *thread)
 {
 	uintptr_t sp = field_at(thread, java.hotspot->last_java_sp);
 	uintptr_t base = field_at(thread, java.hotspot->stack_base);
-	struct th_site_key site = {0, 0};
+	struct th_site_key site = {0, 0, sp ? 0 : TH_NO_JAVA_CODE};
+	bool is_known = java.interpreter.bytes && !is_virtual(thread);
 	unsigned found = 0;
 
 	if (!sp || sp & 7 || sp >= base)
@@ -722,14 +735,37 @@ callers(const char *thread)
 		site.far = th_hash_mix(site.far ^ word);
 		if (found++ < NEAR_CALLERS && i < NEAR_WORDS)
 			site.near = site.far;
+		is_known &= !is_interpreter(word);
 	}
+	if (is_known && found)
+		site.stack = th_hash_mix(site.far ^ (base - sp));
 	return site;
+}
+
+/* Whether Java code allocates: native functions that do have frames of their own. */
+static bool
+is_below_stub(const char *thread)
+{
+	uintptr_t sp = field_at(thread, java.hotspot->last_java_sp);
+	uintptr_t pc = java.hotspot->last_java_pc > 0
+			       ? field_at(thread, java.hotspot->last_java_pc)
+			       : 0;
+
+	if (!pc && sp)
+		pc = word_at(sp - sizeof(uintptr_t));
+	return th_runtime_stub_is_known(pc);
 }
 
 struct th_site_key
 th_java_stack_site(const char *thread)
 {
-	return java.running.site ? callers(thread) : (struct th_site_key){0, 0};
+	struct th_site_key site = {0, 0, 0};
+
+	if (java.running.site)
+		site = callers(thread);
+	if (!is_below_stub(thread))
+		site.stack = 0;
+	return site;
 }
 
 /*
@@ -749,7 +785,7 @@ site(void)
 {
 	const char *thread = own_thread();
 
-	return thread ? callers(thread) : (struct th_site_key){0, 0};
+	return thread ? callers(thread) : (struct th_site_key){.stack = TH_NO_JAVA_CODE};
 }
 
 /* The VM knows the stack of each of its threads; guard pages are at the other end. */
@@ -806,6 +842,7 @@ th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, void *async, uint32_t feature_r
 	java.has_virtual_threads = feature_release >= FIRST_WITH_VIRTUAL_THREADS;
 	th_in_vm_start(vm, jvmti);
 	th_frame_memo_start(java.hotspot, unloaded_classes());
+	th_hotspot_interpreter(java.hotspot, &java.interpreter.low, &java.interpreter.bytes);
 	memcpy(&java.get_trace, &async, sizeof(async));
 	java.running.code_low = java.hotspot->code_low;
 	java.running.code_high = java.hotspot->code_high;

@@ -13,6 +13,7 @@
 #include "unify/log/module.h"
 #include "unify/log/stack_log.h"
 #include "unify/sample/in_flight.h"
+#include "unify/sample/thread.h"
 #include "unify/shared/hash.h"
 
 /* Maximum number of concurrent captures; samples of further threads are dropped. */
@@ -234,14 +235,16 @@ struct th_captured_stack
 th_capture_stack(const struct th_registers *registers, uint32_t thread, enum th_heap heap)
 {
 	struct scratch *scratch = take_scratch(thread);
-	struct th_captured_stack captured = {0, 0};
+	struct th_captured_stack captured = {.id = 0};
 
 	if (!scratch)
 		return captured;
 	scratch->registers = *registers;
 	struct stack stack = walk(scratch, heap);
 	captured.path = path_of(scratch->frames, stack.count);
-	captured.id = th_stack_log_id(scratch->frames, stack.count, stack.flags);
+	captured.id = th_stack_log_id(
+		scratch->frames, stack.count, stack.flags, &captured.use);
+	captured.is_whole = !(stack.flags & TH_STACK_NO_JAVA);
 	give_scratch(scratch);
 	return captured;
 }
@@ -253,6 +256,17 @@ size_class(uint64_t size)
 	return (uint64_t)__builtin_clzll(size | 1);
 }
 
+/* Of a stack, where it begins; else the stack pointer, with the thread. */
+static uint64_t
+depth(const struct th_registers *registers, const struct th_unwind_limits *limits)
+{
+	const struct th_thread_record *record = th_thread.record;
+
+	if (limits->stack_end)
+		return limits->stack_end - registers->sp;
+	return registers->sp ^ (record ? th_hash_mix(record->id) : 0);
+}
+
 struct th_site_key
 th_capture_site(const struct th_registers *registers, uint64_t size)
 {
@@ -260,8 +274,8 @@ th_capture_site(const struct th_registers *registers, uint64_t size)
 	struct th_unwind_limits limits = get_limits(provider);
 	struct th_registers copy = *registers;
 	uint64_t frames[FAR_FRAMES];
-	struct th_site_key java = {0, 0};
-	struct th_site_key site = {.far = size_class(size)};
+	struct th_site_key java = {.stack = TH_NO_JAVA_CODE};
+	struct th_site_key site = {.far = size_class(size), .stack = depth(registers, &limits)};
 	enum th_unwind_end end;
 
 	size_t count = th_unwind(&copy, &limits, frames, FAR_FRAMES, &end);
@@ -269,11 +283,13 @@ th_capture_site(const struct th_registers *registers, uint64_t size)
 		java = provider->site();
 	for (size_t i = 0; i < count; i++) {
 		site.far = th_hash_mix(site.far ^ frames[i]);
+		site.stack = th_hash_mix(site.stack ^ frames[i]);
 		if (i < NEAR_FRAMES)
 			site.near = site.far;
 	}
 	site.near = th_hash_mix(site.near ^ java.near);
 	site.far = th_hash_mix(site.far ^ java.far);
+	site.stack = java.stack ? th_hash_mix(site.stack ^ java.stack) : 0;
 	return site;
 }
 
@@ -283,8 +299,9 @@ th_capture_caller(uintptr_t caller)
 	struct th_module *module = th_module_find(caller);
 	uint64_t frame = module ? th_frame_native(module->id, caller - 1 - module->bias)
 				: th_frame_native(0, caller - 1);
+	uint32_t *use;
 
-	return th_stack_log_id(&frame, 1, 0);
+	return th_stack_log_id(&frame, 1, 0, &use);
 }
 
 /* Start and reset */

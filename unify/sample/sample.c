@@ -11,6 +11,7 @@
 #include "unify/sample/admission.h"
 #include "unify/sample/capture.h"
 #include "unify/sample/in_flight.h"
+#include "unify/sample/stack_memo.h"
 #include "unify/sample/thread.h"
 #include "unify/sample/throttle.h"
 #include "unify/shared/hash.h"
@@ -89,13 +90,27 @@ append(struct th_sample *sample)
 static struct th_site_key
 site_of(const struct th_sample *sample, const struct th_registers *registers)
 {
-	struct th_site_key site = {0, 0};
+	struct th_site_key site = {0, 0, 0};
 
 	if (!th_throttle_needs_sites())
 		return site;
 	site = sample->lane->site ? sample->lane->site(sample)
 				  : th_capture_site(registers, sample->event->size);
-	return (struct th_site_key){th_hash_mix(site.near), th_hash_mix(site.far)};
+	return (struct th_site_key){
+		th_hash_mix(site.near), th_hash_mix(site.far), th_hash_mix(site.stack)};
+}
+
+static struct th_captured_stack
+stack_of(const struct th_sample *sample, const struct th_registers *registers)
+{
+	uint64_t key = sample->site.stack;
+	struct th_captured_stack stack;
+
+	if (th_stack_memo_find(key, th_hash_mix(key ^ sample->now), &stack))
+		return stack;
+	stack = th_capture_stack(registers, sample->record->id, walk_heap(sample->lane->heap));
+	th_stack_memo_learn(key, &stack);
+	return stack;
 }
 
 uint64_t
@@ -118,8 +133,7 @@ th_sample_take(struct th_sample *sample, const struct th_registers *registers)
 	uint64_t begun = th_throttle_capture_begins(sample->now);
 	if (sample->lane->prepare)
 		sample->lane->prepare(sample);
-	const struct th_captured_stack stack = th_capture_stack(
-		registers, sample->record->id, walk_heap(sample->lane->heap));
+	const struct th_captured_stack stack = stack_of(sample, registers);
 	event->stack = stack.id;
 	sample->path = stack.path;
 	if (event->stack)
