@@ -28,6 +28,8 @@
 #define METHOD_WORD 3
 #define MIRROR_WORD 4 /* an object, which a collector may move */
 #define LAST_WORD 9
+/* At the base of a stack, below which no frame of Java code begins. */
+#define FREE_WORDS 64
 /* A method in one word: its ID, and the bytecode index + 3, which may be -3. */
 #define BCI_BITS 16
 #define BCI_LEAST (-3)
@@ -141,8 +143,8 @@ find(uintptr_t pc, struct code *ret)
 static bool
 is_on_stack(const struct walk *walk, uintptr_t address)
 {
-	return address >= walk->sp && address + 64 * sizeof(uintptr_t) < walk->base &&
-	       !(address & 7);
+	return address >= walk->sp &&
+	       address + FREE_WORDS * sizeof(uintptr_t) < walk->base && !(address & 7);
 }
 
 /* frame::sender_for_compiled_frame() */
@@ -181,23 +183,28 @@ leave_interpreted(struct walk *walk)
  * The words that differ between frames of one method at one place are addresses on the stack and
  * the mirror.
  */
-static bool
-set_interpreted(struct walk *walk)
+uint64_t
+th_frame_memo_interpreted(uintptr_t fp, uintptr_t sp, uintptr_t base)
 {
-	uintptr_t fp = walk->fp;
+	if (!memo.unloaded || fp & 7 || fp < sp || fp - sp < LAST_WORD * sizeof(uintptr_t) ||
+		fp >= base || base - fp <= FREE_WORDS * sizeof(uintptr_t))
+		return 0;
 	uint64_t key = (uint64_t)*memo.unloaded;
-
-	if (!is_on_stack(walk, fp) || fp - walk->sp < LAST_WORD * sizeof(uintptr_t))
-		return false;
 	for (unsigned i = METHOD_WORD; i <= LAST_WORD; i++) {
 		uintptr_t word = word_at(fp - i * sizeof(uintptr_t));
 
-		if (i != MIRROR_WORD && (word < walk->sp || word >= walk->base))
+		if (i != MIRROR_WORD && (word < sp || word >= base))
 			key = th_hash_mix(key ^ word);
 	}
-	walk->key = key | 1;
+	return key | 1;
+}
+
+static bool
+set_interpreted(struct walk *walk)
+{
+	walk->key = th_frame_memo_interpreted(walk->fp, walk->sp, walk->base);
 	walk->blob = 0;
-	return true;
+	return walk->key;
 }
 
 /* To the youngest Java frame beyond a call stub; its stack pointer is 0 if there is none. */
@@ -238,7 +245,7 @@ set_frame(struct walk *walk)
 		return false;
 	walk->words = code.layout & 0xffff;
 	if (!walk->words)
-		return memo.unloaded && set_interpreted(walk);
+		return set_interpreted(walk);
 	walk->blob = code.layout >> 16;
 	walk->key = th_hash_mix(th_hash_mix(walk->pc) ^ code.id) | 1;
 	return true;

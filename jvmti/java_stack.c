@@ -703,68 +703,91 @@ is_code(uintptr_t word)
 	return word - low < *java.hotspot->code_high - low;
 }
 
-/* Return addresses into the interpreter do not tell the methods. */
-static bool
-is_interpreter(uintptr_t word)
+/*
+ * A hash of what determines the frame to which the word at `at` returns: the interpreter's frame
+ * pointer is stored below it.
+ */
+static uint64_t
+frame_key(uintptr_t at, uintptr_t sp, uintptr_t base)
 {
-	return word - java.interpreter.low < java.interpreter.bytes;
+	uintptr_t pc = word_at(at);
+	uint64_t key = 0;
+
+	if (pc - java.interpreter.low < java.interpreter.bytes && at > sp)
+		key = th_frame_memo_interpreted(word_at(at - sizeof(uintptr_t)), sp, base);
+	return key ? key : pc;
 }
 
 /*
  * The return addresses of the youngest frames, among the words above their stack pointer.  Other
- * words of the stack may look like one, and make two sites of one.  The older frames of a virtual
- * thread may be elsewhere.
+ * words of the stack may look like one, and make two sites of one.
  */
+static void
+add_callers(struct th_site_key *site, uintptr_t sp, uintptr_t base)
+{
+	uintptr_t words = (base - sp) / sizeof(uintptr_t);
+	unsigned found = 0;
+
+	for (unsigned i = 0; i < FAR_WORDS && i < words && found < FAR_CALLERS; i++) {
+		uintptr_t at = sp + i * sizeof(uintptr_t);
+		uintptr_t word = word_at(at);
+
+		if (!is_code(word))
+			continue;
+		site->far = th_hash_mix(site->far ^ word);
+		site->stack = th_hash_mix(site->stack ^ frame_key(at, sp, base));
+		if (found++ < NEAR_CALLERS && i < NEAR_WORDS)
+			site->near = site->far;
+	}
+}
+
+/* The youngest frame; 0: unknown. */
+static uint64_t
+leaf_key(const char *thread, uintptr_t sp, uintptr_t base)
+{
+	uintptr_t pc = field_at(thread, java.hotspot->last_java_pc);
+
+	if (!pc)
+		pc = word_at(sp - sizeof(uintptr_t));
+	return pc - java.interpreter.low < java.interpreter.bytes
+		       ? th_frame_memo_interpreted(
+				 field_at(thread, java.hotspot->last_java_fp), sp, base)
+		       : pc;
+}
+
+/* The older frames of a virtual thread may not be on the stack. */
 static struct th_site_key
 callers(const char *thread)
 {
 	uintptr_t sp = field_at(thread, java.hotspot->last_java_sp);
 	uintptr_t base = field_at(thread, java.hotspot->stack_base);
 	struct th_site_key site = {0, 0, sp ? 0 : TH_NO_JAVA_CODE};
-	bool is_known = java.interpreter.bytes && !is_virtual(thread);
-	unsigned found = 0;
 
 	if (!sp || sp & 7 || sp >= base)
 		return site;
-	uintptr_t words = (base - sp) / sizeof(uintptr_t);
-	for (unsigned i = 0; i < FAR_WORDS && i < words && found < FAR_CALLERS; i++) {
-		uintptr_t word = word_at(sp + i * sizeof(uintptr_t));
-
-		if (!is_code(word))
-			continue;
-		site.far = th_hash_mix(site.far ^ word);
-		if (found++ < NEAR_CALLERS && i < NEAR_WORDS)
-			site.near = site.far;
-		is_known &= !is_interpreter(word);
-	}
-	if (is_known && found)
-		site.stack = th_hash_mix(site.far ^ (base - sp));
+	if (java.interpreter.bytes && !is_virtual(thread))
+		site.stack = leaf_key(thread, sp, base);
+	bool is_known = site.stack;
+	site.stack ^= base - sp;
+	add_callers(&site, sp, base);
+	if (!is_known)
+		site.stack = 0;
 	return site;
 }
 
-/* Whether Java code allocates: native functions that do have frames of their own. */
-static bool
-is_below_stub(const char *thread)
-{
-	uintptr_t sp = field_at(thread, java.hotspot->last_java_sp);
-	uintptr_t pc = java.hotspot->last_java_pc > 0
-			       ? field_at(thread, java.hotspot->last_java_pc)
-			       : 0;
-
-	if (!pc && sp)
-		pc = word_at(sp - sizeof(uintptr_t));
-	return th_runtime_stub_is_known(pc);
-}
-
+/* The depth tells allocations of Java code from those of native functions that it calls. */
 struct th_site_key
 th_java_stack_site(const char *thread)
 {
 	struct th_site_key site = {0, 0, 0};
 
-	if (java.running.site)
-		site = callers(thread);
-	if (!is_below_stub(thread))
-		site.stack = 0;
+	if (!java.running.site)
+		return site;
+	site = callers(thread);
+	if (site.stack)
+		site.stack = th_hash_mix(
+			site.stack ^ (field_at(thread, java.hotspot->stack_base) -
+					     (uintptr_t)__builtin_frame_address(0)));
 	return site;
 }
 
@@ -842,7 +865,9 @@ th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, void *async, uint32_t feature_r
 	java.has_virtual_threads = feature_release >= FIRST_WITH_VIRTUAL_THREADS;
 	th_in_vm_start(vm, jvmti);
 	th_frame_memo_start(java.hotspot, unloaded_classes());
-	th_hotspot_interpreter(java.hotspot, &java.interpreter.low, &java.interpreter.bytes);
+	if (th_hotspot_has_compiled_frames(java.hotspot))
+		th_hotspot_interpreter(
+			java.hotspot, &java.interpreter.low, &java.interpreter.bytes);
 	memcpy(&java.get_trace, &async, sizeof(async));
 	java.running.code_low = java.hotspot->code_low;
 	java.running.code_high = java.hotspot->code_high;
