@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Two tables without locks.  One holds the code of a pc, in words of which the first depends on the
- * others, so that a mixture of two writers is no entry.  The other holds the methods of a frame;
- * whoever writes an entry makes its version odd, and readers compare the version before and after.
+ * others, so that a mixture of two writers is no entry.  The other holds the methods of a frame.
  */
 #include "jvmti/frame_memo.h"
 
@@ -12,6 +11,7 @@
 #include "jvmti/method_ids.h"
 #include "jvmti/runtime_stub.h"
 #include "unify/base/atomic.h"
+#include "unify/base/version.h"
 #include "unify/log/log.h"
 #include "unify/shared/hash.h"
 
@@ -43,7 +43,7 @@ struct code {
 
 /* The methods of a frame, the innermost first. */
 struct entry {
-	uint32_t version;              /* atomic: odd while it is written */
+	uint32_t version;
 	uint32_t count;                /* atomic */
 	uint64_t key;                  /* atomic */
 	uint64_t methods[METHODS_MAX]; /* atomic: ID << BCI_BITS | bci - BCI_LEAST */
@@ -344,33 +344,32 @@ static uint32_t
 read_entry(uint64_t key, uint64_t *methods)
 {
 	const struct entry *entry = entry_of(key);
-	uint32_t version = th_load_acquire(&entry->version);
+	uint32_t version = th_version_read(&entry->version);
 	uint32_t count = th_load_relaxed(&entry->count);
 
-	if (version % 2 || th_load_relaxed(&entry->key) != key || count > METHODS_MAX)
+	if (th_load_relaxed(&entry->key) != key || count > METHODS_MAX)
 		return 0;
 	for (uint32_t i = 0; i < count; i++)
 		methods[i] = th_load_relaxed(&entry->methods[i]);
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	return th_load_relaxed(&entry->version) == version ? count : 0;
+	return th_version_is_still(&entry->version, version) ? count : 0;
 }
 
 static void
 write_entry(uint64_t key, const struct th_call_frame *frames, uint32_t count)
 {
 	struct entry *entry = entry_of(key);
-	uint32_t version = th_load_relaxed(&entry->version);
+	uint32_t version;
 
 	for (uint32_t i = 0; i < count; i++)
 		if (!can_be_packed(&frames[i]))
 			return;
-	if (version % 2 || !th_cas_acq_rel(&entry->version, &version, version + 1))
+	if (!th_version_begin(&entry->version, &version))
 		return;
 	th_store_relaxed(&entry->key, key);
 	th_store_relaxed(&entry->count, count);
 	for (uint32_t i = 0; i < count; i++)
 		th_store_relaxed(&entry->methods[i], pack(&frames[i]));
-	th_store_release(&entry->version, version + 2);
+	th_version_end(&entry->version, version);
 }
 
 /* Stacks */

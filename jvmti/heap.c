@@ -341,13 +341,20 @@ prepare(struct th_sample *sample)
 
 	if (heap.asks_names)
 		th_heap_look_at_name(sampled->jvmti, sampled->env, sampled->thread);
-	((struct th_event_java_alloc *)sample->event)->class = class_of(
-		sampled->jvmti, sampled->type);
+}
+
+static uint32_t
+detail(const struct th_sample *sample)
+{
+	const struct sampled *sampled = sample->data;
+
+	return class_of(sampled->jvmti, sampled->type);
 }
 
 static uint64_t
 append_java(struct th_sample *sample)
 {
+	((struct th_event_java_alloc *)sample->event)->class = sample->detail;
 	return th_log_append_sample(
 		TH_EVENT_JAVA_ALLOC, sample->event, TH_COUNTER_JAVA_SAMPLES);
 }
@@ -370,7 +377,12 @@ static void
 record_object(struct sampled *sampled, uint64_t size, const struct th_registers *registers)
 {
 	static const struct th_sample_lane lane = {
-		.heap = TH_HEAP_JAVA, .site = site, .prepare = prepare, .append = append_java};
+		.heap = TH_HEAP_JAVA,
+		.site = site,
+		.prepare = prepare,
+		.detail = detail,
+		.append = append_java,
+	};
 	struct th_event_java_alloc event = {.size = size};
 	struct th_sample sample = {.lane = &lane,
 		.record = th_thread_record(),

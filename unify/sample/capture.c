@@ -15,15 +15,15 @@
 #include "unify/sample/in_flight.h"
 #include "unify/sample/thread.h"
 #include "unify/shared/hash.h"
+#include "unify/unwind/callers.h"
 
 /* Maximum number of concurrent captures; samples of further threads are dropped. */
 #define SCRATCH_COUNT 64
 /*
  * Native callers that identify a site: beyond malloc's wrappers, operator new or os::malloc and
- * AllocateHeap; and those that tell paths to it apart.
+ * AllocateHeap.  Paths to it are told apart by all that th_unwind_callers() finds.
  */
 #define NEAR_FRAMES 4
-#define FAR_FRAMES 8
 /* Frames that tell survivors' paths apart (survivors.h). */
 #define PATH_FRAMES 16
 
@@ -272,18 +272,16 @@ th_capture_site(const struct th_registers *registers, uint64_t size)
 {
 	const struct th_java_provider *provider = th_load_acquire(&capture.java);
 	struct th_unwind_limits limits = get_limits(provider);
-	struct th_registers copy = *registers;
-	uint64_t frames[FAR_FRAMES];
+	uintptr_t callers[TH_CALLERS_MAX];
 	struct th_site_key java = {.stack = TH_NO_JAVA_CODE};
 	struct th_site_key site = {.far = size_class(size), .stack = depth(registers, &limits)};
-	enum th_unwind_end end;
 
-	size_t count = th_unwind(&copy, &limits, frames, FAR_FRAMES, &end);
+	size_t count = th_unwind_callers(registers, &limits, site.stack, callers);
 	if (provider && provider->site)
 		java = provider->site();
 	for (size_t i = 0; i < count; i++) {
-		site.far = th_hash_mix(site.far ^ frames[i]);
-		site.stack = th_hash_mix(site.stack ^ frames[i]);
+		site.far = th_hash_mix(site.far ^ callers[i]);
+		site.stack = th_hash_mix(site.stack ^ callers[i]);
 		if (i < NEAR_FRAMES)
 			site.near = site.far;
 	}
@@ -331,6 +329,7 @@ th_capture_reset(void)
 {
 	capture.java = NULL;
 	capture.unwinder = th_unwind;
+	th_unwind_callers_reset();
 	for (unsigned i = 0; i < SCRATCH_COUNT; i++)
 		capture.scratch[i] = NULL;
 }

@@ -100,17 +100,30 @@ site_of(const struct th_sample *sample, const struct th_registers *registers)
 		th_hash_mix(site.near), th_hash_mix(site.far), th_hash_mix(site.stack)};
 }
 
-static struct th_captured_stack
-stack_of(const struct th_sample *sample, const struct th_registers *registers)
+static struct th_remembered
+capture(const struct th_sample *sample, const struct th_registers *registers)
+{
+	return (struct th_remembered){
+		.detail = sample->lane->detail ? sample->lane->detail(sample) : 0,
+		.stack = th_capture_stack(
+			registers, sample->record->id, walk_heap(sample->lane->heap)),
+	};
+}
+
+/* Sets what a walk, or an earlier one, tells. */
+static void
+set_stack(struct th_sample *sample, const struct th_registers *registers)
 {
 	uint64_t key = sample->site.stack;
-	struct th_captured_stack stack;
+	struct th_remembered found;
 
-	if (th_stack_memo_find(key, th_hash_mix(key ^ sample->now), &stack))
-		return stack;
-	stack = th_capture_stack(registers, sample->record->id, walk_heap(sample->lane->heap));
-	th_stack_memo_learn(key, &stack);
-	return stack;
+	if (!th_stack_memo_find(key, th_hash_mix(key ^ sample->now), &found)) {
+		found = capture(sample, registers);
+		th_stack_memo_learn(key, &found);
+	}
+	sample->event->stack = found.stack.id;
+	sample->path = found.stack.path;
+	sample->detail = found.detail;
 }
 
 uint64_t
@@ -133,9 +146,7 @@ th_sample_take(struct th_sample *sample, const struct th_registers *registers)
 	uint64_t begun = th_throttle_capture_begins(sample->now);
 	if (sample->lane->prepare)
 		sample->lane->prepare(sample);
-	const struct th_captured_stack stack = stack_of(sample, registers);
-	event->stack = stack.id;
-	sample->path = stack.path;
+	set_stack(sample, registers);
 	if (event->stack)
 		th_thread_log_at(sample->record, sample->now);
 	id = append(sample);

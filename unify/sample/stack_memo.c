@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A table without locks.  A thread that writes an entry makes its version odd, and readers compare
- * the version before and after.
- */
 #include "unify/sample/stack_memo.h"
 
 #include "unify/base/atomic.h"
 #include "unify/base/memory.h"
+#include "unify/base/version.h"
 #include "unify/log/log.h"
 #include "unify/log/stack_log.h"
 
@@ -20,12 +17,13 @@
 
 /* All fields atomic. */
 struct entry {
-	uint32_t version; /* odd while it is written */
+	uint32_t version;
 	uint32_t agreed;  /* captures in a row, or AMBIGUOUS */
 	uint64_t key;
 	uint64_t path;
 	uint32_t *use; /* of the stack in the log (stack_log.h) */
 	uint32_t id;
+	uint32_t detail;
 	uint32_t others; /* captures with other keys since the last one with this */
 };
 
@@ -52,19 +50,19 @@ entry_of(struct entry *entries, uint64_t key)
 
 /* Captures in a row that gave this stack; 0: unknown. */
 static uint32_t
-read_entry(const struct entry *entry, uint64_t key, struct th_captured_stack *ret)
+read_entry(const struct entry *entry, uint64_t key, struct th_remembered *ret)
 {
-	uint32_t version = th_load_acquire(&entry->version);
+	uint32_t version = th_version_read(&entry->version);
 	uint32_t agreed = th_load_relaxed(&entry->agreed);
 
-	if (version % 2 || th_load_relaxed(&entry->key) != key || agreed == AMBIGUOUS)
+	if (th_load_relaxed(&entry->key) != key || agreed == AMBIGUOUS)
 		return 0;
-	ret->id = th_load_relaxed(&entry->id);
-	ret->path = th_load_relaxed(&entry->path);
-	ret->use = th_load_relaxed(&entry->use);
-	ret->is_whole = true;
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	return th_load_relaxed(&entry->version) == version ? agreed : 0;
+	ret->stack.id = th_load_relaxed(&entry->id);
+	ret->stack.path = th_load_relaxed(&entry->path);
+	ret->stack.use = th_load_relaxed(&entry->use);
+	ret->stack.is_whole = true;
+	ret->detail = th_load_relaxed(&entry->detail);
+	return th_version_is_still(&entry->version, version) ? agreed : 0;
 }
 
 static bool
@@ -75,7 +73,7 @@ is_checked(uint32_t agreed, uint64_t random)
 }
 
 bool
-th_stack_memo_find(uint64_t key, uint64_t random, struct th_captured_stack *ret)
+th_stack_memo_find(uint64_t key, uint64_t random, struct th_remembered *ret)
 {
 	struct entry *entries = th_load_acquire(&memo.entries);
 
@@ -83,7 +81,7 @@ th_stack_memo_find(uint64_t key, uint64_t random, struct th_captured_stack *ret)
 		return false;
 	uint32_t agreed = read_entry(entry_of(entries, key), key, ret);
 	if (agreed < TH_STACK_MEMO_TRUSTED || is_checked(agreed, random) ||
-		!th_stack_log_use(ret->use))
+		!th_stack_log_use(ret->stack.use))
 		return false;
 	th_log_count(TH_COUNTER_STACKS_REMEMBERED, 1);
 	return true;
@@ -91,10 +89,11 @@ th_stack_memo_find(uint64_t key, uint64_t random, struct th_captured_stack *ret)
 
 /* The captures of a key of which this is one more; AMBIGUOUS: they differ. */
 static uint32_t
-agreed_with(const struct entry *entry, const struct th_captured_stack *stack)
+agreed_with(const struct entry *entry, const struct th_remembered *captured)
 {
 	uint32_t agreed = th_load_relaxed(&entry->agreed);
-	bool is_same = th_load_relaxed(&entry->id) == stack->id;
+	bool is_same = th_load_relaxed(&entry->id) == captured->stack.id &&
+		       th_load_relaxed(&entry->detail) == captured->detail;
 
 	if (agreed == AMBIGUOUS)
 		return AMBIGUOUS;
@@ -113,12 +112,12 @@ agreed_with(const struct entry *entry, const struct th_captured_stack *stack)
 
 /* Under an odd version. */
 static void
-write_entry(struct entry *entry, uint64_t key, const struct th_captured_stack *stack)
+write_entry(struct entry *entry, uint64_t key, const struct th_remembered *captured)
 {
 	uint32_t agreed = 1;
 
 	if (th_load_relaxed(&entry->key) == key) {
-		agreed = agreed_with(entry, stack);
+		agreed = agreed_with(entry, captured);
 	} else if (th_load_relaxed(&entry->key) &&
 		   th_load_relaxed(&entry->others) < PATIENCE) {
 		th_store_relaxed(&entry->others, th_load_relaxed(&entry->others) + 1);
@@ -126,28 +125,29 @@ write_entry(struct entry *entry, uint64_t key, const struct th_captured_stack *s
 	}
 	th_store_relaxed(&entry->key, key);
 	th_store_relaxed(&entry->agreed, agreed);
-	th_store_relaxed(&entry->path, stack->path);
-	th_store_relaxed(&entry->use, stack->use);
-	th_store_relaxed(&entry->id, stack->id);
+	th_store_relaxed(&entry->path, captured->stack.path);
+	th_store_relaxed(&entry->use, captured->stack.use);
+	th_store_relaxed(&entry->id, captured->stack.id);
+	th_store_relaxed(&entry->detail, captured->detail);
 	th_store_relaxed(&entry->others, 0);
 }
 
 void
-th_stack_memo_learn(uint64_t key, const struct th_captured_stack *stack)
+th_stack_memo_learn(uint64_t key, const struct th_remembered *captured)
 {
 	struct entry *entries;
 
-	if (!key || !stack->id || !stack->is_whole || is_unreliable())
+	if (!key || !captured->stack.id || !captured->stack.is_whole || is_unreliable())
 		return;
 	entries = th_memory_map_once(&memo.entries, ENTRIES * sizeof(struct entry));
 	if (!entries)
 		return;
 	struct entry *entry = entry_of(entries, key);
-	uint32_t version = th_load_relaxed(&entry->version);
-	if (version % 2 || !th_cas_acq_rel(&entry->version, &version, version + 1))
+	uint32_t version;
+	if (!th_version_begin(&entry->version, &version))
 		return;
-	write_entry(entry, key, stack);
-	th_store_release(&entry->version, version + 2);
+	write_entry(entry, key, captured);
+	th_version_end(&entry->version, version);
 }
 
 void

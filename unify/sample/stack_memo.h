@@ -25,14 +25,20 @@
 #define TH_STACK_MEMO_CHECKED 16
 #define TH_STACK_MEMO_RIGHT 50
 
+/* What samples of one key have in common. */
+struct th_remembered {
+	struct th_captured_stack stack;
+	uint32_t detail; /* sample.h */
+};
+
 /*
  * The stack of `key`, which the log has; false: it has to be captured.  `random`: uniform.
  * [in-malloc]
  */
-bool th_stack_memo_find(uint64_t key, uint64_t random, struct th_captured_stack *ret);
+bool th_stack_memo_find(uint64_t key, uint64_t random, struct th_remembered *ret);
 
-/* A capture gave this stack; key 0 and incomplete stacks are ignored. [in-malloc] */
-void th_stack_memo_learn(uint64_t key, const struct th_captured_stack *stack);
+/* A capture gave this; key 0 and incomplete stacks are ignored. [in-malloc] */
+void th_stack_memo_learn(uint64_t key, const struct th_remembered *captured);
 
 /* In a forked child: forgets everything. */
 void th_stack_memo_reset(void);
