@@ -95,7 +95,7 @@ struct th_hotspot {
 	const uintptr_t *call_stub_return; /* return address of Java methods called by the VM */
 	const uintptr_t *interpreter_code; /* a StubQueue: AbstractInterpreter::_code */
 	int64_t queue_start;
-	int64_t queue_bytes; /* int */
+	int64_t queue_bytes;                /* int */
 	const uintptr_t *global_references; /* OopStorage of JNI: JNIHandles::_global_handles */
 	const uintptr_t *weak_references;   /* JNIHandles::_weak_global_handles */
 };

@@ -34,8 +34,7 @@ static inline bool
 th_version_begin(uint32_t *version, uint32_t *version_ret)
 {
 	*version_ret = th_load_relaxed(version);
-	return !(*version_ret % 2) &&
-	       th_cas_acq_rel(version, version_ret, *version_ret + 1);
+	return !(*version_ret % 2) && th_cas_acq_rel(version, version_ret, *version_ret + 1);
 }
 
 static inline void

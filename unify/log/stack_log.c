@@ -76,8 +76,7 @@ th_stack_log_use(uint32_t *use)
 }
 
 uint32_t
-th_stack_log_id(
-	const uint64_t *frames, uint32_t count, uint32_t flags, uint32_t **use_ret)
+th_stack_log_id(const uint64_t *frames, uint32_t count, uint32_t flags, uint32_t **use_ret)
 {
 	uint32_t *logged;
 	uint32_t id = th_stack_table_intern(frames, count, flags, &logged);

@@ -12,8 +12,8 @@
  * *use_ret is for th_stack_log_use(), NULL if the id is 0.
  * [in-malloc]
  */
-uint32_t th_stack_log_id(
-	const uint64_t *frames, uint32_t count, uint32_t flags, uint32_t **use_ret);
+uint32_t
+th_stack_log_id(const uint64_t *frames, uint32_t count, uint32_t flags, uint32_t **use_ret);
 
 /*
  * Another use of a stack, by *use_ret of the call that gave its id; false: the log has it no

@@ -242,8 +242,7 @@ th_capture_stack(const struct th_registers *registers, uint32_t thread, enum th_
 	scratch->registers = *registers;
 	struct stack stack = walk(scratch, heap);
 	captured.path = path_of(scratch->frames, stack.count);
-	captured.id = th_stack_log_id(
-		scratch->frames, stack.count, stack.flags, &captured.use);
+	captured.id = th_stack_log_id(scratch->frames, stack.count, stack.flags, &captured.use);
 	captured.is_whole = !(stack.flags & TH_STACK_NO_JAVA);
 	give_scratch(scratch);
 	return captured;

@@ -18,7 +18,7 @@
 /* All fields atomic. */
 struct entry {
 	uint32_t version;
-	uint32_t agreed;  /* captures in a row, or AMBIGUOUS */
+	uint32_t agreed; /* captures in a row, or AMBIGUOUS */
 	uint64_t key;
 	uint64_t path;
 	uint32_t *use; /* of the stack in the log (stack_log.h) */
@@ -118,8 +118,7 @@ write_entry(struct entry *entry, uint64_t key, const struct th_remembered *captu
 
 	if (th_load_relaxed(&entry->key) == key) {
 		agreed = agreed_with(entry, captured);
-	} else if (th_load_relaxed(&entry->key) &&
-		   th_load_relaxed(&entry->others) < PATIENCE) {
+	} else if (th_load_relaxed(&entry->key) && th_load_relaxed(&entry->others) < PATIENCE) {
 		th_store_relaxed(&entry->others, th_load_relaxed(&entry->others) + 1);
 		return;
 	}

@@ -9,6 +9,8 @@
 #define ENTRIES 2048
 /* Words of a frame that are searched for a return address. */
 #define SEARCHED_MAX 512
+/* The offset of a caller that is not on the stack: the walk begins in it. */
+#define IN_REGISTER UINT32_MAX
 
 /* All fields atomic. */
 struct entry {
@@ -56,10 +58,14 @@ find(const struct entry *entry, const struct th_registers *registers,
 	if (th_load_relaxed(&entry->depth) != depth || count > TH_CALLERS_MAX)
 		return 0;
 	for (uint32_t i = 0; i < count; i++) {
+		uint32_t offset = th_load_relaxed(&entry->offsets[i]);
+
 		callers[i] = th_load_relaxed(&entry->callers[i]);
-		if (!th_read_word(memory,
-			    registers->sp + th_load_relaxed(&entry->offsets[i]), &word) ||
-			word != callers[i])
+		word = registers->pc;
+		if (offset != IN_REGISTER &&
+			!th_read_word(memory, registers->sp + offset, &word))
+			return 0;
+		if (word != callers[i])
 			return 0;
 	}
 	return th_version_is_still(&entry->version, version) ? count : 0;
@@ -81,20 +87,24 @@ keep(struct entry *entry, uint64_t depth, const struct walked *walked, const uin
 	th_version_end(&entry->version, version);
 }
 
-/* Where the return address `pc` is, below the frame to which it returns; 0: unknown. */
-static uintptr_t
-address_of(uintptr_t pc, uintptr_t low, uintptr_t high, struct th_safe_read *memory)
+/*
+ * Where the return address of `at` is, above `base`, searched for from its frame down to `low`.
+ * False: unknown.
+ */
+static bool
+find_offset(const struct th_registers *at, uintptr_t base, uintptr_t low,
+	struct th_safe_read *memory, uint32_t *offset_ret)
 {
-	uintptr_t word;
+	uintptr_t address = at->sp;
+	uintptr_t word = 0;
 
-	for (unsigned i = 0; i < SEARCHED_MAX && high > low; i++) {
-		high -= sizeof(uintptr_t);
-		if (!th_read_word(memory, high, &word))
-			return 0;
-		if (word == pc)
-			return high;
+	for (unsigned i = 0; word != at->pc && i < SEARCHED_MAX && address > low; i++) {
+		address -= sizeof(uintptr_t);
+		if (!th_read_word(memory, address, &word))
+			return false;
 	}
-	return 0;
+	*offset_ret = (uint32_t)(address - base);
+	return word == at->pc && address - base < IN_REGISTER;
 }
 
 /* Walks frame by frame: `end` is FULL as long as there is another one. */
@@ -110,10 +120,12 @@ walk(const struct th_registers *registers, const struct th_unwind_limits *limits
 
 	th_unwind(&at, limits, &frame, 0, &end);
 	while (end == TH_UNWIND_FULL && walked.count < TH_CALLERS_MAX) {
-		uintptr_t address = address_of(at.pc, low, at.sp, memory);
+		uint32_t *offset = &walked.offsets[walked.count];
 
-		walked.has_offsets &= address && address - registers->sp <= UINT32_MAX;
-		walked.offsets[walked.count] = (uint32_t)(address - registers->sp);
+		if (at.sp == registers->sp)
+			*offset = IN_REGISTER;
+		else if (!find_offset(&at, registers->sp, low, memory, offset))
+			walked.has_offsets = false;
 		callers[walked.count++] = at.pc;
 		low = at.sp;
 		th_unwind(&at, limits, &frame, 1, &end);

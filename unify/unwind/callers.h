@@ -22,8 +22,8 @@
  * first; returns their number.  `depth` identifies the stack and the stack pointer in it.
  * [in-malloc]
  */
-size_t th_unwind_callers(const struct th_registers *registers, const struct th_unwind_limits *limits,
-	uint64_t depth, uintptr_t *callers);
+size_t th_unwind_callers(const struct th_registers *registers,
+	const struct th_unwind_limits *limits, uint64_t depth, uintptr_t *callers);
 
 /* In a forked child: forgets everything. */
 void th_unwind_callers_reset(void);
