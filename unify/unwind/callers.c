@@ -124,8 +124,8 @@ walk(const struct th_registers *registers, const struct th_unwind_limits *limits
 
 		if (at.sp == registers->sp)
 			*offset = IN_REGISTER;
-		else if (!find_offset(&at, registers->sp, low, memory, offset))
-			walked.has_offsets = false;
+		else if (at.exact || !find_offset(&at, registers->sp, low, memory, offset))
+			walked.has_offsets = false; /* exact: interrupted by a signal */
 		callers[walked.count++] = at.pc;
 		low = at.sp;
 		th_unwind(&at, limits, &frame, 1, &end);
