@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Two tables without locks.  One holds the code of a pc, in words of which the first depends on the
- * others, so that a mixture of two writers is no entry.  The other holds the methods of a frame;
- * whoever writes an entry makes its version odd, and readers compare the version before and after.
+ * others, so that a mixture of two writers is no entry.  The other holds the methods of a frame.
  */
 #include "jvmti/frame_memo.h"
 
@@ -12,6 +11,7 @@
 #include "jvmti/method_ids.h"
 #include "jvmti/runtime_stub.h"
 #include "unify/base/atomic.h"
+#include "unify/base/version.h"
 #include "unify/log/log.h"
 #include "unify/shared/hash.h"
 
@@ -28,6 +28,8 @@
 #define METHOD_WORD 3
 #define MIRROR_WORD 4 /* an object, which a collector may move */
 #define LAST_WORD 9
+/* At the base of a stack, below which no frame of Java code begins. */
+#define FREE_WORDS 64
 /* A method in one word: its ID, and the bytecode index + 3, which may be -3. */
 #define BCI_BITS 16
 #define BCI_LEAST (-3)
@@ -41,7 +43,7 @@ struct code {
 
 /* The methods of a frame, the innermost first. */
 struct entry {
-	uint32_t version;              /* atomic: odd while it is written */
+	uint32_t version;
 	uint32_t count;                /* atomic */
 	uint64_t key;                  /* atomic */
 	uint64_t methods[METHODS_MAX]; /* atomic: ID << BCI_BITS | bci - BCI_LEAST */
@@ -141,7 +143,7 @@ find(uintptr_t pc, struct code *ret)
 static bool
 is_on_stack(const struct walk *walk, uintptr_t address)
 {
-	return address >= walk->sp && address + 64 * sizeof(uintptr_t) < walk->base &&
+	return address >= walk->sp && address + FREE_WORDS * sizeof(uintptr_t) < walk->base &&
 	       !(address & 7);
 }
 
@@ -181,23 +183,28 @@ leave_interpreted(struct walk *walk)
  * The words that differ between frames of one method at one place are addresses on the stack and
  * the mirror.
  */
-static bool
-set_interpreted(struct walk *walk)
+uint64_t
+th_frame_memo_interpreted(uintptr_t fp, uintptr_t sp, uintptr_t base)
 {
-	uintptr_t fp = walk->fp;
+	if (!memo.unloaded || fp & 7 || fp < sp || fp - sp < LAST_WORD * sizeof(uintptr_t) ||
+		fp >= base || base - fp <= FREE_WORDS * sizeof(uintptr_t))
+		return 0;
 	uint64_t key = (uint64_t)*memo.unloaded;
-
-	if (!is_on_stack(walk, fp) || fp - walk->sp < LAST_WORD * sizeof(uintptr_t))
-		return false;
 	for (unsigned i = METHOD_WORD; i <= LAST_WORD; i++) {
 		uintptr_t word = word_at(fp - i * sizeof(uintptr_t));
 
-		if (i != MIRROR_WORD && (word < walk->sp || word >= walk->base))
+		if (i != MIRROR_WORD && (word < sp || word >= base))
 			key = th_hash_mix(key ^ word);
 	}
-	walk->key = key | 1;
+	return key | 1;
+}
+
+static bool
+set_interpreted(struct walk *walk)
+{
+	walk->key = th_frame_memo_interpreted(walk->fp, walk->sp, walk->base);
 	walk->blob = 0;
-	return true;
+	return walk->key;
 }
 
 /* To the youngest Java frame beyond a call stub; its stack pointer is 0 if there is none. */
@@ -238,7 +245,7 @@ set_frame(struct walk *walk)
 		return false;
 	walk->words = code.layout & 0xffff;
 	if (!walk->words)
-		return memo.unloaded && set_interpreted(walk);
+		return set_interpreted(walk);
 	walk->blob = code.layout >> 16;
 	walk->key = th_hash_mix(th_hash_mix(walk->pc) ^ code.id) | 1;
 	return true;
@@ -337,33 +344,32 @@ static uint32_t
 read_entry(uint64_t key, uint64_t *methods)
 {
 	const struct entry *entry = entry_of(key);
-	uint32_t version = th_load_acquire(&entry->version);
+	uint32_t version = th_version_read(&entry->version);
 	uint32_t count = th_load_relaxed(&entry->count);
 
-	if (version % 2 || th_load_relaxed(&entry->key) != key || count > METHODS_MAX)
+	if (th_load_relaxed(&entry->key) != key || count > METHODS_MAX)
 		return 0;
 	for (uint32_t i = 0; i < count; i++)
 		methods[i] = th_load_relaxed(&entry->methods[i]);
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	return th_load_relaxed(&entry->version) == version ? count : 0;
+	return th_version_is_still(&entry->version, version) ? count : 0;
 }
 
 static void
 write_entry(uint64_t key, const struct th_call_frame *frames, uint32_t count)
 {
 	struct entry *entry = entry_of(key);
-	uint32_t version = th_load_relaxed(&entry->version);
+	uint32_t version;
 
 	for (uint32_t i = 0; i < count; i++)
 		if (!can_be_packed(&frames[i]))
 			return;
-	if (version % 2 || !th_cas_acq_rel(&entry->version, &version, version + 1))
+	if (!th_version_begin(&entry->version, &version))
 		return;
 	th_store_relaxed(&entry->key, key);
 	th_store_relaxed(&entry->count, count);
 	for (uint32_t i = 0; i < count; i++)
 		th_store_relaxed(&entry->methods[i], pack(&frames[i]));
-	th_store_release(&entry->version, version + 2);
+	th_version_end(&entry->version, version);
 }
 
 /* Stacks */

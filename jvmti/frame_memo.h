@@ -44,6 +44,13 @@ void th_frame_memo_start(const struct th_hotspot *hotspot, const int64_t *unload
  */
 jint th_frame_memo_find(const char *thread, struct th_call_frame *frames, uint32_t capacity);
 
+/*
+ * A hash of what determines the method and the bytecode of an interpreted frame, by its frame
+ * pointer, on the stack from `sp` to `base`; 0: it cannot be one, or is not remembered.
+ * [in-malloc]
+ */
+uint64_t th_frame_memo_interpreted(uintptr_t fp, uintptr_t sp, uintptr_t base);
+
 /* Learns from the VM's answer for the same frames, which must be complete. [in-malloc] */
 void
 th_frame_memo_learn(const char *thread, const struct th_call_frame *frames, uint32_t count);

@@ -326,11 +326,12 @@ site(const struct th_sample *sample)
 	uint64_t mirror = *(const uintptr_t *)(const void *)sampled->type & PLACE_MASK;
 	uint64_t size_class = (uint64_t)__builtin_clzll(sample->event->size | 1);
 	uint64_t kind = th_hash_mix(mirror ^ size_class << PLACE_BITS);
-	struct th_site_key code = {0, 0};
+	struct th_site_key code = {0, 0, 0};
 
 	if (heap.hotspot)
 		code = th_java_stack_site(th_hotspot_thread(heap.hotspot, sampled->env));
-	return (struct th_site_key){kind ^ code.near, kind ^ code.far};
+	return (struct th_site_key){
+		kind ^ code.near, kind ^ code.far, code.stack ? code.stack ^ kind : 0};
 }
 
 static void
@@ -340,13 +341,20 @@ prepare(struct th_sample *sample)
 
 	if (heap.asks_names)
 		th_heap_look_at_name(sampled->jvmti, sampled->env, sampled->thread);
-	((struct th_event_java_alloc *)sample->event)->class = class_of(
-		sampled->jvmti, sampled->type);
+}
+
+static uint32_t
+detail(const struct th_sample *sample)
+{
+	const struct sampled *sampled = sample->data;
+
+	return class_of(sampled->jvmti, sampled->type);
 }
 
 static uint64_t
 append_java(struct th_sample *sample)
 {
+	((struct th_event_java_alloc *)sample->event)->class = sample->detail;
 	return th_log_append_sample(
 		TH_EVENT_JAVA_ALLOC, sample->event, TH_COUNTER_JAVA_SAMPLES);
 }
@@ -369,7 +377,12 @@ static void
 record_object(struct sampled *sampled, uint64_t size, const struct th_registers *registers)
 {
 	static const struct th_sample_lane lane = {
-		.heap = TH_HEAP_JAVA, .site = site, .prepare = prepare, .append = append_java};
+		.heap = TH_HEAP_JAVA,
+		.site = site,
+		.prepare = prepare,
+		.detail = detail,
+		.append = append_java,
+	};
 	struct th_event_java_alloc event = {.size = size};
 	struct th_sample sample = {.lane = &lane,
 		.record = th_thread_record(),

@@ -317,6 +317,9 @@ read_fields(struct th_hotspot *hotspot, const struct field_table *fields)
 	hotspot->perf_data = static_field(fields, "PerfMemory", "_start");
 	hotspot->code_low = static_field(fields, "CodeCache", "_low_bound");
 	hotspot->code_high = static_field(fields, "CodeCache", "_high_bound");
+	hotspot->interpreter_code = static_field(fields, "AbstractInterpreter", "_code");
+	hotspot->queue_start = field_offset(fields, "StubQueue", "_stub_buffer");
+	hotspot->queue_bytes = field_offset(fields, "StubQueue", "_buffer_limit");
 	hotspot->call_stub_return = static_field(
 		fields, "StubRoutines", "_call_stub_return_address");
 	hotspot->global_references = static_field(fields, "JNIHandles", "_global_handles");
@@ -504,6 +507,21 @@ th_hotspot_has_method_ids(const struct th_hotspot *hotspot)
 	return hotspot->method_fixed >= 0 && hotspot->fixed_pool >= 0 &&
 	       hotspot->fixed_number >= 0 && hotspot->pool_holder >= 0 &&
 	       hotspot->class_method_ids >= 0;
+}
+
+void
+th_hotspot_interpreter(
+	const struct th_hotspot *hotspot, uintptr_t *low_ret, uintptr_t *bytes_ret)
+{
+	const uintptr_t *code = hotspot->interpreter_code;
+	const char *queue = code ? (const char *)*code : NULL;
+
+	*low_ret = 0;
+	*bytes_ret = 0;
+	if (!queue || hotspot->queue_start < 0 || hotspot->queue_bytes < 0)
+		return;
+	*low_ret = *(const uintptr_t *)(const void *)(queue + hotspot->queue_start);
+	*bytes_ret = *(const uint32_t *)(const void *)(queue + hotspot->queue_bytes);
 }
 
 bool

@@ -93,6 +93,9 @@ struct th_hotspot {
 	const uintptr_t *code_high;
 	const uintptr_t *perf_data;        /* start of the performance counters */
 	const uintptr_t *call_stub_return; /* return address of Java methods called by the VM */
+	const uintptr_t *interpreter_code; /* a StubQueue: AbstractInterpreter::_code */
+	int64_t queue_start;
+	int64_t queue_bytes;                /* int */
 	const uintptr_t *global_references; /* OopStorage of JNI: JNIHandles::_global_handles */
 	const uintptr_t *weak_references;   /* JNIHandles::_weak_global_handles */
 };
@@ -147,6 +150,10 @@ bool th_hotspot_has_stubs(const struct th_hotspot *hotspot);
 bool th_hotspot_has_compiled_frames(const struct th_hotspot *hotspot);
 /* True when the jmethodIDs of methods can be read (method_ids.h). */
 bool th_hotspot_has_method_ids(const struct th_hotspot *hotspot);
+/* The range of the interpreter's code, which exists; 0 bytes: unknown. */
+void th_hotspot_interpreter(
+	const struct th_hotspot *hotspot, uintptr_t *low_ret, uintptr_t *bytes_ret);
+
 /* True when a thread's exact bytes and its TLAB can be read. */
 bool th_hotspot_has_bytes(const struct th_hotspot *hotspot);
 

@@ -61,6 +61,10 @@ static struct {
 	async_get_call_trace *get_trace;
 	bool has_method_ids; /* the callee of an entry frame can be found among the frames */
 	bool has_virtual_threads;
+	struct {
+		uintptr_t low;
+		uintptr_t bytes; /* 0: unknown */
+	} interpreter;
 	struct th_java_provider starting;
 	struct th_java_provider running;
 } java;
@@ -700,36 +704,91 @@ is_code(uintptr_t word)
 }
 
 /*
+ * A hash of what determines the frame to which the word at `at` returns: the interpreter's frame
+ * pointer is stored below it.
+ */
+static uint64_t
+frame_key(uintptr_t at, uintptr_t sp, uintptr_t base)
+{
+	uintptr_t pc = word_at(at);
+	uint64_t key = 0;
+
+	if (pc - java.interpreter.low < java.interpreter.bytes && at > sp)
+		key = th_frame_memo_interpreted(word_at(at - sizeof(uintptr_t)), sp, base);
+	return key ? key : pc;
+}
+
+/*
  * The return addresses of the youngest frames, among the words above their stack pointer.  Other
  * words of the stack may look like one, and make two sites of one.
  */
+static void
+add_callers(struct th_site_key *site, uintptr_t sp, uintptr_t base)
+{
+	uintptr_t words = (base - sp) / sizeof(uintptr_t);
+	unsigned found = 0;
+
+	for (unsigned i = 0; i < FAR_WORDS && i < words && found < FAR_CALLERS; i++) {
+		uintptr_t at = sp + i * sizeof(uintptr_t);
+		uintptr_t word = word_at(at);
+
+		if (!is_code(word))
+			continue;
+		site->far = th_hash_mix(site->far ^ word);
+		site->stack = th_hash_mix(site->stack ^ frame_key(at, sp, base));
+		if (found++ < NEAR_CALLERS && i < NEAR_WORDS)
+			site->near = site->far;
+	}
+}
+
+/* The youngest frame; 0: unknown. */
+static uint64_t
+leaf_key(const char *thread, uintptr_t sp, uintptr_t base)
+{
+	uintptr_t pc = field_at(thread, java.hotspot->last_java_pc);
+
+	if (!pc)
+		pc = word_at(sp - sizeof(uintptr_t));
+	return pc - java.interpreter.low < java.interpreter.bytes
+		       ? th_frame_memo_interpreted(
+				 field_at(thread, java.hotspot->last_java_fp), sp, base)
+		       : pc;
+}
+
+/* The older frames of a virtual thread may not be on the stack. */
 static struct th_site_key
 callers(const char *thread)
 {
 	uintptr_t sp = field_at(thread, java.hotspot->last_java_sp);
 	uintptr_t base = field_at(thread, java.hotspot->stack_base);
-	struct th_site_key site = {0, 0};
-	unsigned found = 0;
+	struct th_site_key site = {0, 0, sp ? 0 : TH_NO_JAVA_CODE};
 
 	if (!sp || sp & 7 || sp >= base)
 		return site;
-	uintptr_t words = (base - sp) / sizeof(uintptr_t);
-	for (unsigned i = 0; i < FAR_WORDS && i < words && found < FAR_CALLERS; i++) {
-		uintptr_t word = word_at(sp + i * sizeof(uintptr_t));
-
-		if (!is_code(word))
-			continue;
-		site.far = th_hash_mix(site.far ^ word);
-		if (found++ < NEAR_CALLERS && i < NEAR_WORDS)
-			site.near = site.far;
-	}
+	if (java.interpreter.bytes && !is_virtual(thread))
+		site.stack = leaf_key(thread, sp, base);
+	bool is_known = site.stack;
+	site.stack ^= base - sp;
+	add_callers(&site, sp, base);
+	if (!is_known)
+		site.stack = 0;
 	return site;
 }
 
+/* The depth tells allocations of Java code from those of native functions that it calls. */
 struct th_site_key
 th_java_stack_site(const char *thread)
 {
-	return java.running.site ? callers(thread) : (struct th_site_key){0, 0};
+	struct th_site_key site = {0, 0, 0};
+
+	if (!java.running.site)
+		return site;
+	site = callers(thread);
+	if (site.stack)
+		site.stack = th_hash_mix(
+			site.stack ^ (field_at(thread, java.hotspot->stack_base) -
+					     (uintptr_t)__builtin_frame_address(0)));
+	return site;
 }
 
 /*
@@ -749,7 +808,7 @@ site(void)
 {
 	const char *thread = own_thread();
 
-	return thread ? callers(thread) : (struct th_site_key){0, 0};
+	return thread ? callers(thread) : (struct th_site_key){.stack = TH_NO_JAVA_CODE};
 }
 
 /* The VM knows the stack of each of its threads; guard pages are at the other end. */
@@ -806,6 +865,9 @@ th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, void *async, uint32_t feature_r
 	java.has_virtual_threads = feature_release >= FIRST_WITH_VIRTUAL_THREADS;
 	th_in_vm_start(vm, jvmti);
 	th_frame_memo_start(java.hotspot, unloaded_classes());
+	if (th_hotspot_has_compiled_frames(java.hotspot))
+		th_hotspot_interpreter(
+			java.hotspot, &java.interpreter.low, &java.interpreter.bytes);
 	memcpy(&java.get_trace, &async, sizeof(async));
 	java.running.code_low = java.hotspot->code_low;
 	java.running.code_high = java.hotspot->code_high;

@@ -63,30 +63,30 @@ log_stack(uint32_t id, const uint64_t *frames, uint32_t count, uint32_t flags)
 	return th_log_append(TH_EVENT_STACK, &event, &part, 1) != 0;
 }
 
-/* Whether the log has the STACK record; if so, the stack counts as used now. */
-static bool
-is_logged(uint32_t *logged)
+bool
+th_stack_log_use(uint32_t *use)
 {
 	uint32_t now = th_ring_lap();
-	uint32_t last = th_load_relaxed(logged);
+	uint32_t last = th_load_relaxed(use);
 
 	/* Fails only if another thread does the same, or the ring drops the record. */
-	while (last && last != now && !th_cas_acq_rel(logged, &last, now))
+	while (last && last != now && !th_cas_acq_rel(use, &last, now))
 		continue;
 	return last != 0;
 }
 
 uint32_t
-th_stack_log_id(const uint64_t *frames, uint32_t count, uint32_t flags)
+th_stack_log_id(const uint64_t *frames, uint32_t count, uint32_t flags, uint32_t **use_ret)
 {
 	uint32_t *logged;
 	uint32_t id = th_stack_table_intern(frames, count, flags, &logged);
 
+	*use_ret = logged;
 	if (!id) {
 		th_log_count(TH_COUNTER_DROPPED_STACKS_FULL, 1);
 		return 0;
 	}
-	if (is_logged(logged))
+	if (th_stack_log_use(logged))
 		return id;
 	if (!log_stack(id, frames, count, flags)) {
 		th_log_count(TH_COUNTER_DROPPED_LOG_FULL, 1);

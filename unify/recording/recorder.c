@@ -23,6 +23,7 @@
 #include "unify/sample/in_flight.h"
 #include "unify/sample/live_blocks.h"
 #include "unify/sample/native.h"
+#include "unify/sample/stack_memo.h"
 #include "unify/sample/thread.h"
 #include "unify/sample/thread_starts.h"
 #include "unify/sample/throttle.h"
@@ -155,6 +156,7 @@ th_recorder_restart(void)
 	th_breakdown_restart();
 	th_live_blocks_clear();
 	th_mapping_restart();
+	th_stack_memo_reset();
 	th_stack_table_reset();
 	th_stack_log_reset();
 	th_thread_restart();
@@ -166,6 +168,7 @@ th_recorder_reset(void)
 {
 	th_in_flight_reset();
 	th_capture_reset();
+	th_stack_memo_reset();
 	th_throttle_reset();
 	th_housekeeping_reset();
 	recorder.has_ended = 0;

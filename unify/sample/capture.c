@@ -13,16 +13,17 @@
 #include "unify/log/module.h"
 #include "unify/log/stack_log.h"
 #include "unify/sample/in_flight.h"
+#include "unify/sample/thread.h"
 #include "unify/shared/hash.h"
+#include "unify/unwind/callers.h"
 
 /* Maximum number of concurrent captures; samples of further threads are dropped. */
 #define SCRATCH_COUNT 64
 /*
  * Native callers that identify a site: beyond malloc's wrappers, operator new or os::malloc and
- * AllocateHeap; and those that tell paths to it apart.
+ * AllocateHeap.  Paths to it are told apart by all that th_unwind_callers() finds.
  */
 #define NEAR_FRAMES 4
-#define FAR_FRAMES 8
 /* Frames that tell survivors' paths apart (survivors.h). */
 #define PATH_FRAMES 16
 
@@ -234,14 +235,15 @@ struct th_captured_stack
 th_capture_stack(const struct th_registers *registers, uint32_t thread, enum th_heap heap)
 {
 	struct scratch *scratch = take_scratch(thread);
-	struct th_captured_stack captured = {0, 0};
+	struct th_captured_stack captured = {.id = 0};
 
 	if (!scratch)
 		return captured;
 	scratch->registers = *registers;
 	struct stack stack = walk(scratch, heap);
 	captured.path = path_of(scratch->frames, stack.count);
-	captured.id = th_stack_log_id(scratch->frames, stack.count, stack.flags);
+	captured.id = th_stack_log_id(scratch->frames, stack.count, stack.flags, &captured.use);
+	captured.is_whole = !(stack.flags & TH_STACK_NO_JAVA);
 	give_scratch(scratch);
 	return captured;
 }
@@ -253,27 +255,38 @@ size_class(uint64_t size)
 	return (uint64_t)__builtin_clzll(size | 1);
 }
 
+/* Of a stack, where it begins; else the stack pointer, with the thread. */
+static uint64_t
+depth(const struct th_registers *registers, const struct th_unwind_limits *limits)
+{
+	const struct th_thread_record *record = th_thread.record;
+
+	if (limits->stack_end)
+		return limits->stack_end - registers->sp;
+	return registers->sp ^ (record ? th_hash_mix(record->id) : 0);
+}
+
 struct th_site_key
 th_capture_site(const struct th_registers *registers, uint64_t size)
 {
 	const struct th_java_provider *provider = th_load_acquire(&capture.java);
 	struct th_unwind_limits limits = get_limits(provider);
-	struct th_registers copy = *registers;
-	uint64_t frames[FAR_FRAMES];
-	struct th_site_key java = {0, 0};
-	struct th_site_key site = {.far = size_class(size)};
-	enum th_unwind_end end;
+	uintptr_t callers[TH_CALLERS_MAX];
+	struct th_site_key java = {.stack = TH_NO_JAVA_CODE};
+	struct th_site_key site = {.far = size_class(size), .stack = depth(registers, &limits)};
 
-	size_t count = th_unwind(&copy, &limits, frames, FAR_FRAMES, &end);
+	size_t count = th_unwind_callers(registers, &limits, site.stack, callers);
 	if (provider && provider->site)
 		java = provider->site();
 	for (size_t i = 0; i < count; i++) {
-		site.far = th_hash_mix(site.far ^ frames[i]);
+		site.far = th_hash_mix(site.far ^ callers[i]);
+		site.stack = th_hash_mix(site.stack ^ callers[i]);
 		if (i < NEAR_FRAMES)
 			site.near = site.far;
 	}
 	site.near = th_hash_mix(site.near ^ java.near);
 	site.far = th_hash_mix(site.far ^ java.far);
+	site.stack = java.stack ? th_hash_mix(site.stack ^ java.stack) : 0;
 	return site;
 }
 
@@ -283,8 +296,9 @@ th_capture_caller(uintptr_t caller)
 	struct th_module *module = th_module_find(caller);
 	uint64_t frame = module ? th_frame_native(module->id, caller - 1 - module->bias)
 				: th_frame_native(0, caller - 1);
+	uint32_t *use;
 
-	return th_stack_log_id(&frame, 1, 0);
+	return th_stack_log_id(&frame, 1, 0, &use);
 }
 
 /* Start and reset */
@@ -314,6 +328,7 @@ th_capture_reset(void)
 {
 	capture.java = NULL;
 	capture.unwinder = th_unwind;
+	th_unwind_callers_reset();
 	for (unsigned i = 0; i < SCRATCH_COUNT; i++)
 		capture.scratch[i] = NULL;
 }

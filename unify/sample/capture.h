@@ -25,6 +25,7 @@ struct th_java_segment {
 };
 
 #define TH_JAVA_SEGMENTS_MAX 64
+#define TH_NO_JAVA_CODE 1
 
 struct th_java_stack {
 	uint64_t *frames; /* space for `capacity` frame words; owned by capture.c */
@@ -54,8 +55,9 @@ struct th_java_provider {
 	/* Fills `stack` for the calling thread.  The guard must be held. [in-malloc] */
 	enum th_java_status (*walk)(struct th_java_stack *stack);
 	/*
-	 * Hashes of the youngest Java code of the calling thread, in some 50 ns; 0: none.
-	 * [in-malloc]
+	 * Hashes of the youngest Java code of the calling thread, in some 50 ns; 0: none, but
+	 * for `stack`, which is then TH_NO_JAVA_CODE, and 0 where the code does not determine
+	 * the methods.  [in-malloc]
 	 */
 	struct th_site_key (*site)(void);
 	/*
@@ -79,7 +81,9 @@ void th_capture_set_unwinder(th_unwind_function *unwinder);
 void th_capture_set_java(const struct th_java_provider *provider);
 
 struct th_captured_stack {
-	uint32_t id; /* 0: it was dropped, and counted */
+	uint32_t id;   /* 0: it was dropped, and counted */
+	bool is_whole; /* no Java frames are missing */
+	uint32_t *use; /* for th_stack_log_use() */
 	/*
 	 * A hash of its youngest frames.  Unlike addresses it stays when a Java method is
 	 * compiled anew.
@@ -96,7 +100,8 @@ th_capture_stack(const struct th_registers *registers, uint32_t thread, enum th_
 
 /*
  * Hashes of a size, of the youngest callers as of `registers`, and of the Java code that called
- * them: alike for allocations of one site, in 0.3 us.  Within a capture (in_flight.h).
+ * them: alike for allocations of one site, in 0.3 us.  The key of the stack has its depth instead
+ * of the size.  Within a capture (in_flight.h).
  * [in-malloc]
  */
 struct th_site_key th_capture_site(const struct th_registers *registers, uint64_t size);

@@ -11,6 +11,7 @@
 #include "unify/sample/admission.h"
 #include "unify/sample/capture.h"
 #include "unify/sample/in_flight.h"
+#include "unify/sample/stack_memo.h"
 #include "unify/sample/thread.h"
 #include "unify/sample/throttle.h"
 #include "unify/shared/hash.h"
@@ -89,13 +90,40 @@ append(struct th_sample *sample)
 static struct th_site_key
 site_of(const struct th_sample *sample, const struct th_registers *registers)
 {
-	struct th_site_key site = {0, 0};
+	struct th_site_key site = {0, 0, 0};
 
 	if (!th_throttle_needs_sites())
 		return site;
 	site = sample->lane->site ? sample->lane->site(sample)
 				  : th_capture_site(registers, sample->event->size);
-	return (struct th_site_key){th_hash_mix(site.near), th_hash_mix(site.far)};
+	return (struct th_site_key){
+		th_hash_mix(site.near), th_hash_mix(site.far), th_hash_mix(site.stack)};
+}
+
+static struct th_remembered
+capture(const struct th_sample *sample, const struct th_registers *registers)
+{
+	return (struct th_remembered){
+		.detail = sample->lane->detail ? sample->lane->detail(sample) : 0,
+		.stack = th_capture_stack(
+			registers, sample->record->id, walk_heap(sample->lane->heap)),
+	};
+}
+
+/* Sets what a walk, or an earlier one, tells. */
+static void
+set_stack(struct th_sample *sample, const struct th_registers *registers)
+{
+	uint64_t key = sample->site.stack;
+	struct th_remembered found;
+
+	if (!th_stack_memo_find(key, th_hash_mix(key ^ sample->now), &found)) {
+		found = capture(sample, registers);
+		th_stack_memo_learn(key, &found);
+	}
+	sample->event->stack = found.stack.id;
+	sample->path = found.stack.path;
+	sample->detail = found.detail;
 }
 
 uint64_t
@@ -118,10 +146,7 @@ th_sample_take(struct th_sample *sample, const struct th_registers *registers)
 	uint64_t begun = th_throttle_capture_begins(sample->now);
 	if (sample->lane->prepare)
 		sample->lane->prepare(sample);
-	const struct th_captured_stack stack = th_capture_stack(
-		registers, sample->record->id, walk_heap(sample->lane->heap));
-	event->stack = stack.id;
-	sample->path = stack.path;
+	set_stack(sample, registers);
 	if (event->stack)
 		th_thread_log_at(sample->record, sample->now);
 	id = append(sample);

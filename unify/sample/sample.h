@@ -45,8 +45,13 @@ struct th_sample_lane {
 	 * th_capture_site().
 	 */
 	struct th_site_key (*site)(const struct th_sample *sample);
-	/* Completes the event of a sample that the throttle kept.  NULL: nothing to do. */
+	/* For each sample that the throttle kept.  NULL: nothing to do. */
 	void (*prepare)(struct th_sample *sample);
+	/*
+	 * What samples with one key of a stack have in common besides the stack: `detail`.  NULL:
+	 * nothing.
+	 */
+	uint32_t (*detail)(const struct th_sample *sample);
 	/* Writes the complete event.  Returns the id of the sample; 0: dropped, counted. */
 	uint64_t (*append)(struct th_sample *sample);
 };
@@ -58,6 +63,7 @@ struct th_sample {
 	struct th_event_alloc *event;    /* the start of the lane's own event */
 	struct th_site_key site; /* written by th_sample_take(): hashes; 0: not needed */
 	uint64_t path;           /* the same: of the captured stack (capture.h) */
+	uint32_t detail;         /* the same: of the lane */
 	void *data;              /* private to the lane */
 };
 

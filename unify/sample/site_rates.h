@@ -50,6 +50,8 @@
 struct th_site_key {
 	uint64_t near;
 	uint64_t far;
+	uint64_t
+		stack; /* of the whole stack, as far as it is known (stack_memo.h); 0: unknown */
 };
 
 struct th_site_rates {

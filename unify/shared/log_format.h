@@ -125,7 +125,11 @@ enum th_log_state {
 	X(JAVA_WALKS_REMEMBERED, java_walks_remembered,                                        \
 		"Java stacks found by their frames' addresses, without asking the VM")         \
 	X(JAVA_WALKS_WRONG, java_walks_wrong,                                                  \
-		"Java stacks that the VM answered differently when asked again")
+		"Java stacks that the VM answered differently when asked again")              \
+	X(STACKS_REMEMBERED, stacks_remembered,                                                \
+		"stacks of samples known by their youngest frames and depth, without a walk")  \
+	X(STACKS_WRONG, stacks_wrong,                                                          \
+		"stacks that were not as remembered when walked to check")
 
 enum th_log_counter {
 #define X(NAME, name, description) TH_COUNTER_##NAME,

@@ -55,7 +55,9 @@ add_stack(uint64_t word)
 	const uint64_t frames[] = {word, th_frame_java(1, 2), th_frame_native(0, 0x1234),
 		th_frame_marker(TH_MARKER_VIRTUAL_THREAD)};
 
-	assert_int_not_equal(th_stack_log_id(frames, 4, 0), 0);
+	uint32_t *use;
+
+	assert_int_not_equal(th_stack_log_id(frames, 4, 0, &use), 0);
 }
 
 static void

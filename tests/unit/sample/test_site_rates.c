@@ -109,7 +109,7 @@ init(struct run *run, uint64_t seed)
 static struct th_site_key
 same_key(uint64_t number)
 {
-	return (struct th_site_key){th_hash_mix(number), th_hash_mix(number)};
+	return (struct th_site_key){th_hash_mix(number), th_hash_mix(number), 0};
 }
 
 static struct th_site_key

@@ -8,6 +8,7 @@
 
 #include "unify/log/module.h"
 #include "unify/shared/log_format.h"
+#include "unify/unwind/callers.h"
 #include "unify/unwind/fde.h"
 #include "unify/unwind/unwind.h"
 
@@ -236,15 +237,38 @@ oracle_check_libgcc(const char *what)
 	compare(what, &ours, &theirs, "libgcc");
 }
 
+/* Twice: what the first call found is used by the second, and by those at the same depth. */
+static void
+check_callers(const char *what, const struct th_registers *registers, const struct frames *ours)
+{
+	const struct th_unwind_limits none = {0};
+	uintptr_t callers[TH_CALLERS_MAX];
+
+	for (int i = 0; i < 2; i++) {
+		size_t count = th_unwind_callers(registers, &none, registers->sp, callers);
+		size_t same = 0;
+
+		while (same < count && same < ours->count &&
+			callers[same] - ours->address[same] <= 1)
+			same++;
+		if (same != count ||
+			count != (ours->count < TH_CALLERS_MAX ? ours->count : TH_CALLERS_MAX))
+			report(what, ours, ours, "callers", same);
+	}
+}
+
 __attribute__((noinline)) void
 oracle_check(const char *what)
 {
 	struct th_registers registers;
+	struct th_registers start;
 	struct frames ours;
 	struct frames theirs;
 
 	th_registers_here(&registers);
+	start = registers;
 	walk_ours(&registers, &ours);
+	check_callers(what, &start, &ours);
 	walk_libgcc(&theirs);
 	counts.checks++;
 	compare(what, &ours, &theirs, "libgcc");
