@@ -61,13 +61,16 @@ leaks_under_way(const struct th_jdk *jdk)
 	char *blocks = command_of(jdk, "jni-blocks");
 	char *sqlite = command_of(jdk, "sqlite-statements");
 	char *zstd = th_corpus_has("zstd") ? command_of(jdk, "zstd") : NULL;
+	char *netty = th_corpus_has("netty-engines") ? command_of(jdk, "netty-engines") : NULL;
 	char *commands = th_format("leak deflater $java -cp " TH_TEST_BUILD
 				   "/tests/programs/programs.jar Attached leak &\n"
 				   "leak blocks %s &\n"
 				   "leak sqlite %s &\n"
 				   "%s %s &\n"
-				   "wait; cat deflater blocks sqlite zstd\n",
-		blocks, sqlite, zstd ? "leak zstd" : ": >zstd", zstd ? zstd : "");
+				   "%s %s &\n"
+				   "wait; cat deflater blocks sqlite zstd netty\n",
+		blocks, sqlite, zstd ? "leak zstd" : ": >zstd", zstd ? zstd : "",
+		netty ? "leak netty" : ": >netty", netty ? netty : "");
 	struct th_outcome outcome;
 
 	find(jdk, commands, &outcome);
@@ -94,10 +97,19 @@ leaks_under_way(const struct th_jdk *jdk)
 		th_assert_contains(outcome.output, "ZstdStreams.compress");
 		th_assert_contains(outcome.output, "ZSTD_");
 	}
+	if (netty) {
+		th_assert_contains(outcome.output, "netty 1\n");
+		th_assert_contains(outcome.output, "netty alive\n");
+		th_assert_contains(outcome.output, "NettyEngines.refuse");
+		th_assert_contains(outcome.output, "SSL_new");
+		th_assert_contains(outcome.output, "NettyEngines.receive");
+		th_assert_contains(outcome.output, "PoolArena");
+	}
 	assert_null(strstr(outcome.output, "attach "));
 	assert_null(strstr(outcome.output, "detach "));
 	th_outcome_deinit(&outcome);
 	free(commands);
+	free(netty);
 	free(zstd);
 	free(sqlite);
 	free(blocks);
