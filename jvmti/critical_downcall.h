@@ -4,10 +4,10 @@
  *
  * Such a downcall leaves the thread in the state of Java code, without an anchor from which the VM
  * would walk.  AsyncGetCallTrace then begins at the registers of a signal handler's context
- * (JavaThread::pd_get_top_frame).  Here they are those of the downcall's stub at its call, where
- * the native walk ended: a RuntimeStub with a frame of constant size, whose caller is Java code at
- * a call (DowncallLinker::StubGenerator::generate).  No safepoint or handshake can take place, and
- * no code on the stack can be freed.
+ * (JavaThread::pd_get_top_frame).  Here they are those of the Java code that called the downcall's
+ * stub, where the native walk ended: a RuntimeStub with a frame of constant size
+ * (DowncallLinker::StubGenerator::generate).  No safepoint or handshake can take place meanwhile,
+ * and no code on the stack is freed.
  *
  * Other C code that is called in the state of Java code, such as leaf calls of the VM, is left
  * alone: compiled code and the interpreter need not be at a place that describes their frames.
@@ -22,13 +22,11 @@
 #include "unify/unwind/unwind.h"
 
 /*
- * Whether `registers` are those of a downcall's stub at its call, to be asked in the state of Java
- * code only.  All reads are checked; takes 1 us. [in-malloc]
+ * The context of the Java code that called the downcall's stub, if `registers` are those of such a
+ * stub at its call; other parts are zero.  To be asked in the state of Java code only.  All reads are
+ * checked; takes 1 us. [in-malloc]
  */
-bool
-th_critical_downcall_is(const struct th_hotspot *hotspot, const struct th_registers *registers);
-
-/* A context with these registers, for AsyncGetCallTrace; other parts are zero. [in-malloc] */
-void th_critical_downcall_context(const struct th_registers *registers, ucontext_t *ret);
+bool th_critical_downcall_context(const struct th_hotspot *hotspot,
+	const struct th_registers *registers, ucontext_t *ret);
 
 #endif

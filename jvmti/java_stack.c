@@ -678,9 +678,8 @@ walk_in_java(struct th_java_stack *stack, struct position *position)
 	call_trace trace = {position->env, 0, stack->raw};
 	ucontext_t context;
 
-	if (position->sp || !th_critical_downcall_is(java.hotspot, &stack->top))
+	if (position->sp || !th_critical_downcall_context(java.hotspot, &stack->top, &context))
 		return TH_JAVA_IN_JAVA;
-	th_critical_downcall_context(&stack->top, &context);
 	java.get_trace(&trace, (jint)stack->capacity, &context);
 	position->sp = stack->top.sp;
 	return finish_with(status_of(&trace, stack), stack, position);
