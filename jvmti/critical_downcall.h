@@ -19,7 +19,7 @@
 #include <ucontext.h>
 
 #include "jvmti/hotspot.h"
-#include "unify/unwind/unwind.h"
+#include "unify/sample/capture.h"
 
 /*
  * The context of the Java code that called the downcall's stub, if `registers` are those of such a
