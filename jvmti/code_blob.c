@@ -11,7 +11,7 @@
 #define FREE_SEGMENT 0xff
 /* Steps back through the segment map to the start of a block: 254 segments per step. */
 #define STEPS_MAX 4096
-#define NAME_MAX_BYTES 16
+#define NAME_MAX_BYTES 32
 
 /* Reads the word at `offset` in an object of the VM. */
 static bool
@@ -81,19 +81,38 @@ th_code_blob_find(const struct th_hotspot *hotspot, uintptr_t pc, uintptr_t *blo
 	return false;
 }
 
+/* The start of its name. */
+static bool
+read_name(const struct th_hotspot *hotspot, uintptr_t blob, char text[NAME_MAX_BYTES])
+{
+	struct th_safe_read memory = {0};
+	uintptr_t name;
+
+	memset(text, 0, NAME_MAX_BYTES);
+	if (!read_field(&memory, blob, hotspot->blob_name, &name))
+		return false;
+	for (size_t i = 0; i < NAME_MAX_BYTES - 1; i++)
+		if (!th_read_bytes(&memory, name + i, &text[i], 1) || !text[i])
+			break;
+	return true;
+}
+
+bool
+th_code_blob_is_named(const struct th_hotspot *hotspot, uintptr_t blob, const char *name)
+{
+	char text[NAME_MAX_BYTES];
+
+	return read_name(hotspot, blob, text) && !strcmp(text, name);
+}
+
 /* Compiled methods and the wrappers of native ones are "nmethod" and "native nmethod". */
 enum th_code_kind
 th_code_blob_kind(const struct th_hotspot *hotspot, uintptr_t blob)
 {
-	struct th_safe_read memory = {0};
-	uintptr_t name;
-	char text[NAME_MAX_BYTES] = "";
+	char text[NAME_MAX_BYTES];
 
-	if (!read_field(&memory, blob, hotspot->blob_name, &name))
+	if (!read_name(hotspot, blob, text))
 		return TH_CODE_UNKNOWN;
-	for (size_t i = 0; i < sizeof(text) - 1; i++)
-		if (!th_read_bytes(&memory, name + i, &text[i], 1) || !text[i])
-			break;
 	if (!strcmp(text, "nmethod") || !strcmp(text, "native nmethod"))
 		return TH_CODE_METHOD;
 	return strcmp(text, "Interpreter") ? TH_CODE_OTHER : TH_CODE_INTERPRETER;

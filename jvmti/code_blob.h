@@ -24,6 +24,9 @@ enum th_code_kind {
  */
 bool th_code_blob_find(const struct th_hotspot *hotspot, uintptr_t pc, uintptr_t *blob_ret);
 
+/* Whether that is the name of `blob`, of 31 characters at most; all reads are checked. [in-malloc] */
+bool th_code_blob_is_named(const struct th_hotspot *hotspot, uintptr_t blob, const char *name);
+
 /* What `blob` is; all reads are checked. [in-malloc] */
 enum th_code_kind th_code_blob_kind(const struct th_hotspot *hotspot, uintptr_t blob);
 

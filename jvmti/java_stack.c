@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "jvmti/critical_downcall.h"
 #include "jvmti/in_vm.h"
 #include "jvmti/method_ids.h"
 #include "jvmti/methods.h"
@@ -453,6 +454,17 @@ trace_from_anchor(char *thread, call_trace *trace, jint depth, bool has_own_anch
 }
 
 static enum th_java_status
+status_of(const call_trace *trace, struct th_java_stack *stack)
+{
+	if (trace->count == TRACE_GC_ACTIVE)
+		return TH_JAVA_GC;
+	if (trace->count < 0)
+		return TH_JAVA_FAILED;
+	stack->count = (uint32_t)trace->count;
+	return TH_JAVA_FOUND;
+}
+
+static enum th_java_status
 get_frames_async(JNIEnv *env, uintptr_t sp, bool has_own_anchor, struct th_java_stack *stack)
 {
 	call_trace trace = {env, 0, stack->raw};
@@ -462,12 +474,7 @@ get_frames_async(JNIEnv *env, uintptr_t sp, bool has_own_anchor, struct th_java_
 	trace_from_anchor(thread, &trace, (jint)stack->capacity, has_own_anchor);
 	if (completed)
 		*completed = 0;
-	if (trace.count == TRACE_GC_ACTIVE)
-		return TH_JAVA_GC;
-	if (trace.count < 0)
-		return TH_JAVA_FAILED;
-	stack->count = (uint32_t)trace.count;
-	return TH_JAVA_FOUND;
+	return status_of(&trace, stack);
 }
 
 static enum th_java_status
@@ -668,6 +675,20 @@ walk_object(struct th_java_stack *stack, const struct position *position)
 	return finish_with(get_frames_jvmti(stack), stack, position);
 }
 
+/* In the state of Java code the VM has no anchor. */
+static enum th_java_status
+walk_in_java(struct th_java_stack *stack, struct position *position)
+{
+	call_trace trace = {position->env, 0, stack->raw};
+	ucontext_t context;
+
+	if (position->sp || !th_critical_downcall_context(java.hotspot, &stack->top, &context))
+		return TH_JAVA_IN_JAVA;
+	java.get_trace(&trace, (jint)stack->capacity, &context);
+	position->sp = stack->top.sp;
+	return finish_with(status_of(&trace, stack), stack, position);
+}
+
 static enum th_java_status
 walk(struct th_java_stack *stack)
 {
@@ -678,7 +699,7 @@ walk(struct th_java_stack *stack)
 	if (!find_position(&position))
 		return TH_JAVA_NONE;
 	if (position.state == hotspot->state_in_java)
-		return TH_JAVA_IN_JAVA;
+		return walk_in_java(stack, &position);
 	if (!th_hotspot_is_state(hotspot->walkable_states, position.state))
 		return TH_JAVA_FAILED;
 	if (!position.sp)

@@ -52,7 +52,9 @@ th_nearest_offer(struct th_nearest *nearest, const char *known)
 	size_t length = strlen(nearest->word);
 	size_t steps;
 
-	if (length < 2 || length > LONGEST || strlen(known) > LONGEST)
+	/* The word itself, which is wrong, is an option of another command. */
+	if (length < 2 || length > LONGEST || strlen(known) > LONGEST ||
+		!strcmp(known, nearest->word))
 		return;
 	/* The beginning of a word is an abbreviation of it. */
 	steps = strncmp(known, nearest->word, length) ? distance(nearest->word, known) : 1;

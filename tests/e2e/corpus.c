@@ -13,9 +13,14 @@
 
 #define CORPUS TH_TEST_BUILD "/tests/leaks"
 /* Packages of Debian; missing ones have no effect. */
-#define JARS                                                            \
-	"/usr/share/java/lz4-java.jar:/usr/share/java/snappy-java.jar:" \
-	"/usr/share/java/sqlite-jdbc.jar:/usr/share/java/zstd-jni.jar"
+#define JAR(name) "/usr/share/java/" name ".jar"
+#define NETTY                                                                            \
+	JAR("netty-buffer")                                                              \
+	":" JAR("netty-codec") ":" JAR("netty-common") ":" JAR("netty-handler") ":" JAR( \
+		"netty-resolver") ":" JAR("netty-tcnative") ":" JAR("netty-transport")
+#define JARS            \
+	JAR("lz4-java") \
+	":" JAR("snappy-java") ":" JAR("sqlite-jdbc") ":" JAR("zstd-jni") ":" NETTY
 #define CLASS_PATH CORPUS "/leaks.jar:" JARS
 #ifdef __aarch64__
 #	define MULTIARCH "/usr/lib/aarch64-linux-gnu"

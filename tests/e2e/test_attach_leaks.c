@@ -16,13 +16,14 @@
 #define SECONDS 40
 
 /*
- * leak NAME COMMAND: starts a VM, records it for four seconds and prints the report into the file
- * NAME; at most three times, until it names a leak: on a busy machine the program may have stopped for
- * a part of the time.
+ * leak NAME FRAMES COMMAND: starts a VM, records it for four seconds and prints the report into the
+ * file NAME; at most three times, until it names leaks at all FRAMES: on a busy machine the program may
+ * have stopped for a part of the time.
  */
 static const char script[] = TH_JDK_IS_UP
+	"names_all() { for frame in $2; do grep -q $frame $1 || return 1; done; }\n"
 	"leak() {\n"
-	"\tname=$1; shift\n"
+	"\tname=$1 frames=$2; shift 2\n"
 	"\t\"$@\" >$name.out 2>$name.err & pid=$!\n"
 	"\tuntil is_up $pid || ! kill -0 $pid; do sleep 0.05; done\n"
 	"\tsleep 1\n"
@@ -32,7 +33,7 @@ static const char script[] = TH_JDK_IS_UP
 	"\t\tsleep 4\n"
 	"\t\t" TH_TOOL " detach $pid >/dev/null || echo detach $?\n"
 	"\t\t" TH_TOOL " leaks $log --fail-on leak >$name 2>&1\n"
-	"\t\tstatus=$?; [ $status != 1 ] || break\n"
+	"\t\tstatus=$?; [ $status = 1 ] && names_all $name \"$frames\" && break\n"
 	"\tdone\n"
 	"\techo $name $status\n"
 	"\tkill $pid && echo $name alive\n"
@@ -61,13 +62,18 @@ leaks_under_way(const struct th_jdk *jdk)
 	char *blocks = command_of(jdk, "jni-blocks");
 	char *sqlite = command_of(jdk, "sqlite-statements");
 	char *zstd = th_corpus_has("zstd") ? command_of(jdk, "zstd") : NULL;
-	char *commands = th_format("leak deflater $java -cp " TH_TEST_BUILD
+	char *netty = th_corpus_has("netty-engines") ? command_of(jdk, "netty-engines") : NULL;
+	char *commands = th_format("leak deflater Attached.leak $java -cp " TH_TEST_BUILD
 				   "/tests/programs/programs.jar Attached leak &\n"
-				   "leak blocks %s &\n"
-				   "leak sqlite %s &\n"
+				   "leak blocks JniBlocks.request %s &\n"
+				   "leak sqlite SqliteStatements.lookUp %s &\n"
 				   "%s %s &\n"
-				   "wait; cat deflater blocks sqlite zstd\n",
-		blocks, sqlite, zstd ? "leak zstd" : ": >zstd", zstd ? zstd : "");
+				   "%s %s &\n"
+				   "wait; cat deflater blocks sqlite zstd netty\n",
+		blocks, sqlite, zstd ? "leak zstd ZstdStreams.compress" : ": >zstd",
+		zstd ? zstd : "",
+		netty ? "leak netty 'NettyEngines.refuse NettyEngines.receive'" : ": >netty",
+		netty ? netty : "");
 	struct th_outcome outcome;
 
 	find(jdk, commands, &outcome);
@@ -94,10 +100,19 @@ leaks_under_way(const struct th_jdk *jdk)
 		th_assert_contains(outcome.output, "ZstdStreams.compress");
 		th_assert_contains(outcome.output, "ZSTD_");
 	}
+	if (netty) {
+		th_assert_contains(outcome.output, "netty 1\n");
+		th_assert_contains(outcome.output, "netty alive\n");
+		th_assert_contains(outcome.output, "NettyEngines.refuse");
+		th_assert_contains(outcome.output, "libcrypto.so");
+		th_assert_contains(outcome.output, "NettyEngines.receive");
+		th_assert_contains(outcome.output, "PoolArena");
+	}
 	assert_null(strstr(outcome.output, "attach "));
 	assert_null(strstr(outcome.output, "detach "));
 	th_outcome_deinit(&outcome);
 	free(commands);
+	free(netty);
 	free(zstd);
 	free(sqlite);
 	free(blocks);

@@ -7,11 +7,13 @@ import java.util.Optional;
 
 /**
  * Foreign COUNT [critical]: calls malloc(1000) COUNT times by java.lang.foreign, found in the default
- * lookup of the linker, and never frees the blocks; in critical downcalls, which do not change the
- * state of the thread. By reflection, as older JDKs do not have these classes (22 and later do).
+ * lookup of the linker, and never frees the blocks; or getcwd(NULL, 1000), which allocates them, in
+ * critical downcalls, which do not change the state of the thread. By reflection, as older JDKs do not
+ * have these classes (22 and later do).
  */
 public final class Foreign {
 	private static final String PACKAGE = "java.lang.foreign.";
+	private static final long BYTES = 1000;
 
 	private Foreign() {
 	}
@@ -22,34 +24,42 @@ public final class Foreign {
 		return method.invoke(on, values);
 	}
 
-	private static void allocate(MethodHandle malloc, int count) throws Throwable {
-		for (int i = 0; i < count; i++)
-			malloc.invokeWithArguments(1000L);
-	}
-
-	public static void main(String[] arguments) throws Throwable {
+	/** A function of libc with that many arguments of type long, which returns one. */
+	static MethodHandle downcall(String function, int count, boolean isCritical) throws Exception {
 		Class<?> layout = Class.forName(PACKAGE + "MemoryLayout");
 		Class<?> layouts = Array.newInstance(layout, 0).getClass();
 		Class<?> options = Array.newInstance(Class.forName(PACKAGE + "Linker$Option"), 0).getClass();
-		Object pointer = Class.forName(PACKAGE + "ValueLayout").getField("ADDRESS").get(null);
 		Object number = Class.forName(PACKAGE + "ValueLayout").getField("JAVA_LONG").get(null);
 		Object linker = call("Linker", null, "nativeLinker", new Class<?>[0]);
 		Object lookup = call("Linker", linker, "defaultLookup", new Class<?>[0]);
 		Optional<?> found = (Optional<?>) call("SymbolLookup", lookup, "find",
-				new Class<?>[] {String.class}, "malloc");
-		Object parameters = Array.newInstance(layout, 1);
-		Array.set(parameters, 0, number);
+				new Class<?>[] {String.class}, function);
+		Object parameters = Array.newInstance(layout, count);
+		for (int i = 0; i < count; i++)
+			Array.set(parameters, i, number);
 		Object descriptor = call("FunctionDescriptor", null, "of",
-				new Class<?>[] {layout, layouts}, pointer, parameters);
-		Object chosen = Array.newInstance(options.getComponentType(), arguments.length - 1);
-		if (arguments.length > 1)
-			Array.set(chosen, 0, call("Linker$Option", null, arguments[1],
+				new Class<?>[] {layout, layouts}, number, parameters);
+		Object chosen = Array.newInstance(options.getComponentType(), isCritical ? 1 : 0);
+		if (isCritical)
+			Array.set(chosen, 0, call("Linker$Option", null, "critical",
 					new Class<?>[] {boolean.class}, false));
-		Object malloc = call("Linker", linker, "downcallHandle",
+		return (MethodHandle) call("Linker", linker, "downcallHandle",
 				new Class<?>[] {Class.forName(PACKAGE + "MemorySegment"),
 						Class.forName(PACKAGE + "FunctionDescriptor"), options},
 				found.orElseThrow(), descriptor, chosen);
-		allocate((MethodHandle) malloc, Integer.parseInt(arguments[0]));
+	}
+
+	private static void allocate(MethodHandle function, int count, Object... values) throws Throwable {
+		for (int i = 0; i < count; i++)
+			function.invokeWithArguments(values);
+	}
+
+	public static void main(String[] arguments) throws Throwable {
+		int count = Integer.parseInt(arguments[0]);
+		if (arguments.length > 1)
+			allocate(downcall("getcwd", 2, true), count, 0L, BYTES);
+		else
+			allocate(downcall("malloc", 1, false), count, BYTES);
 		System.out.println("done");
 	}
 }

@@ -173,6 +173,9 @@ add_below(const struct th_java_provider *provider, const struct th_unwind_limits
 	java->count = 0;
 	java->flags = 0;
 	java->segment_count = 0;
+	java->top = scratch->registers;
+	if (end != TH_UNWIND_CODE)
+		java->top.pc = 0;
 	status = provider->walk(java);
 	if (end == TH_UNWIND_CODE && status == TH_JAVA_NONE)
 		status = TH_JAVA_FAILED;

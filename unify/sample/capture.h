@@ -31,6 +31,8 @@ struct th_java_stack {
 	uint64_t *frames; /* space for `capacity` frame words; owned by capture.c */
 	void *raw;        /* space for `capacity` items of TH_JAVA_RAW_BYTES; the provider's */
 	uint32_t capacity;
+	struct th_registers
+		top;       /* where the native walk reached the VM's code; pc 0: it did not */
 	enum th_heap heap; /* JAVA: the walk runs in a JVMTI callback, NATIVE: inside malloc */
 	uint32_t count;
 	uint32_t flags; /* enum th_stack_flag */
@@ -43,7 +45,7 @@ enum th_java_status {
 	TH_JAVA_NONE, /* not a Java thread, or it has no Java frames */
 	TH_JAVA_FOUND,
 	TH_JAVA_GC,      /* a collection is running, the VM does not walk stacks */
-	TH_JAVA_IN_JAVA, /* compiled code called C without leaving the Java state */
+	TH_JAVA_IN_JAVA, /* the VM's code called C without leaving the Java state */
 	TH_JAVA_FAILED,
 	TH_JAVA_STARTING, /* the VM is starting and cannot be queried */
 };

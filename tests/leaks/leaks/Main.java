@@ -34,6 +34,7 @@ public final class Main {
 			new Corpus.Entry("mapped-arena", "leaks.MappedArena", "leak clean", SMALL),
 			new Corpus.Entry("sqlite-statements", "leaks.SqliteStatements", "leak clean", SMALL),
 			new Corpus.Entry("sqlite-connections", "leaks.SqliteConnections", "leak clean", SMALL),
+			new Corpus.Entry("netty-engines", "leaks.NettyEngines", "leak clean", SMALL),
 			new Corpus.Entry("cache", "leaks.Cache", "leak clean", TIGHT),
 			new Corpus.Entry("cache-roomy", "leaks.Cache", "clean", SMALL),
 			new Corpus.Entry("listeners", "leaks.Listeners", "leak clean", "-Xmx80m"),

@@ -176,6 +176,8 @@ test_nearest(void **state)
 	/* Neither too far nor too short. */
 	assert_string_equal(nearest("top"), "");
 	assert_string_equal(nearest("t"), "");
+	/* An option of another command. */
+	assert_string_equal(nearest("tree"), "");
 	assert_string_equal(nearest("a_word_that_is_longer_than_any_known"), "");
 }
 

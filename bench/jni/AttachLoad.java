@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import java.io.File;
-import java.util.zip.Inflater;
 
 /**
  * Until the file "stop" exists in the current directory: one thread reads the clock all the time,
- * another creates and ends inflaters, which allocate and free blocks of the C heap. Prints for every
- * 0.2 s the longest gap between two readings, in microseconds, and the nanoseconds of CPU time for
- * an inflater.
+ * another allocates blocks in C and frees them. Prints for every 0.2 s the longest gap between two
+ * readings, in microseconds, and the picoseconds of CPU time for a pair of malloc and free.
  */
 public final class AttachLoad {
 	private static final int WINDOW_NS = 200_000_000;
+	private static final int PAIRS = 10_000;
 	private static volatile long longest;
 	private static volatile boolean isOver;
 
 	private AttachLoad() {
 	}
+
+	private static native void pairs(int count);
 
 	private static void watch() {
 		long last = System.nanoTime();
@@ -35,15 +36,15 @@ public final class AttachLoad {
 	public static void main(String[] arguments) throws Exception {
 		File stop = new File("stop");
 		Thread watcher = new Thread(AttachLoad::watch, "watcher");
+		System.loadLibrary("load");
 		watcher.start();
 		while (!stop.exists()) {
 			long end = System.nanoTime() + WINDOW_NS;
 			long begin = cpuNanos();
-			int turns = 0;
-			for (; System.nanoTime() < end; turns++)
-				new Inflater().end();
-			long cost = (cpuNanos() - begin) / turns;
-			System.out.println(longest / 1000 + " " + cost);
+			long done = 0;
+			for (; System.nanoTime() < end; done += PAIRS)
+				pairs(PAIRS);
+			System.out.println("gap " + longest / 1000 + " pair " + (cpuNanos() - begin) * 1000 / done);
 			longest = 0;
 		}
 		isOver = true;
