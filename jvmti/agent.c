@@ -31,6 +31,7 @@
 #include "jvmti/loaded_class.h"
 #include "jvmti/methods.h"
 #include "jvmti/missed_names.h"
+#include "jvmti/perf_data.h"
 #include "jvmti/shutdown.h"
 #include "jvmti/vm_countdown.h"
 #include "jvmti/vm_memory.h"
@@ -474,13 +475,27 @@ start_sampling(JNIEnv *env)
 		report_other_agent();
 }
 
+/* The VM's performance counters (perf_data.h); NULL: it exports none. */
+static const char *
+perf_data(void)
+{
+	const uintptr_t *start = agent.hotspot.perf_data;
+
+	return start ? (const char *)*start : NULL;
+}
+
+static void
+start_class_ids(JNIEnv *env)
+{
+	set_event(JVMTI_EVENT_CLASS_PREPARE, true);
+	th_class_ids_start(agent.jvmti, env, !th_collector_limits_classes(&agent.hotspot),
+		th_perf_data_long(perf_data(), "java.cls.unloadedClasses"));
+}
+
 static void
 start_collections(void)
 {
-	const uintptr_t *perf_data = agent.hotspot.perf_data;
-	struct th_collections_vm vm = {
-		.perf_data = perf_data ? (const char *)*perf_data : NULL,
-	};
+	struct th_collections_vm vm = {.perf_data = perf_data()};
 
 	memcpy(&vm.total_memory, &agent.total_memory, sizeof(vm.total_memory));
 	memcpy(&vm.free_memory, &agent.free_memory, sizeof(vm.free_memory));
@@ -526,11 +541,10 @@ end_recording(JNIEnv *env)
 static void
 start_breakdowns(void)
 {
-	const uintptr_t *perf_data = agent.hotspot.perf_data;
 	struct th_vm_memory_vm vm = {
 		.vm = agent.vm,
 		.hotspot = &agent.hotspot,
-		.perf_data = perf_data ? (const char *)*perf_data : NULL,
+		.perf_data = perf_data(),
 	};
 	th_find_loaded_class *find_loaded_class;
 
@@ -580,11 +594,9 @@ check_hotspot(JNIEnv *env)
 static void
 start_exit_collection(void)
 {
-	const uintptr_t *perf_data = agent.hotspot.perf_data;
-
 	if (agent.host.gc_at_exit == TH_GC_AT_EXIT_NEVER)
 		return;
-	th_shutdown_init(perf_data ? (const char *)*perf_data : NULL);
+	th_shutdown_init(perf_data());
 	if (add_capabilities(&binding))
 		set_event(JVMTI_EVENT_NATIVE_METHOD_BIND, true);
 }
@@ -616,8 +628,7 @@ go_live(JNIEnv *env, jthread thread)
 
 	if (agent.is_hotspot && th_hotspot_find_env(&agent.hotspot, env))
 		check_hotspot(env);
-	set_event(JVMTI_EVENT_CLASS_PREPARE, true);
-	th_class_ids_start(agent.jvmti, env, !th_collector_limits_classes(&agent.hotspot));
+	start_class_ids(env);
 	agent.has_frames = agent.is_hotspot &&
 			   th_java_stack_start(agent.vm, agent.jvmti,
 				   agent.async_get_call_trace, agent.feature_release);

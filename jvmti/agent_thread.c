@@ -169,7 +169,8 @@ reap(JNIEnv *env)
 		th_survivors_collected(th_collections_last_start());
 	if (full)
 		th_batches_judge_all(env, full);
-	th_live_objects_bound(env, th_collections_mean_pause(), th_collections_count());
+	th_live_objects_bound(
+		env, th_collections_mean_pause(), th_collections_count(), th_clock_now());
 	th_class_loaders_reap(env, th_collections_mean_pause());
 	cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID) - cost;
 	thread.must_reap = false;

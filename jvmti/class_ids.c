@@ -21,6 +21,16 @@
  * and 17) this is at most 5 MB: about 15,000 classes of ten methods.
  */
 #define UNPROVED_IDS_MAX (1u << 18)
+/*
+ * Of these, as many are created in each second when classes are linked.  A class that was unloaded leaves
+ * its IDs among the freed memory of others, which malloc then cannot join: with 262,144 IDs left by the
+ * first of many short-lived classes, loading and unloading the others took 9 % more CPU time and 20 MB
+ * more (17).  Unloading begins late, when memory for classes runs short.
+ */
+#define IDS_PER_S (1u << 14)
+/* After every UNLOADED_PARTS-th class that may be unloaded was. */
+#define IDS_PER_S_UNLOADING (1u << 8)
+#define UNLOADED_PARTS 4
 /* Overhead of a class in ids: a block of ids has a header and a minimum size. */
 #define IDS_OF_CLASS 8
 /* The loader of each linked class is compared with these, at about 20 ns each. */
@@ -49,8 +59,14 @@ static struct {
 	struct loader trusted[TRUSTED_MAX];
 	uint32_t
 		trusted_count; /* atomic; one writer: the starting thread, then the agent thread */
-	uint32_t permanent_count; /* of the trusted, the first ones; set at the start */
-	uint32_t unproved_ids;    /* atomic: ids created so far */
+	uint32_t permanent_count;  /* of the trusted, the first ones; set at the start */
+	uint32_t unproved_ids;     /* atomic: ids created so far */
+	uint32_t unproved_classes; /* atomic: that were linked */
+	const int64_t *unloaded;   /* the VM's counter of unloaded classes; NULL: it has none */
+	int64_t unloaded_before;   /* its value at the start */
+	/* The current second; atomic, races cost a few IDs. */
+	uint64_t second;     /* ns: when it began */
+	uint32_t second_ids; /* `unproved_ids` then */
 	/* The fields below are used by the agent thread only. */
 	struct loader candidates[CANDIDATES_MAX];
 	uint32_t candidate_count;
@@ -174,6 +190,40 @@ prepare_unproved(jvmtiEnv *jvmti, jclass type)
 			IDS_OF_CLASS + th_methods_prepare(jvmti, type, NULL));
 }
 
+static bool
+are_unloaded(void)
+{
+	const int64_t *unloaded = ids.unloaded;
+
+	return unloaded && (*unloaded - ids.unloaded_before) * UNLOADED_PARTS >
+				   (int64_t)th_load_relaxed(&ids.unproved_classes);
+}
+
+/* Whether IDs of another class that may be unloaded are created when it is linked. */
+static bool
+may_prepare_linked(void)
+{
+	uint64_t now;
+
+	if (!may_prepare_unproved())
+		return false;
+	now = th_clock_now();
+	if (now - th_load_relaxed(&ids.second) >= TH_NS_PER_S) {
+		th_store_relaxed(&ids.second_ids, th_load_relaxed(&ids.unproved_ids));
+		th_store_relaxed(&ids.second, now);
+	}
+	return th_load_relaxed(&ids.unproved_ids) - th_load_relaxed(&ids.second_ids) <
+	       (are_unloaded() ? IDS_PER_S_UNLOADING : IDS_PER_S);
+}
+
+static void
+prepare_linked(jvmtiEnv *jvmti, jclass type)
+{
+	th_add_relaxed(&ids.unproved_classes, 1);
+	if (may_prepare_linked())
+		prepare_unproved(jvmti, type);
+}
+
 void
 th_class_ids_prepare(jvmtiEnv *jvmti, JNIEnv *env, jclass type)
 {
@@ -182,7 +232,7 @@ th_class_ids_prepare(jvmtiEnv *jvmti, JNIEnv *env, jclass type)
 	if ((*jvmti)->GetClassLoader(jvmti, type, &loader))
 		return;
 	if (!is_trusted(env, loader) || !prepare_trusted(jvmti, type))
-		prepare_unproved(jvmti, type);
+		prepare_linked(jvmti, type);
 	(*env)->DeleteLocalRef(env, loader);
 }
 
@@ -333,9 +383,11 @@ meet_classes(jvmtiEnv *jvmti, JNIEnv *env, uint32_t sought)
 }
 
 void
-th_class_ids_start(jvmtiEnv *jvmti, JNIEnv *env, bool may_list)
+th_class_ids_start(jvmtiEnv *jvmti, JNIEnv *env, bool may_list, const int64_t *unloaded)
 {
 	ids.may_list = may_list;
+	ids.unloaded_before = unloaded ? *unloaded : 0;
+	ids.unloaded = unloaded;
 	if (!ids.trusted_count) { /* else of an earlier recording */
 		trust_system_loaders(env);
 		ids.permanent_count = ids.trusted_count;

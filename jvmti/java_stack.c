@@ -509,6 +509,12 @@ struct position {
 	uintptr_t sp; /* of the youngest Java frame; 0 = none */
 };
 
+static int32_t
+state_of(const char *thread)
+{
+	return *(const volatile int32_t *)(const void *)(thread + java.hotspot->thread_state);
+}
+
 static bool
 find_position(struct position *ret)
 {
@@ -517,8 +523,7 @@ find_position(struct position *ret)
 	if ((*java.vm)->GetEnv(java.vm, (void **)&ret->env, JNI_VERSION_1_6) != JNI_OK)
 		return false;
 	ret->thread = th_hotspot_thread(hotspot, ret->env);
-	ret->state = *(
-		const volatile int32_t *)(const void *)(ret->thread + hotspot->thread_state);
+	ret->state = state_of(ret->thread);
 	ret->sp = field_at(ret->thread, hotspot->last_java_sp);
 	return true;
 }
@@ -782,8 +787,11 @@ callers(const char *thread)
 {
 	uintptr_t sp = field_at(thread, java.hotspot->last_java_sp);
 	uintptr_t base = field_at(thread, java.hotspot->stack_base);
-	struct th_site_key site = {0, 0, sp ? 0 : TH_NO_JAVA_CODE};
+	struct th_site_key site = {0, 0, 0};
 
+	/* Java code that called C directly (critical_downcall.h) has no anchor. */
+	if (!sp && state_of(thread) != java.hotspot->state_in_java)
+		site.stack = TH_NO_JAVA_CODE;
 	if (!sp || sp & 7 || sp >= base)
 		return site;
 	if (java.interpreter.bytes && !is_virtual(thread))

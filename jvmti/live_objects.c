@@ -264,9 +264,8 @@ bound_of(uint64_t pause_ns, uint64_t each, uint64_t at_least)
 }
 
 static void
-bound_new(JNIEnv *env, uint64_t pause_ns, uint32_t pauses)
+bound_new(JNIEnv *env, uint64_t pause_ns, uint32_t pauses, uint64_t now)
 {
-	uint64_t now = th_clock_now();
 	uint32_t passed = pauses - live.window.pauses;
 	uint64_t bound = bound_of(pause_ns, NEW_REFERENCE_NS, NEW_AT_LEAST);
 
@@ -281,7 +280,7 @@ bound_new(JNIEnv *env, uint64_t pause_ns, uint32_t pauses)
 }
 
 void
-th_live_objects_bound(JNIEnv *env, uint64_t pause_ns, uint32_t pauses)
+th_live_objects_bound(JNIEnv *env, uint64_t pause_ns, uint32_t pauses, uint64_t now)
 {
 	uint64_t limit = bound_of(pause_ns, OLD_REFERENCE_NS, OLD_AT_LEAST);
 
@@ -290,7 +289,7 @@ th_live_objects_bound(JNIEnv *env, uint64_t pause_ns, uint32_t pauses)
 	live.limit = limit < TH_LIVE_OBJECTS_MAX ? (uint32_t)limit : TH_LIVE_OBJECTS_MAX;
 	if (live.count >= live.limit)
 		thin(env);
-	bound_new(env, pause_ns, pauses);
+	bound_new(env, pause_ns, pauses, now);
 }
 
 void

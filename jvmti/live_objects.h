@@ -36,9 +36,10 @@ void th_live_objects_collect(JNIEnv *env);
 
 /*
  * The last pauses of the collector, `pauses` so far, took `pause_ns` on average; 0: unknown.
- * Thins the table and new objects so that the references add little to a pause. [agent-thread]
+ * Thins the table and new objects so that the references add little to a pause; `now` is the time in ns.
+ * [agent-thread]
  */
-void th_live_objects_bound(JNIEnv *env, uint64_t pause_ns, uint32_t pauses);
+void th_live_objects_bound(JNIEnv *env, uint64_t pause_ns, uint32_t pauses, uint64_t now);
 
 /* Scans the table and writes a JAVA_DEATH for each object that is gone. [agent-thread] */
 void th_live_objects_reap(JNIEnv *env);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How many objects are followed: as many as add 2 % to the mean pause of the collector; and no
- * reference is left behind.  A VM that only counts stands in.
+ * How many objects are followed: as many as add 2 % to the mean pause of the collector, old and new
+ * ones each; and no reference is left behind.  A VM that only counts stands in.
  */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,16 +19,27 @@
 #define TURN 1000
 /* The assumed cost of a reference, and the part of a pause that all of them take: live_objects.c. */
 #define OLD_NS 60
+#define NEW_NS 100
 #define PAUSE_PARTS 50
+/* At which new objects are averaged, and the time that has to pass as well: live_objects.c. */
+#define WINDOW_PAUSES 64
+#define WINDOW_NS 2000000000
+/* References may add so much to a pause in all. */
+#define ADDED_PERCENT_MAX 5
+/* References to new objects alone: 2 %, and six times the standard deviation of a window. */
+#define NEW_PERCENT_MAX 2.1
 
 static const struct th_hotspot hotspot;
 static int64_t references;
+static uint64_t created;
+static bool all_die;
 
 static jweak JNICALL
 new_weak(JNIEnv *env, jobject object)
 {
 	(void)env;
 	references++;
+	created++;
 	return object;
 }
 
@@ -38,12 +50,11 @@ delete_weak(JNIEnv *env, jweak reference)
 	references--;
 }
 
-/* All objects stay alive. */
 static jboolean JNICALL
 is_same(JNIEnv *env, jobject one, jobject other)
 {
 	(void)env;
-	return one == other;
+	return one == other || (!other && all_die);
 }
 
 static const struct JNINativeInterface_ functions = {
@@ -58,6 +69,8 @@ set_up(void **state)
 {
 	(void)state;
 	references = 0;
+	created = 0;
+	all_die = false;
 	return th_live_objects_init() ? 0 : 1;
 }
 
@@ -88,7 +101,7 @@ follow_many(uint64_t pause_ns, uint32_t pauses)
 		if (i % TURN)
 			continue;
 		th_live_objects_reap(&env);
-		th_live_objects_bound(&env, pause_ns, (uint32_t)(i / TURN) * pauses);
+		th_live_objects_bound(&env, pause_ns, (uint32_t)(i / TURN) * pauses, 0);
 		if (th_live_objects_count() > most)
 			most = th_live_objects_count();
 		assert_int_equal(references, th_live_objects_count());
@@ -127,6 +140,74 @@ test_some_are_followed_in_any_case(void **state)
 	assert_in_range(most, 32, 128);
 }
 
+/*
+ * Before each pause of a window, `count` objects are sampled, all of which die in it if `all_die`.
+ * Returns how much the references have added to the pauses, in percent.
+ */
+static double
+percent_of_window(uint32_t window, uint64_t pause_ns, uint32_t count)
+{
+	static char object;
+	static uint64_t sample;
+	uint64_t old = 0;
+
+	created = 0;
+	for (uint32_t pause = 1; pause <= WINDOW_PAUSES; pause++) {
+		for (uint32_t i = 0; i < count; i++)
+			th_live_objects_follow(
+				&env, &(struct th_sampled_object){
+					      .reference = (jobject)(void *)&object,
+					      .size = 64,
+					      .sample = ++sample});
+		old += th_live_objects_count();
+		th_live_objects_reap(&env);
+		th_live_objects_bound(&env, pause_ns, window * WINDOW_PAUSES + pause,
+			(uint64_t)window * WINDOW_NS +
+				(uint64_t)pause * (WINDOW_NS / WINDOW_PAUSES));
+	}
+	return 100.0 * (double)(created * NEW_NS + old * OLD_NS) /
+	       ((double)pause_ns * WINDOW_PAUSES);
+}
+
+/* The first window is measured; at the end of the second the level is raised for it. */
+static void
+check_windows(uint64_t pause_ns, uint32_t count)
+{
+	double most = all_die ? NEW_PERCENT_MAX : ADDED_PERCENT_MAX;
+	double before = percent_of_window(0, pause_ns, count);
+	double percent = 0;
+
+	percent_of_window(1, pause_ns, count);
+	for (uint32_t window = 2; window < 8; window++) {
+		percent = percent_of_window(window, pause_ns, count);
+		assert_true(percent <= most);
+	}
+	print_message(
+		"pauses of %g ms, %u new objects in each: %.2f %% longer, first %.2f %%\n",
+		(double)pause_ns / 1e6, count, percent, before);
+	/* Old ones are bounded at once, which thins new ones, too. */
+	assert_true(!all_die || before > most);
+	/* Not thinned beyond need. */
+	assert_true(percent >= 0.4);
+}
+
+/* Sampled objects fit into the queue. */
+static void
+test_new_references_add_little_to_pauses(void **state)
+{
+	(void)state;
+	for (all_die = false;; all_die = true) {
+		for (uint64_t pause_ns = 1000000; pause_ns <= 4000000; pause_ns *= 2) {
+			th_live_objects_begin(&hotspot, TH_COLLECTOR_PAUSES);
+			check_windows(pause_ns, (uint32_t)(pause_ns / 500));
+			th_live_objects_release(&env);
+			th_live_objects_restart(&env);
+		}
+		if (all_die)
+			break;
+	}
+}
+
 /* Without pauses only the table is a bound. */
 static void
 test_concurrent_collectors_have_the_whole_table(void **state)
@@ -145,6 +226,8 @@ main(void)
 			test_references_add_little_to_pauses, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			test_some_are_followed_in_any_case, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_new_references_add_little_to_pauses, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			test_concurrent_collectors_have_the_whole_table, set_up, tear_down),
 	};
