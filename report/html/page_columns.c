@@ -93,26 +93,36 @@ th_page_print_number(FILE *file, size_t index, double value)
 
 /* Columns */
 
+/* Encodes the bytes that wait; only the last group of a column may have less than three. */
 static void
-print_group(struct th_page_column *column, unsigned letters)
+print_bytes(struct th_page_column *column)
 {
 	static const char alphabet[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	char text[4] = {'=', '=', '=', '='};
+	char text[TH_PAGE_COLUMN_BYTES / 3 * 4];
+	size_t length = 0;
 
-	for (unsigned i = 0; i < letters; i++)
-		text[i] = alphabet[column->group >> (18 - 6 * i) & 63];
-	fwrite_unlocked(text, 1, sizeof(text), column->file);
-	column->group = 0;
+	for (size_t i = 0; i < column->held; i += 3) {
+		size_t left = column->held - i;
+		uint32_t group = (uint32_t)column->bytes[i] << 16;
+
+		group |= left > 1 ? (uint32_t)column->bytes[i + 1] << 8 : 0;
+		group |= left > 2 ? column->bytes[i + 2] : 0;
+		text[length++] = alphabet[group >> 18];
+		text[length++] = alphabet[group >> 12 & 63];
+		text[length++] = left > 1 ? alphabet[group >> 6 & 63] : '=';
+		text[length++] = left > 2 ? alphabet[group & 63] : '=';
+	}
+	fwrite_unlocked(text, 1, length, column->file);
 	column->held = 0;
 }
 
 static void
 add_byte(struct th_page_column *column, unsigned byte)
 {
-	column->group |= byte << (16 - 8 * column->held);
-	if (++column->held == 3)
-		print_group(column, 4);
+	if (column->held == sizeof(column->bytes))
+		print_bytes(column);
+	column->bytes[column->held++] = (uint8_t)byte;
 }
 
 void
@@ -120,7 +130,9 @@ th_page_column_begin(
 	struct th_page_column *column, FILE *file, const char *before, const char *name)
 {
 	fprintf(file, "%s\"%s\":\"", before, name);
-	*column = (struct th_page_column){.file = file};
+	column->file = file;
+	column->last = 0;
+	column->held = 0;
 }
 
 void
@@ -149,7 +161,6 @@ th_page_column_add_float(struct th_page_column *column, double value)
 void
 th_page_column_end(struct th_page_column *column)
 {
-	if (column->held)
-		print_group(column, column->held + 1);
+	print_bytes(column);
 	putc_unlocked('"', column->file);
 }

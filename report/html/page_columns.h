@@ -28,12 +28,15 @@ void th_page_begin_list(FILE *file, const char *before, const char *name);
 /* Prints nine significant digits: far finer than any confidence interval. */
 void th_page_print_number(FILE *file, size_t index, double value);
 
+/* Bytes that are encoded at a time: a multiple of three. */
+#define TH_PAGE_COLUMN_BYTES 3072
+
 /* A column being written. */
 struct th_page_column {
 	FILE *file;
-	uint64_t last;  /* the last integer added */
-	uint32_t group; /* bytes waiting for a group of three */
-	unsigned held;  /* number of these bytes */
+	uint64_t last; /* the last integer added */
+	size_t held;   /* number of bytes that wait to be encoded */
+	uint8_t bytes[TH_PAGE_COLUMN_BYTES];
 };
 
 /* Prints `before`, the name and the opening of the column. */

@@ -14,6 +14,9 @@
 #include "report/base/hash.h"
 #include "report/html/page_columns.h"
 
+/* Samples whose row is prefetched: rows are scattered in memory. */
+#define AHEAD 16
+
 /* Figures that the page can show for a row; the first ones are those of enum th_measure. */
 enum figure { FIGURE_PEAK = TH_MEASURE_TEMPORARY + 1, FIGURES };
 
@@ -24,6 +27,12 @@ static const char *const figure_names[FIGURES] = {
 	[FIGURE_PEAK] = "peak",
 };
 
+/* Where a sum is. */
+struct sum_at {
+	uint32_t row;
+	enum figure figure;
+};
+
 struct rows {
 	FILE *file;
 	const struct th_profile *profile;
@@ -32,10 +41,25 @@ struct rows {
 	struct th_estimator *peaks;                  /* by row */
 	struct th_estimator peak_selected[TH_HEAPS]; /* sums of all rows */
 	struct th_id_map sum_ids; /* hash of a sum, incremented on collision */
-	TH_ARRAY(struct th_estimator, sums);
+	TH_ARRAY(struct sum_at, sums);
 };
 
 /* Live at the peak */
+
+/* Prefetches the sum to which a sample may be added. */
+static void
+expect_peak(const struct rows *rows, enum th_heap heap, size_t sample)
+{
+	const struct th_profile *profile = rows->profile;
+	uint32_t row = sample < profile->recording->samples[heap].items_count
+			       ? profile->sample_rows[heap][sample]
+			       : TH_NO_ROW;
+
+	if (row == TH_NO_ROW)
+		return;
+	__builtin_prefetch(&rows->peaks[row], 1);
+	__builtin_prefetch((const char *)&rows->peaks[row + 1] - 1, 1);
+}
 
 static void
 sum_peak(struct rows *rows)
@@ -52,6 +76,7 @@ sum_peak(struct rows *rows)
 		for (size_t k = 0; k < samples->items_count; k++) {
 			uint32_t row = profile->sample_rows[heap][k];
 
+			expect_peak(rows, heap, k + AHEAD);
 			if (row == TH_NO_ROW ||
 				!th_lifetimes_is_live(lifetimes, heap, k, rows->peak))
 				continue;
@@ -67,9 +92,10 @@ sum_peak(struct rows *rows)
 /* Sums */
 
 static const struct th_estimator *
-sum_of(const struct rows *rows, size_t row, enum figure figure)
+sum_of(const struct rows *rows, struct sum_at at)
 {
-	return figure == FIGURE_PEAK ? &rows->peaks[row] : &rows->profile->sums[figure][row];
+	return at.figure == FIGURE_PEAK ? &rows->peaks[at.row]
+					: &rows->profile->sums[at.figure][at.row];
 }
 
 /* Hash of the members that usually differ. */
@@ -90,8 +116,10 @@ hash_sum(const struct th_estimator *sum)
 
 /* The number of a sum, from 1; 0 for a sum without samples. */
 static uint32_t
-intern_sum(struct rows *rows, const struct th_estimator *sum)
+intern_sum(struct rows *rows, struct sum_at at)
 {
+	const struct th_estimator *sum = sum_of(rows, at);
+
 	if (!sum->samples)
 		return 0;
 	for (uint64_t hash = hash_sum(sum);; hash++) {
@@ -99,8 +127,8 @@ intern_sum(struct rows *rows, const struct th_estimator *sum)
 		uint32_t number = th_id_map_intern(&rows->sum_ids, hash, &added);
 
 		if (added)
-			th_array_append(rows, sums, *sum);
-		if (added || !memcmp(&rows->sums[number], sum, sizeof(*sum)))
+			th_array_append(rows, sums, at);
+		if (added || !memcmp(sum_of(rows, rows->sums[number]), sum, sizeof(*sum)))
 			return number + 1;
 	}
 }
@@ -127,8 +155,8 @@ print_sums_of(const struct rows *rows, const char *name, size_t offset)
 
 		th_page_column_begin(&column, rows->file, before, names[k]);
 		for (size_t i = 0; i < rows->sums_count; i++) {
-			const struct th_sums *sums =
-				(const void *)((const char *)&rows->sums[i] + offset);
+			const struct th_estimator *sum = sum_of(rows, rows->sums[i]);
+			const struct th_sums *sums = (const void *)((const char *)sum + offset);
 			const double values[] = {
 				sums->seen, sums->unseen, sums->variance, doubt_of(sums)};
 
@@ -146,11 +174,12 @@ print_sums(const struct rows *rows)
 
 	th_page_column_begin(&column, rows->file, ",\n\"sums\":{", "samples");
 	for (size_t i = 0; i < rows->sums_count; i++)
-		th_page_column_add_integer(&column, (int64_t)rows->sums[i].samples);
+		th_page_column_add_integer(
+			&column, (int64_t)sum_of(rows, rows->sums[i])->samples);
 	th_page_column_end(&column);
 	th_page_column_begin(&column, rows->file, ",", "covariance");
 	for (size_t i = 0; i < rows->sums_count; i++)
-		th_page_column_add_float(&column, rows->sums[i].covariance);
+		th_page_column_add_float(&column, sum_of(rows, rows->sums[i])->covariance);
 	th_page_column_end(&column);
 	print_sums_of(rows, "bytes", offsetof(struct th_estimator, bytes));
 	print_sums_of(rows, "objects", offsetof(struct th_estimator, objects));
@@ -231,9 +260,9 @@ print_rows(struct rows *rows)
 	}
 	for (int figure = 0; figure < FIGURES; figure++) {
 		th_page_column_begin(&column, rows->file, ",", figure_names[figure]);
-		for (size_t i = 0; i < count; i++)
+		for (uint32_t i = 0; i < count; i++)
 			th_page_column_add_integer(&column,
-				intern_sum(rows, sum_of(rows, i, (enum figure)figure)));
+				intern_sum(rows, (struct sum_at){i, (enum figure)figure}));
 		th_page_column_end(&column);
 	}
 	fputc('}', rows->file);

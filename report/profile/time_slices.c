@@ -162,14 +162,15 @@ find_cell(const struct maker *maker, uint32_t place, uint32_t first, uint32_t *n
 	return *number - 1;
 }
 
-static uint32_t
-count_cells(const struct maker *maker)
+/* The number of cells; no further than one above `most`. */
+static size_t
+count_cells(const struct maker *maker, size_t most)
 {
 	const uint32_t *starts = maker->order.starts;
 	uint32_t count = 0;
 
 	memset(maker->numbers, 0, count_places(maker->cells) * sizeof(*maker->numbers));
-	for (uint32_t row = 0; row < maker->profile->rows_count; row++) {
+	for (uint32_t row = 0; row < maker->profile->rows_count && count <= most; row++) {
 		uint32_t first = count;
 
 		for (uint32_t i = starts[row]; i < starts[row + 1]; i++)
@@ -214,20 +215,35 @@ add_row(const struct maker *maker, uint32_t row, uint32_t *count)
 	}
 }
 
+/* Halves the slices until the cells are few enough or one slice is left; returns their number. */
+static size_t
+choose_slices(struct maker *maker, size_t most)
+{
+	for (;;) {
+		size_t limit = maker->cells->slices > 1 ? most : SIZE_MAX;
+		size_t count = count_cells(maker, limit);
+
+		if (count <= limit)
+			return count;
+		halve(maker);
+	}
+}
+
 static void
-make_cells(const struct maker *maker, uint32_t count)
+make_cells(const struct maker *maker, size_t items_count)
 {
 	struct th_time_slices *cells = maker->cells;
 
-	cells->items = th_allocate(count, sizeof(*cells->items));
-	cells->items_count = count;
+	uint32_t count = 0;
+
+	cells->items = th_allocate(items_count, sizeof(*cells->items));
+	cells->items_count = items_count;
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		if (!cells->live && th_lifetimes_keep(&maker->profile->lifetimes,
 					    (enum th_heap)heap, &maker->profile->end) < 1)
-			cells->live = th_allocate(count, sizeof(*cells->live));
+			cells->live = th_allocate(items_count, sizeof(*cells->live));
 	}
 	memset(maker->numbers, 0, count_places(cells) * sizeof(*maker->numbers));
-	count = 0;
 	for (uint32_t row = 0; row < maker->profile->rows_count; row++)
 		add_row(maker, row, &count);
 }
@@ -238,8 +254,10 @@ th_time_slices_init(struct th_time_slices *cells, const struct th_profile *profi
 {
 	const struct th_recording *recording = profile->recording;
 	struct maker maker = {.profile = profile, .cells = cells};
-	uint32_t count;
 
+	/* Each row has at least one cell. */
+	if (profile->rows_count > most)
+		slices = 1;
 	*cells = (struct th_time_slices){
 		.slices = slices,
 		.start = recording->start,
@@ -250,9 +268,7 @@ th_time_slices_init(struct th_time_slices *cells, const struct th_profile *profi
 		maker.order.starts[profile->rows_count], sizeof(*maker.places));
 	maker.numbers = th_allocate(count_places(cells), sizeof(*maker.numbers));
 	find_places(&maker);
-	while ((count = count_cells(&maker)) > most && cells->slices > 1)
-		halve(&maker);
-	make_cells(&maker, count);
+	make_cells(&maker, choose_slices(&maker, most));
 	th_sample_order_deinit(&maker.order);
 	free(maker.places);
 	free(maker.numbers);

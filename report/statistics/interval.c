@@ -111,22 +111,27 @@ score_at(const struct test *test, double value, enum side side)
 	return score;
 }
 
+/* The score less that of the limit, -1.96 or 1.96. */
+static double
+score_above_limit(const struct test *test, double value, enum side side)
+{
+	return score_at(test, value, side) - (side == LOW ? -SCORE_LIMIT : SCORE_LIMIT);
+}
+
 /*
- * The limit: where the score, which rises, crosses -1.96 or 1.96. The score is below that at
- * `low` and above it at `high`.
+ * The limit: where score_above_limit(), which rises, crosses 0. It is `at_low` below 0 at `low` and
+ * `at_high` above it at `high`.
  */
 static double
-find_limit(const struct test *test, enum side side, double low, double high)
+find_limit(const struct test *test, enum side side, double low, double at_low, double high,
+	double at_high)
 {
-	double target = side == LOW ? -SCORE_LIMIT : SCORE_LIMIT;
-	double at_low = score_at(test, low, side) - target;
-	double at_high = score_at(test, high, side) - target;
 	double precision = PRECISION * (high - low);
 	int moved = 0;
 
 	for (int i = 0; i < STEPS_MAX && high - low > precision; i++) {
 		double middle = low + (high - low) * at_low / (at_low - at_high);
-		double value = score_at(test, middle, side) - target;
+		double value = score_above_limit(test, middle, side);
 
 		if (fabs(value) < PRECISION)
 			return middle;
@@ -153,11 +158,12 @@ find_limit(const struct test *test, enum side side, double low, double high)
 static double
 low_limit(const struct test *test, double mean)
 {
-	if (mean <= 0 || score_at(test, 0, LOW) >= -SCORE_LIMIT)
+	double at_none = mean > 0 ? score_above_limit(test, 0, LOW) : 0;
+
+	if (mean <= 0 || at_none >= 0)
 		return 0;
-	if (score_at(test, mean, LOW) < -SCORE_LIMIT)
-		return mean;
-	return find_limit(test, LOW, 0, mean);
+	double at_mean = score_above_limit(test, mean, LOW);
+	return at_mean < 0 ? mean : find_limit(test, LOW, 0, at_none, mean, at_mean);
 }
 
 static double
@@ -166,17 +172,21 @@ high_limit(const struct test *test, double mean)
 	double low = mean;
 	double step = 2 * standard_deviation(test->share);
 	double high = fmin(low + step, test->total);
+	double at_low = score_above_limit(test, low, HIGH);
 
-	if (score_at(test, low, HIGH) >= SCORE_LIMIT)
+	if (at_low >= 0)
 		return low;
-	while (score_at(test, high, HIGH) < SCORE_LIMIT) {
+	double at_high = score_above_limit(test, high, HIGH);
+	while (at_high < 0) {
 		if (high >= test->total)
 			return high;
 		low = high;
+		at_low = at_high;
 		step *= 2;
 		high = fmin(low + step, test->total);
+		at_high = score_above_limit(test, high, HIGH);
 	}
-	return find_limit(test, HIGH, low, high);
+	return find_limit(test, HIGH, low, at_low, high, at_high);
 }
 
 struct th_limits
