@@ -10,6 +10,7 @@
 #include "jvmti/code_blob.h"
 #include "jvmti/method_ids.h"
 #include "jvmti/runtime_stub.h"
+#include "jvmti/vm_words.h"
 #include "unify/base/atomic.h"
 #include "unify/base/version.h"
 #include "unify/log/log.h"
@@ -71,18 +72,6 @@ struct walk {
 	uintptr_t blob; /* 0: interpreted */
 	uint64_t words; /* of a compiled frame */
 };
-
-static uintptr_t
-word_at(uintptr_t address)
-{
-	return *(const uintptr_t *)address;
-}
-
-static uintptr_t
-field_at(uintptr_t object, int64_t offset)
-{
-	return word_at(object + (uintptr_t)offset);
-}
 
 static int32_t
 int_at(uintptr_t object, int64_t offset)
@@ -156,8 +145,8 @@ leave_compiled(struct walk *walk, uint64_t words)
 	if (!is_on_stack(walk, sp))
 		return false;
 	walk->sp = sp;
-	walk->fp = word_at(sp - 2 * sizeof(uintptr_t));
-	walk->pc = word_at(sp - sizeof(uintptr_t));
+	walk->fp = th_word_at(sp - 2 * sizeof(uintptr_t));
+	walk->pc = th_word_at(sp - sizeof(uintptr_t));
 	return true;
 }
 
@@ -169,13 +158,13 @@ static bool
 leave_interpreted(struct walk *walk)
 {
 	uintptr_t fp = walk->fp;
-	uintptr_t sp = word_at(fp - SENDER_SP_WORD * sizeof(uintptr_t));
+	uintptr_t sp = th_word_at(fp - SENDER_SP_WORD * sizeof(uintptr_t));
 
 	if (!is_on_stack(walk, sp) || sp <= fp)
 		return false;
 	walk->sp = sp;
-	walk->fp = word_at(fp);
-	walk->pc = word_at(fp + sizeof(uintptr_t));
+	walk->fp = th_word_at(fp);
+	walk->pc = th_word_at(fp + sizeof(uintptr_t));
 	return true;
 }
 
@@ -191,7 +180,7 @@ th_frame_memo_interpreted(uintptr_t fp, uintptr_t sp, uintptr_t base)
 		return 0;
 	uint64_t key = (uint64_t)*memo.unloaded;
 	for (unsigned i = METHOD_WORD; i <= LAST_WORD; i++) {
-		uintptr_t word = word_at(fp - i * sizeof(uintptr_t));
+		uintptr_t word = th_word_at(fp - i * sizeof(uintptr_t));
 
 		if (i != MIRROR_WORD && (word < sp || word >= base))
 			key = th_hash_mix(key ^ word);
@@ -216,22 +205,22 @@ leave_call_stub(struct walk *walk)
 
 	if (!is_on_stack(walk, fp))
 		return false;
-	uintptr_t wrapper = field_at(
+	uintptr_t wrapper = th_field_at(
 		fp, hotspot->entry_frame_wrapper * (int64_t)sizeof(uintptr_t));
 	/* javaCalls.hpp: the thread is the wrapper's first field. */
-	if (!is_on_stack(walk, wrapper) || word_at(wrapper) != (uintptr_t)walk->thread)
+	if (!is_on_stack(walk, wrapper) || th_word_at(wrapper) != (uintptr_t)walk->thread)
 		return false;
 	uintptr_t anchor = wrapper + (uintptr_t)hotspot->wrapper_last_java_sp;
-	uintptr_t sp = word_at(anchor);
+	uintptr_t sp = th_word_at(anchor);
 	if (sp && (!is_on_stack(walk, sp) || sp <= wrapper))
 		return false;
 	walk->sp = sp;
 	if (!sp)
 		return true;
-	walk->fp = field_at(anchor, hotspot->last_java_fp - hotspot->last_java_sp);
-	walk->pc = field_at(anchor, hotspot->last_java_pc - hotspot->last_java_sp);
+	walk->fp = th_field_at(anchor, hotspot->last_java_fp - hotspot->last_java_sp);
+	walk->pc = th_field_at(anchor, hotspot->last_java_pc - hotspot->last_java_sp);
 	if (!walk->pc)
-		walk->pc = word_at(sp - sizeof(uintptr_t));
+		walk->pc = th_word_at(sp - sizeof(uintptr_t));
 	return true;
 }
 
@@ -277,17 +266,17 @@ begin(struct walk *walk, const char *thread)
 	if (!hotspot || th_load_relaxed(&memo.is_wrong))
 		return false;
 	*walk = (struct walk){
-		.sp = field_at(object, hotspot->last_java_sp),
-		.fp = field_at(object, hotspot->last_java_fp),
-		.pc = field_at(object, hotspot->last_java_pc),
+		.sp = th_field_at(object, hotspot->last_java_sp),
+		.fp = th_field_at(object, hotspot->last_java_fp),
+		.pc = th_field_at(object, hotspot->last_java_pc),
 		.thread = thread,
-		.base = field_at(object, hotspot->stack_base),
+		.base = th_field_at(object, hotspot->stack_base),
 	};
 	if (!walk->sp || !is_on_stack(walk, walk->sp) ||
-		walk->base - walk->sp > field_at(object, hotspot->stack_size))
+		walk->base - walk->sp > th_field_at(object, hotspot->stack_size))
 		return false;
 	if (!walk->pc)
-		walk->pc = word_at(walk->sp - sizeof(uintptr_t));
+		walk->pc = th_word_at(walk->sp - sizeof(uintptr_t));
 	leave_stub(walk);
 	return walk->pc != *hotspot->call_stub_return && set_frame(walk);
 }
@@ -472,7 +461,8 @@ own_methods(const struct walk *walk, const struct th_call_frame *frames, uint32_
 
 	if (!walk->blob)
 		return !is_last_unknown || most == 1 ? 1 : 0;
-	if (!th_method_ids_read(hotspot, field_at(walk->blob, hotspot->code_method), &root) ||
+	if (!th_method_ids_read(
+		    hotspot, th_field_at(walk->blob, hotspot->code_method), &root) ||
 		!root)
 		return 0;
 	if (!is_last_unknown)

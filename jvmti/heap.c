@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "jvmti/classes.h"
-#include "jvmti/java_stack.h"
+#include "jvmti/java_site.h"
 #include "jvmti/live_objects.h"
 #include "jvmti/older_threads.h"
 #include "jvmti/thread_bytes.h"
@@ -329,7 +329,7 @@ site(const struct th_sample *sample)
 	struct th_site_key code = {0, 0, 0};
 
 	if (heap.hotspot)
-		code = th_java_stack_site(th_hotspot_thread(heap.hotspot, sampled->env));
+		code = th_java_site_of_object(th_hotspot_thread(heap.hotspot, sampled->env));
 	return (struct th_site_key){
 		kind ^ code.near, kind ^ code.far, code.stack ? code.stack ^ kind : 0};
 }

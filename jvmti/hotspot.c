@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "jvmti/vm_words.h"
+
 #define UNKNOWN (-1)
 
 /* A table of the VM: its base address and entry layout, each exported as a symbol. */
@@ -507,6 +509,23 @@ th_hotspot_has_method_ids(const struct th_hotspot *hotspot)
 	return hotspot->method_fixed >= 0 && hotspot->fixed_pool >= 0 &&
 	       hotspot->fixed_number >= 0 && hotspot->pool_holder >= 0 &&
 	       hotspot->class_method_ids >= 0;
+}
+
+int32_t
+th_hotspot_state(const struct th_hotspot *hotspot, const char *thread)
+{
+	return *(const volatile int32_t *)(const void *)(thread + hotspot->thread_state);
+}
+
+bool
+th_hotspot_is_virtual(const struct th_hotspot *hotspot, uintptr_t thread, bool otherwise)
+{
+	if (hotspot->virtual_thread <= 0 || hotspot->thread_object <= 0)
+		return otherwise;
+	uintptr_t carrier = th_field_at(thread, hotspot->thread_object);
+	uintptr_t current = th_field_at(thread, hotspot->virtual_thread);
+
+	return !carrier || !current || th_word_at(carrier) != th_word_at(current);
 }
 
 void

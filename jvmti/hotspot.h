@@ -150,6 +150,16 @@ bool th_hotspot_has_stubs(const struct th_hotspot *hotspot);
 bool th_hotspot_has_compiled_frames(const struct th_hotspot *hotspot);
 /* True when the jmethodIDs of methods can be read (method_ids.h). */
 bool th_hotspot_has_method_ids(const struct th_hotspot *hotspot);
+/* The state of a JavaThread. [any] */
+int32_t th_hotspot_state(const struct th_hotspot *hotspot, const char *thread);
+
+/*
+ * Whether a virtual thread is mounted on the JavaThread: AsyncGetCallTrace omits its frames that are
+ * still in the heap.  The words of both handles may differ for a moment while a collector moves
+ * the object.  `otherwise`: the answer if the VM does not export them. [any]
+ */
+bool th_hotspot_is_virtual(const struct th_hotspot *hotspot, uintptr_t thread, bool otherwise);
+
 /* The range of the interpreter's code, which exists; 0 bytes: unknown. */
 void th_hotspot_interpreter(
 	const struct th_hotspot *hotspot, uintptr_t *low_ret, uintptr_t *bytes_ret);

@@ -8,15 +8,16 @@
 #include <string.h>
 
 #include "jvmti/critical_downcall.h"
+#include "jvmti/frame_memo.h"
 #include "jvmti/in_vm.h"
+#include "jvmti/java_site.h"
 #include "jvmti/method_ids.h"
 #include "jvmti/methods.h"
 #include "jvmti/perf_data.h"
 #include "jvmti/runtime_stub.h"
-#include "jvmti/frame_memo.h"
+#include "jvmti/vm_words.h"
 #include "unify/base/atomic.h"
 #include "unify/sample/thread.h"
-#include "unify/shared/hash.h"
 
 /* forte.cpp: bytecode index of a native method. */
 #define BCI_NATIVE_METHOD (-3)
@@ -32,15 +33,6 @@
  * deepest stack that is kept.
  */
 #define SCAN_WORDS 65536
-/*
- * A site is known by this many return addresses, looked for in this many words, and the paths to
- * it by these.  Inlined calls have none: compiled code reaches further back.
- */
-#define NEAR_CALLERS 2
-#define NEAR_WORDS 32
-#define FAR_CALLERS 8
-#define FAR_WORDS 128
-
 typedef struct th_call_frame call_frame;
 
 typedef struct {
@@ -62,27 +54,11 @@ static struct {
 	async_get_call_trace *get_trace;
 	bool has_method_ids; /* the callee of an entry frame can be found among the frames */
 	bool has_virtual_threads;
-	struct {
-		uintptr_t low;
-		uintptr_t bytes; /* 0: unknown */
-	} interpreter;
 	struct th_java_provider starting;
 	struct th_java_provider running;
 } java;
 
 /* Reading the stack */
-
-static uintptr_t
-word_at(uintptr_t address)
-{
-	return *(const uintptr_t *)address;
-}
-
-static uintptr_t
-field_at(const char *base, int64_t offset)
-{
-	return *(const uintptr_t *)(const void *)(base + offset);
-}
 
 /* A walk from one call stub frame to the next older one. */
 struct seams {
@@ -115,18 +91,18 @@ static bool
 read_entry_frame(const struct seams *seams, uintptr_t slot, struct entry_frame *frame)
 {
 	const struct th_hotspot *hotspot = java.hotspot;
-	uintptr_t fp = word_at(slot - sizeof(uintptr_t));
+	uintptr_t fp = th_word_at(slot - sizeof(uintptr_t));
 
 	if (!on_stack(seams, fp, slot))
 		return false;
-	uintptr_t wrapper = word_at(
+	uintptr_t wrapper = th_word_at(
 		fp + (uintptr_t)(hotspot->entry_frame_wrapper * (int64_t)sizeof(uintptr_t)));
 	/* javaCalls.hpp: the thread is the wrapper's first field. */
-	if (!on_stack(seams, wrapper, fp) || word_at(wrapper) != (uintptr_t)seams->thread)
+	if (!on_stack(seams, wrapper, fp) || th_word_at(wrapper) != (uintptr_t)seams->thread)
 		return false;
 	frame->fp = fp;
-	frame->callee = word_at(wrapper + (uintptr_t)hotspot->wrapper_callee);
-	frame->older_sp = word_at(wrapper + (uintptr_t)hotspot->wrapper_last_java_sp);
+	frame->callee = th_word_at(wrapper + (uintptr_t)hotspot->wrapper_callee);
+	frame->older_sp = th_word_at(wrapper + (uintptr_t)hotspot->wrapper_last_java_sp);
 	return !frame->older_sp || on_stack(seams, frame->older_sp, fp);
 }
 
@@ -147,7 +123,7 @@ next_entry_frame(struct seams *seams, struct entry_frame *frame)
 	if (end > seams->base)
 		end = seams->base;
 	for (slot = begin + sizeof(uintptr_t); slot < end; slot += sizeof(uintptr_t))
-		if (word_at(slot) == wanted && read_entry_frame(seams, slot, frame))
+		if (th_word_at(slot) == wanted && read_entry_frame(seams, slot, frame))
 			break;
 	seams->budget -= (uint32_t)((slot - begin) / sizeof(uintptr_t));
 	if (slot >= end)
@@ -161,19 +137,19 @@ static void
 caller_registers(const struct entry_frame *frame, struct th_registers *registers)
 {
 	memset(registers, 0, sizeof(*registers));
-	registers->pc = word_at(frame->fp + sizeof(uintptr_t));
+	registers->pc = th_word_at(frame->fp + sizeof(uintptr_t));
 	registers->sp = frame->fp + 2 * sizeof(uintptr_t);
-	registers->saved[TH_REGISTER_FRAME_POINTER] = word_at(frame->fp);
+	registers->saved[TH_REGISTER_FRAME_POINTER] = th_word_at(frame->fp);
 #if defined(__x86_64__)
 	/*
 	 * frame_x86.hpp and stubGenerator_x86_64.cpp: registers saved by the call stub for its
 	 * caller.
 	 */
-	registers->saved[TH_REGISTER_RBX] = word_at(frame->fp - 7 * sizeof(uintptr_t));
-	registers->saved[TH_REGISTER_R12] = word_at(frame->fp - 8 * sizeof(uintptr_t));
-	registers->saved[TH_REGISTER_R13] = word_at(frame->fp - 9 * sizeof(uintptr_t));
-	registers->saved[TH_REGISTER_R14] = word_at(frame->fp - 10 * sizeof(uintptr_t));
-	registers->saved[TH_REGISTER_R15] = word_at(frame->fp - 11 * sizeof(uintptr_t));
+	registers->saved[TH_REGISTER_RBX] = th_word_at(frame->fp - 7 * sizeof(uintptr_t));
+	registers->saved[TH_REGISTER_R12] = th_word_at(frame->fp - 8 * sizeof(uintptr_t));
+	registers->saved[TH_REGISTER_R13] = th_word_at(frame->fp - 9 * sizeof(uintptr_t));
+	registers->saved[TH_REGISTER_R14] = th_word_at(frame->fp - 10 * sizeof(uintptr_t));
+	registers->saved[TH_REGISTER_R15] = th_word_at(frame->fp - 11 * sizeof(uintptr_t));
 #endif
 }
 
@@ -390,7 +366,7 @@ complete_anchor(char *thread, uintptr_t sp)
 
 	if (hotspot->last_java_pc <= 0 || *field)
 		return NULL;
-	pc = word_at(sp - sizeof(uintptr_t));
+	pc = th_word_at(sp - sizeof(uintptr_t));
 	if (pc - *hotspot->code_low >= *hotspot->code_high - *hotspot->code_low)
 		return NULL;
 	*field = pc;
@@ -509,12 +485,6 @@ struct position {
 	uintptr_t sp; /* of the youngest Java frame; 0 = none */
 };
 
-static int32_t
-state_of(const char *thread)
-{
-	return *(const volatile int32_t *)(const void *)(thread + java.hotspot->thread_state);
-}
-
 static bool
 find_position(struct position *ret)
 {
@@ -523,27 +493,9 @@ find_position(struct position *ret)
 	if ((*java.vm)->GetEnv(java.vm, (void **)&ret->env, JNI_VERSION_1_6) != JNI_OK)
 		return false;
 	ret->thread = th_hotspot_thread(hotspot, ret->env);
-	ret->state = state_of(ret->thread);
-	ret->sp = field_at(ret->thread, hotspot->last_java_sp);
+	ret->state = th_hotspot_state(hotspot, ret->thread);
+	ret->sp = th_field_at((uintptr_t)ret->thread, hotspot->last_java_sp);
 	return true;
-}
-
-/*
- * Whether a virtual thread is mounted on `thread`: AsyncGetCallTrace omits its frames that are
- * still in the heap.  The words of both handles may differ for a moment while a collector moves
- * the object.
- */
-static bool
-is_virtual(const char *thread)
-{
-	const struct th_hotspot *hotspot = java.hotspot;
-
-	if (hotspot->virtual_thread <= 0 || hotspot->thread_object <= 0)
-		return java.has_virtual_threads;
-	uintptr_t carrier = field_at(thread, hotspot->thread_object);
-	uintptr_t current = field_at(thread, hotspot->virtual_thread);
-
-	return !carrier || !current || word_at(carrier) != word_at(current);
 }
 
 /*
@@ -563,7 +515,7 @@ finish(struct th_java_stack *stack, const struct position *position)
 		stack->flags |= TH_STACK_TRUNCATED;
 	bool is_virtual = translate(stack);
 	if (th_hotspot_has_seams(java.hotspot)) {
-		seams.base = field_at(position->thread, java.hotspot->stack_base);
+		seams.base = th_field_at((uintptr_t)position->thread, java.hotspot->stack_base);
 		cut_segments(stack, &seams, is_virtual);
 	} else {
 		add_segment(stack, 0, stack->count);
@@ -591,9 +543,11 @@ finish_answer(struct th_java_stack *stack, const struct position *position)
 static bool
 recall(struct th_java_stack *stack, const struct position *position)
 {
-	jint count = is_virtual(position->thread) ? -1
-						  : th_frame_memo_find(position->thread,
-							    stack->raw, stack->capacity);
+	jint count = th_hotspot_is_virtual(java.hotspot, (uintptr_t)position->thread,
+			     java.has_virtual_threads)
+			     ? -1
+			     : th_frame_memo_find(
+				       position->thread, stack->raw, stack->capacity);
 
 	if (count < 0)
 		return false;
@@ -664,8 +618,10 @@ walk_in_vm(struct th_java_stack *stack, const struct position *position)
 	struct trace_in_vm trace = {.stack = stack};
 
 	if (!java.has_method_ids || !th_hotspot_has_seams(java.hotspot) ||
-		is_virtual(position->thread) || !th_in_vm_run(trace_in_vm, &trace) ||
-		!trace.is_found || !stack->count || !has_names(stack))
+		th_hotspot_is_virtual(
+			java.hotspot, (uintptr_t)position->thread, java.has_virtual_threads) ||
+		!th_in_vm_run(trace_in_vm, &trace) || !trace.is_found || !stack->count ||
+		!has_names(stack))
 		return false;
 	return finish_answer(stack, position);
 }
@@ -721,105 +677,6 @@ walk(struct th_java_stack *stack)
 	return TH_JAVA_FOUND;
 }
 
-static bool
-is_code(uintptr_t word)
-{
-	uintptr_t low = *java.hotspot->code_low;
-
-	return word - low < *java.hotspot->code_high - low;
-}
-
-/*
- * A hash of what determines the frame to which the word at `at` returns: the interpreter's frame
- * pointer is stored below it.
- */
-static uint64_t
-frame_key(uintptr_t at, uintptr_t sp, uintptr_t base)
-{
-	uintptr_t pc = word_at(at);
-	uint64_t key = 0;
-
-	if (pc - java.interpreter.low < java.interpreter.bytes && at > sp)
-		key = th_frame_memo_interpreted(word_at(at - sizeof(uintptr_t)), sp, base);
-	return key ? key : pc;
-}
-
-/*
- * The return addresses of the youngest frames, among the words above their stack pointer.  Other
- * words of the stack may look like one, and make two sites of one.
- */
-static void
-add_callers(struct th_site_key *site, uintptr_t sp, uintptr_t base)
-{
-	uintptr_t words = (base - sp) / sizeof(uintptr_t);
-	unsigned found = 0;
-
-	for (unsigned i = 0; i < FAR_WORDS && i < words && found < FAR_CALLERS; i++) {
-		uintptr_t at = sp + i * sizeof(uintptr_t);
-		uintptr_t word = word_at(at);
-
-		if (!is_code(word))
-			continue;
-		site->far = th_hash_mix(site->far ^ word);
-		site->stack = th_hash_mix(site->stack ^ frame_key(at, sp, base));
-		if (found++ < NEAR_CALLERS && i < NEAR_WORDS)
-			site->near = site->far;
-	}
-}
-
-/* The youngest frame; 0: unknown. */
-static uint64_t
-leaf_key(const char *thread, uintptr_t sp, uintptr_t base)
-{
-	uintptr_t pc = field_at(thread, java.hotspot->last_java_pc);
-
-	if (!pc)
-		pc = word_at(sp - sizeof(uintptr_t));
-	return pc - java.interpreter.low < java.interpreter.bytes
-		       ? th_frame_memo_interpreted(
-				 field_at(thread, java.hotspot->last_java_fp), sp, base)
-		       : pc;
-}
-
-/* The older frames of a virtual thread may not be on the stack. */
-static struct th_site_key
-callers(const char *thread)
-{
-	uintptr_t sp = field_at(thread, java.hotspot->last_java_sp);
-	uintptr_t base = field_at(thread, java.hotspot->stack_base);
-	struct th_site_key site = {0, 0, 0};
-
-	/* Java code that called C directly (critical_downcall.h) has no anchor. */
-	if (!sp && state_of(thread) != java.hotspot->state_in_java)
-		site.stack = TH_NO_JAVA_CODE;
-	if (!sp || sp & 7 || sp >= base)
-		return site;
-	if (java.interpreter.bytes && !is_virtual(thread))
-		site.stack = leaf_key(thread, sp, base);
-	bool is_known = site.stack;
-	site.stack ^= base - sp;
-	add_callers(&site, sp, base);
-	if (!is_known)
-		site.stack = 0;
-	return site;
-}
-
-/* The depth tells allocations of Java code from those of native functions that it calls. */
-struct th_site_key
-th_java_stack_site(const char *thread)
-{
-	struct th_site_key site = {0, 0, 0};
-
-	if (!java.running.site)
-		return site;
-	site = callers(thread);
-	if (site.stack)
-		site.stack = th_hash_mix(
-			site.stack ^ (field_at(thread, java.hotspot->stack_base) -
-					     (uintptr_t)__builtin_frame_address(0)));
-	return site;
-}
-
 /*
  * The thread's JavaThread, NULL if unknown: by its record, since GetEnv() may be the first use of
  * libjvm's thread-local storage by a thread, which allocates, and takes the loader's lock.
@@ -837,7 +694,8 @@ site(void)
 {
 	const char *thread = own_thread();
 
-	return thread ? callers(thread) : (struct th_site_key){.stack = TH_NO_JAVA_CODE};
+	return thread ? th_java_site_callers(thread)
+		      : (struct th_site_key){.stack = TH_NO_JAVA_CODE};
 }
 
 /* The VM knows the stack of each of its threads; guard pages are at the other end. */
@@ -849,10 +707,12 @@ stack_end(void)
 
 	if (!thread)
 		return 0;
-	uintptr_t base = field_at(thread, java.hotspot->stack_base);
+	uintptr_t base = th_field_at((uintptr_t)thread, java.hotspot->stack_base);
 
-	return here < base && base - here < field_at(thread, java.hotspot->stack_size) ? base
-										       : 0;
+	return here < base && base - here <
+				       th_field_at((uintptr_t)thread, java.hotspot->stack_size)
+		       ? base
+		       : 0;
 }
 
 static enum th_java_status
@@ -894,14 +754,11 @@ th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, void *async, uint32_t feature_r
 	java.has_virtual_threads = feature_release >= FIRST_WITH_VIRTUAL_THREADS;
 	th_in_vm_start(vm, jvmti);
 	th_frame_memo_start(java.hotspot, unloaded_classes());
-	if (th_hotspot_has_compiled_frames(java.hotspot))
-		th_hotspot_interpreter(
-			java.hotspot, &java.interpreter.low, &java.interpreter.bytes);
 	memcpy(&java.get_trace, &async, sizeof(async));
 	java.running.code_low = java.hotspot->code_low;
 	java.running.code_high = java.hotspot->code_high;
 	java.running.walk = walk;
-	if (java.hotspot->stack_base > 0)
+	if (th_java_site_start(java.hotspot, java.has_virtual_threads))
 		java.running.site = site;
 	if (java.hotspot->stack_base > 0 && java.hotspot->stack_size > 0)
 		java.running.stack_end = stack_end;

@@ -30,12 +30,6 @@
 void th_java_stack_expect(const struct th_hotspot *hotspot);
 
 /*
- * Hashes of the youngest Java code of the calling thread, whose JavaThread is `thread`; 0: it has
- * none, or it is not known. [in-malloc]
- */
-struct th_site_key th_java_stack_site(const char *thread);
-
-/*
  * The VM is live: from now on native and Java stacks get their Java frames.  `async` is
  * libjvm's AsyncGetCallTrace.  False when the VM does not export enough.
  */

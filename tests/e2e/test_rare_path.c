@@ -13,8 +13,8 @@
 
 #define JAR TH_TEST_BUILD "/tests/programs/programs.jar"
 #define ARRAY_BYTES 1016
-/* Then the rates of the sites are known. */
-#define SETTLED_S 2
+/* Then the rates of the sites are known, and the burst of the budget is used. */
+#define SETTLED_S 5
 #define STACKS 4096
 
 struct path {
@@ -73,7 +73,7 @@ is_kept(const struct th_jdk *jdk)
 	th_recording_run(
 		&(struct th_recording_plan){
 			.arguments = TH_WORDS(jdk->java, "-XX:-Inline", "-Xmx256m", "-cp", JAR,
-				"RarePath", "6"),
+				"RarePath", "9"),
 			/* The default budget, instead of the harness's rate. */
 			.settings = TH_WORDS("TWINHEAP_RATE="),
 		},

@@ -65,9 +65,10 @@
 const uint32_t th_plan_due_ns[TH_PLAN_HEAPS] = {1500, 1000, 1000};
 
 /*
- * Samples due for each that is kept, with a budget (plan.h): those that are not kept cost as much
- * as those that are.  Thinning by site keeps the rare ones of them.
+ * Samples due for each that is kept, with a budget (plan.h): those that are not kept cost half
+ * as much as those that are.  Thinning by site keeps the rare ones of them.
  */
+#define DUE_COST_PART 2
 #define DUE_PER_KEPT_MIN 3
 #define DUE_PER_KEPT_MAX 64
 
@@ -168,7 +169,7 @@ measure(struct th_plan *plan, const struct th_plan_figures *figures)
 static double
 due_per_kept(const struct th_plan *plan, unsigned heap)
 {
-	double due = 1 + plan->cost / th_plan_due_ns[heap];
+	double due = 1 + plan->cost / DUE_COST_PART / th_plan_due_ns[heap];
 
 	return plan->limits.overhead ? within(due, DUE_PER_KEPT_MIN, DUE_PER_KEPT_MAX) : 1;
 }
