@@ -22,12 +22,6 @@ find_words(const struct th_hotspot *hotspot, const struct th_registers *register
 	       th_code_blob_words(hotspot, blob, words_ret);
 }
 
-static bool
-is_code(const struct th_hotspot *hotspot, uintptr_t pc)
-{
-	return pc - *hotspot->code_low < *hotspot->code_high - *hotspot->code_low;
-}
-
 static void
 set_registers(ucontext_t *context, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
@@ -59,7 +53,8 @@ th_critical_downcall_context(
 	uintptr_t sp = registers->sp + (uintptr_t)words * sizeof(uintptr_t);
 	th_safe_read_init(&stack, (const void *)registers->sp);
 	if (!th_read_word(&stack, sp - sizeof(uintptr_t), &pc) ||
-		!th_read_word(&stack, sp - 2 * sizeof(uintptr_t), &fp) || !is_code(hotspot, pc))
+		!th_read_word(&stack, sp - 2 * sizeof(uintptr_t), &fp) ||
+		!th_hotspot_is_code(hotspot, pc))
 		return false;
 	/*
 	 * The VM searches for a description of the frame beyond the pc of a context

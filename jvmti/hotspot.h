@@ -160,6 +160,13 @@ int32_t th_hotspot_state(const struct th_hotspot *hotspot, const char *thread);
  */
 bool th_hotspot_is_virtual(const struct th_hotspot *hotspot, uintptr_t thread, bool otherwise);
 
+/* Whether `word` is in the code cache. [any] */
+static inline bool
+th_hotspot_is_code(const struct th_hotspot *hotspot, uintptr_t word)
+{
+	return word - *hotspot->code_low < *hotspot->code_high - *hotspot->code_low;
+}
+
 /* The range of the interpreter's code, which exists; 0 bytes: unknown. */
 void th_hotspot_interpreter(
 	const struct th_hotspot *hotspot, uintptr_t *low_ret, uintptr_t *bytes_ret);

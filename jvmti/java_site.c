@@ -23,14 +23,6 @@ static struct {
 } site;
 
 static bool
-is_code(uintptr_t word)
-{
-	uintptr_t low = *site.hotspot->code_low;
-
-	return word - low < *site.hotspot->code_high - low;
-}
-
-static bool
 is_interpreter(uintptr_t pc)
 {
 	return pc - site.interpreter < site.interpreter_bytes;
@@ -65,7 +57,7 @@ add_callers(struct th_site_key *key, uintptr_t sp, uintptr_t base)
 		uintptr_t at = sp + i * sizeof(uintptr_t);
 		uintptr_t word = th_word_at(at);
 
-		if (!is_code(word))
+		if (!th_hotspot_is_code(site.hotspot, word))
 			continue;
 		key->far = th_hash_mix(key->far ^ word);
 		key->stack = th_hash_mix(key->stack ^ frame_key(at, sp, base));
