@@ -194,7 +194,12 @@ write_programs(void)
 		2, 7, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22};
 
 	write_seed("unwind", "program", program, sizeof(program));
+	/* The negation of the least number, which overflows. */
+	static const uint8_t negation[] = {1, 40, 0xf4, 0x2f, 0xfe, 0, 0x80, 0x80, 0x80, 0x80,
+		0x80, 0x80, 0x80, 0x80, 0x10, 0x80, 0x80, 0x80, 0x10};
+
 	write_seed("unwind", "expression", expression, sizeof(expression));
+	write_seed("unwind", "negation", negation, sizeof(negation));
 }
 
 /* A small library: a file by its sections, an image by its dynamic section. */

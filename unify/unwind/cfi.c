@@ -220,7 +220,8 @@ run_register(struct interpreter *interpreter, uint8_t operation)
 		set_rule(interpreter, column, TH_CFI_AT_OFFSET, factored_signed(interpreter));
 		return true;
 	case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
-		set_rule(interpreter, column, TH_CFI_AT_OFFSET, -factored(interpreter));
+		set_rule(interpreter, column, TH_CFI_AT_OFFSET,
+			(int64_t)(0 - (uint64_t)factored(interpreter)));
 		return true;
 	case CFA_VAL_OFFSET:
 		set_rule(interpreter, column, TH_CFI_IS_OFFSET, factored(interpreter));
