@@ -128,10 +128,12 @@ test_error_rate(void **state)
 		double limit = shares[i] * TH_ERROR_RATE * 2 / 3;
 		double most = 0;
 
-		for (double mean = 0.25; mean < 50; mean += 0.25)
+		for (double mean = 0.25; mean < 50; mean += 0.25) {
+			double half = error_of_half(mean, limit);
+
 			for (double more = 1; more <= 4; more += 0.5)
-				most = fmax(most, error_of_half(mean, limit) +
-							  error_of_whole(more * mean, limit));
+				most = fmax(most, half + error_of_whole(more * mean, limit));
+		}
 		print_message("share %.3f: limit %.5f, at most %.5f\n", shares[i], limit, most);
 		assert_true(most <= limit);
 	}
