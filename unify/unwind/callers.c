@@ -7,8 +7,6 @@
 #include "unify/shared/hash.h"
 
 #define ENTRIES 2048
-/* Words of a frame that are searched for a return address. */
-#define SEARCHED_MAX 512
 /* The offset of a caller that is not on the stack: the walk begins in it. */
 #define IN_REGISTER UINT32_MAX
 
@@ -88,23 +86,25 @@ keep(struct entry *entry, uint64_t depth, const struct walked *walked, const uin
 }
 
 /*
- * Where the return address of `at` is, above `base`, searched for from its frame down to `low`.
- * False: unknown.
+ * Where the return address of `at` is, above `base`: a call pushes it on x86-64.  False: unknown, as
+ * on aarch64, where each function saves it in a place of its own.
  */
 static bool
-find_offset(const struct th_registers *at, uintptr_t base, uintptr_t low,
-	struct th_safe_read *memory, uint32_t *offset_ret)
+find_offset(const struct th_registers *at, uintptr_t base, struct th_safe_read *memory,
+	uint32_t *offset_ret)
 {
-	uintptr_t address = at->sp;
-	uintptr_t word = 0;
+	uintptr_t address = at->sp - sizeof(uintptr_t);
+	uintptr_t word;
 
-	for (unsigned i = 0; word != at->pc && i < SEARCHED_MAX && address > low; i++) {
-		address -= sizeof(uintptr_t);
-		if (!th_read_word(memory, address, &word))
-			return false;
-	}
 	*offset_ret = (uint32_t)(address - base);
-	return word == at->pc && address - base < IN_REGISTER;
+#if defined(__x86_64__)
+	return !at->exact && address - base < IN_REGISTER &&
+	       th_read_word(memory, address, &word) && word == at->pc;
+#else
+	(void)memory;
+	(void)word;
+	return false;
+#endif
 }
 
 /* Walks frame by frame: `end` is FULL as long as there is another one. */
@@ -114,7 +114,6 @@ walk(const struct th_registers *registers, const struct th_unwind_limits *limits
 {
 	struct walked walked = {.has_offsets = true};
 	struct th_registers at = *registers;
-	uintptr_t low = at.sp;
 	enum th_unwind_end end;
 	uint64_t frame;
 
@@ -124,10 +123,9 @@ walk(const struct th_registers *registers, const struct th_unwind_limits *limits
 
 		if (at.sp == registers->sp)
 			*offset = IN_REGISTER;
-		else if (at.exact || !find_offset(&at, registers->sp, low, memory, offset))
-			walked.has_offsets = false; /* exact: interrupted by a signal */
+		else if (!find_offset(&at, registers->sp, memory, offset))
+			walked.has_offsets = false;
 		callers[walked.count++] = at.pc;
-		low = at.sp;
 		th_unwind(&at, limits, &frame, 1, &end);
 	}
 	return walked;

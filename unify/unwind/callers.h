@@ -2,7 +2,8 @@
 /*
  * The youngest native callers, for hashes: a walk finds their return addresses and remembers where
  * on the stack they are.  Next time at the same depth they are looked for there, which takes a tenth
- * of the time of a walk; if one of them is not there, the stack is walked again.
+ * of the time of a walk; if one of them is not there, the stack is walked again.  On x86-64 only:
+ * elsewhere it is always walked.
  *
  * That a caller is found again does not prove that the callers between are the same as well, where
  * frames have no fixed size.
