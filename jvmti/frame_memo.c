@@ -132,8 +132,8 @@ find(uintptr_t pc, struct code *ret)
 static bool
 is_on_stack(const struct walk *walk, uintptr_t address)
 {
-	return address >= walk->sp && address + FREE_WORDS * sizeof(uintptr_t) < walk->base &&
-	       !(address & 7);
+	return th_has_bytes_at(
+		address, (FREE_WORDS + 1) * sizeof(uintptr_t), walk->sp, walk->base);
 }
 
 /* frame::sender_for_compiled_frame() */

@@ -79,7 +79,7 @@ struct entry_frame {
 static bool
 on_stack(const struct seams *seams, uintptr_t address, uintptr_t above)
 {
-	return address > above && address + 512 <= seams->base && !(address & 7);
+	return th_has_bytes_at(address, 512, above + 1, seams->base);
 }
 
 /*

@@ -392,7 +392,9 @@ stacks_that_are_left_to_the_vm(void **state)
 		&vm.thread.sp,
 	};
 	const uintptr_t wrong[] = {0x1000, address(FIRST), vm.thread.base - 8, vm.thread.base,
-		pc_in(CALL_STUB, 80), pc_in(OTHER_METHOD, CODE_END)};
+		pc_in(CALL_STUB, 80), pc_in(OTHER_METHOD, CODE_END),
+		/* Its end overflows. */
+		UINTPTR_MAX - 39};
 
 	(void)state;
 	forget();
