@@ -37,6 +37,7 @@ th_version_begin(uint32_t *version, uint32_t *version_ret)
 	return !(*version_ret % 2) && th_cas_acq_rel(version, version_ret, *version_ret + 1);
 }
 
+/* After th_version_begin(), with its version. [any] */
 static inline void
 th_version_end(uint32_t *version, uint32_t before)
 {

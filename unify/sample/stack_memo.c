@@ -9,7 +9,7 @@
 
 #define ENTRIES 4096
 /* An entry goes to another key that was met so often since its own was captured. */
-#define PATIENCE 4
+#define OTHERS_MAX 4
 /* Of a key that gave two stacks. */
 #define AMBIGUOUS UINT32_MAX
 /* Failed checks that are no reason to stop. */
@@ -118,7 +118,8 @@ write_entry(struct entry *entry, uint64_t key, const struct th_remembered *captu
 
 	if (th_load_relaxed(&entry->key) == key) {
 		agreed = agreed_with(entry, captured);
-	} else if (th_load_relaxed(&entry->key) && th_load_relaxed(&entry->others) < PATIENCE) {
+	} else if (th_load_relaxed(&entry->key) &&
+		   th_load_relaxed(&entry->others) < OTHERS_MAX) {
 		th_store_relaxed(&entry->others, th_load_relaxed(&entry->others) + 1);
 		return;
 	}

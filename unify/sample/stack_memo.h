@@ -40,7 +40,7 @@ bool th_stack_memo_find(uint64_t key, uint64_t random, struct th_remembered *ret
 /* A capture gave this; key 0 and incomplete stacks are ignored. [in-malloc] */
 void th_stack_memo_learn(uint64_t key, const struct th_remembered *captured);
 
-/* In a forked child: forgets everything. */
+/* In a forked child, or for another recording: forgets everything.  Not during captures. */
 void th_stack_memo_reset(void);
 
 #endif
