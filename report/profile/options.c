@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Options are parsed by getopt_long, with a table generated from `entries`. Each option has a
- * function that takes its argument.
- */
+/* Options are parsed by getopt_long, with tables generated from those of option_table.h. */
 #include "report/profile/options.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "report/base/allocate.h"
 #include "report/base/nearest.h"
+#include "report/profile/option_table.h"
 #include "unify/shared/heaps.h"
-#include "unify/shared/size.h"
 
 #define DEFAULT_MIN_SHARE 1.0
 #define DEFAULT_TOP 10
@@ -23,637 +18,6 @@
 #define DEFAULT_TREE_TOP 20
 #define DEFAULT_PARTS 3
 #define DEFAULT_TEMPORARY_SECONDS 0.1
-#define LONGEST_SECONDS 1e9
-#define OPTIONS_MAX 64
-
-/* Applies the argument (NULL for an option without one). */
-typedef struct th_error *setter(struct th_options *options, const char *argument);
-
-struct option_entry {
-	const char *name;
-	char letter;          /* 0 = long form only */
-	const char *argument; /* NULL = takes none */
-	unsigned groups;
-	setter *set;
-	const char *help; /* wrapped at newlines */
-};
-
-/* Arguments */
-
-static struct th_error *
-bad_argument(const char *option, const char *argument, const char *expected)
-{
-	return th_error_create(
-		TH_ERROR_USAGE, "--%s %s: expected %s", option, argument, expected);
-}
-
-/* clang-format off: keeps one entry per line */
-static const struct {
-	const char *name;
-	const char *heading;
-	enum th_measure measure;
-	bool counts_objects;
-} values[] = {
-	[TH_VALUE_ALLOC_BYTES] = {"alloc-bytes", "bytes", TH_MEASURE_ALLOC, false},
-	[TH_VALUE_ALLOC_OBJECTS] = {"alloc-objects", "objects", TH_MEASURE_ALLOC, true},
-	[TH_VALUE_LIVE_BYTES] = {"live-bytes", "live", TH_MEASURE_LIVE, false},
-	[TH_VALUE_LIVE_OBJECTS] = {"live-objects", "live objs", TH_MEASURE_LIVE, true},
-	[TH_VALUE_TEMPORARY_BYTES] = {"temp-bytes", "temporary", TH_MEASURE_TEMPORARY, false},
-	[TH_VALUE_TOUCHED_BYTES] = {"touched-bytes", "touched", TH_MEASURE_TOUCHED, false},
-};
-/* clang-format on */
-#define VALUE_COUNT (sizeof(values) / sizeof(values[0]))
-
-enum th_measure
-th_value_measure(enum th_view_value value)
-{
-	return values[value].measure;
-}
-
-bool
-th_value_counts_objects(enum th_view_value value)
-{
-	return values[value].counts_objects;
-}
-
-const char *
-th_value_name(enum th_view_value value)
-{
-	return values[value].name;
-}
-
-const char *
-th_value_heading(enum th_view_value value)
-{
-	return values[value].heading;
-}
-
-static struct th_error *
-set_value(struct th_options *options, const char *argument)
-{
-	for (size_t i = 0; i < VALUE_COUNT; i++) {
-		if (!strcmp(argument, values[i].name)) {
-			options->value = (enum th_view_value)i;
-			options->has_value = true;
-			return NULL;
-		}
-	}
-	return bad_argument("value", argument,
-		"alloc-bytes, alloc-objects, live-bytes, live-objects, temp-bytes or "
-		"touched-bytes");
-}
-
-static struct th_error *
-set_heaps(struct th_options *options, const char *argument)
-{
-	if (th_heaps_parse(argument, &options->heaps))
-		return NULL;
-	return bad_argument("heaps", argument,
-		"all, both, java, native, mapped, or several as java,mapped");
-}
-
-/* A finite, non-negative number without trailing text. */
-static bool
-parse_number(const char *text, double *ret)
-{
-	char *end;
-	double value = strtod(text, &end);
-
-	if (end == text || *end || !isfinite(value) || value < 0)
-		return false;
-	*ret = value;
-	return true;
-}
-
-/* The name after "mark:"; NULL if the argument does not begin with that. */
-static const char *
-parse_mark(const char *argument)
-{
-	static const char prefix[] = "mark:";
-
-	return strncmp(argument, prefix, sizeof(prefix) - 1) ? NULL
-							     : argument + sizeof(prefix) - 1;
-}
-
-static struct th_error *
-set_from(struct th_options *options, const char *argument)
-{
-	options->from_mark = parse_mark(argument);
-	if (options->from_mark || parse_number(argument, &options->from))
-		return NULL;
-	return bad_argument(
-		"from", argument, "seconds since the start of the recording or mark:NAME");
-}
-
-static struct th_error *
-set_to(struct th_options *options, const char *argument)
-{
-	options->to_mark = parse_mark(argument);
-	if (options->to_mark || parse_number(argument, &options->to))
-		return NULL;
-	return bad_argument(
-		"to", argument, "seconds since the start of the recording or mark:NAME");
-}
-
-static bool
-parse_named_moment(const char *text, struct th_options *options)
-{
-	static const char *const names[] = {
-		[TH_AT_END] = "end", [TH_AT_EXIT] = "exit", [TH_AT_PEAK] = "peak"};
-
-	for (size_t i = TH_AT_END; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (!strcmp(text, names[i])) {
-			options->at = (enum th_at)i;
-			return true;
-		}
-	}
-	return false;
-}
-
-/* A name, "mark:NAME", or seconds, with or without a trailing s. */
-static bool
-parse_moment(const char *text, struct th_options *options)
-{
-	char number[32];
-	size_t length = strlen(text);
-
-	if (parse_named_moment(text, options))
-		return true;
-	options->at_mark = parse_mark(text);
-	if (options->at_mark) {
-		options->at = TH_AT_SECONDS;
-		return true;
-	}
-	if (length && text[length - 1] == 's')
-		length--;
-	if (length >= sizeof(number))
-		return false;
-	memcpy(number, text, length);
-	number[length] = '\0';
-	if (!parse_number(number, &options->at_seconds))
-		return false;
-	options->at = TH_AT_SECONDS;
-	return true;
-}
-
-static struct th_error *
-set_at(struct th_options *options, const char *argument)
-{
-	if (parse_moment(argument, options))
-		return NULL;
-	return bad_argument("at", argument,
-		"end, exit, peak, seconds since the start of the recording or mark:NAME");
-}
-
-char *
-th_options_split_moment(const char *operand, struct th_options *options)
-{
-	const char *at = strrchr(operand, '@');
-
-	if (at && parse_moment(at + 1, options))
-		return th_format_new("%.*s", (int)(at - operand), operand);
-	return th_format_new("%s", operand);
-}
-
-static struct th_error *
-set_temporary_within(struct th_options *options, const char *argument)
-{
-	if (parse_number(argument, &options->temporary_within) &&
-		options->temporary_within <= LONGEST_SECONDS)
-		return NULL;
-	return bad_argument("temp-within", argument, "seconds");
-}
-
-static struct th_error *
-set_pattern(struct th_pattern *pattern, const char *option, const char *argument)
-{
-	char reason[128];
-
-	if (pattern->is_given)
-		regfree(&pattern->regex);
-	int result = regcomp(&pattern->regex, argument, REG_EXTENDED | REG_NOSUB);
-	pattern->is_given = !result;
-	pattern->text = argument;
-	if (!result)
-		return NULL;
-	regerror(result, &pattern->regex, reason, sizeof(reason));
-	return th_error_create(TH_ERROR_USAGE, "--%s %s: %s", option, argument, reason);
-}
-
-static struct th_error *
-set_thread(struct th_options *options, const char *argument)
-{
-	return set_pattern(&options->thread, "thread", argument);
-}
-
-static struct th_error *
-set_include(struct th_options *options, const char *argument)
-{
-	return set_pattern(&options->include, "include", argument);
-}
-
-static struct th_error *
-set_exclude(struct th_options *options, const char *argument)
-{
-	return set_pattern(&options->exclude, "exclude", argument);
-}
-
-static struct th_error *
-set_class(struct th_options *options, const char *argument)
-{
-	return set_pattern(&options->class_name, "class", argument);
-}
-
-static struct th_error *
-set_focus(struct th_options *options, const char *argument)
-{
-	return set_pattern(&options->focus, "focus", argument);
-}
-
-static struct th_error *
-set_hide(struct th_options *options, const char *argument)
-{
-	return set_pattern(&options->hide, "hide", argument);
-}
-
-static const char *const groupings[] = {
-	[TH_GROUP_PACKAGE] = "package",
-	[TH_GROUP_LIBRARY] = "library",
-	[TH_GROUP_CLASS] = "class",
-	[TH_GROUP_THREAD] = "thread",
-};
-#define GROUPING_COUNT (sizeof(groupings) / sizeof(groupings[0]))
-
-const char *
-th_group_by_name(enum th_group_by group_by)
-{
-	return groupings[group_by];
-}
-
-static struct th_error *
-set_group_by(struct th_options *options, const char *argument)
-{
-	for (size_t i = TH_GROUP_NONE + 1; i < GROUPING_COUNT; i++) {
-		if (!strcmp(argument, groupings[i])) {
-			options->group_by = (enum th_group_by)i;
-			return NULL;
-		}
-	}
-	return bad_argument("group-by", argument, "package, library, class or thread");
-}
-
-static struct th_error *
-set_vm_frames(struct th_options *options, const char *argument)
-{
-	(void)argument;
-	options->all_vm_frames = true;
-	return NULL;
-}
-
-static struct th_error *
-set_annotate(struct th_options *options, const char *argument)
-{
-	(void)argument;
-	options->annotate = true;
-	return NULL;
-}
-
-static struct th_error *
-set_brief(struct th_options *options, const char *argument)
-{
-	(void)argument;
-	options->brief = true;
-	return NULL;
-}
-
-static struct th_error *
-set_no_command(struct th_options *options, const char *argument)
-{
-	(void)argument;
-	options->no_command = true;
-	return NULL;
-}
-
-static struct th_error *
-set_counts_buffers(struct th_options *options, const char *argument)
-{
-	(void)argument;
-	options->counts_buffers = true;
-	return NULL;
-}
-
-static struct th_error *
-set_help(struct th_options *options, const char *argument)
-{
-	(void)argument;
-	options->help = true;
-	return NULL;
-}
-
-static struct th_error *
-set_min(struct th_options *options, const char *argument)
-{
-	options->has_min = true;
-	if (parse_number(argument, &options->min_share) && options->min_share <= 100)
-		return NULL;
-	return bad_argument("min", argument, "a percentage");
-}
-
-static struct th_error *
-set_top(struct th_options *options, const char *argument)
-{
-	double value;
-
-	if (!parse_number(argument, &value) || value != floor(value) || value > 1e9)
-		return bad_argument("top", argument, "a number of lines");
-	options->top = (uint64_t)value;
-	options->has_top = true;
-	return NULL;
-}
-
-static struct th_error *
-set_finding(struct th_options *options, const char *argument)
-{
-	double value;
-
-	if (!parse_number(argument, &value) || value != floor(value) || value < 1 ||
-		value > 1e9)
-		return bad_argument("finding", argument, "the number of a finding, from 1");
-	options->finding = (uint64_t)value;
-	return NULL;
-}
-
-static struct th_error *
-set_held_class(struct th_options *options, const char *argument)
-{
-	options->held_class = argument;
-	return NULL;
-}
-
-static struct th_error *
-set_format(struct th_options *options, const char *argument)
-{
-	static const char *const names[] = {
-		[TH_OUTPUT_COLLAPSED] = "collapsed",
-		[TH_OUTPUT_JSON] = "json",
-		[TH_OUTPUT_PPROF] = "pprof",
-		[TH_OUTPUT_SPEEDSCOPE] = "speedscope",
-		[TH_OUTPUT_OTLP] = "otlp",
-		[TH_OUTPUT_JFR] = "jfr",
-	};
-
-	for (size_t i = 1; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (!strcmp(argument, names[i])) {
-			options->format = (enum th_output_format)i;
-			return NULL;
-		}
-	}
-	return bad_argument(
-		"format", argument, "pprof, otlp, jfr, speedscope, collapsed or json");
-}
-
-static struct th_error *
-set_list_format(struct th_options *options, const char *argument)
-{
-	if (!strcmp(argument, "text"))
-		options->format = TH_OUTPUT_TEXT;
-	else if (!strcmp(argument, "json"))
-		options->format = TH_OUTPUT_JSON;
-	else
-		return bad_argument("format", argument, "text or json");
-	return NULL;
-}
-
-static struct th_error *
-set_json(struct th_options *options, const char *argument)
-{
-	(void)argument;
-	options->format = TH_OUTPUT_JSON;
-	return NULL;
-}
-
-static struct th_error *
-set_threads(struct th_options *options, const char *argument)
-{
-	(void)argument;
-	options->per_thread = true;
-	return NULL;
-}
-
-static struct th_error *
-set_color(struct th_options *options, const char *argument)
-{
-	static const char *const names[] = {
-		[TH_COLORS_AUTO] = "auto",
-		[TH_COLORS_ALWAYS] = "always",
-		[TH_COLORS_NEVER] = "never",
-	};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (!strcmp(argument, names[i])) {
-			options->colors = (enum th_colors)i;
-			return NULL;
-		}
-	}
-	return bad_argument("color", argument, "auto, always or never");
-}
-
-static struct th_error *
-set_fail_on(struct th_options *options, const char *argument)
-{
-	if (!strcmp(argument, "leak"))
-		options->fail_on = TH_FAIL_LEAK;
-	else if (th_size_parse(argument, &options->fail_bytes))
-		options->fail_on = TH_FAIL_BYTES;
-	else
-		return bad_argument("fail-on", argument, "leak or a size such as 64M");
-	return NULL;
-}
-
-/* A size, with "/s" or without. */
-static struct th_error *
-set_limit(struct th_options *options, const char *argument)
-{
-	size_t length = strlen(argument);
-	char *size = strndup(argument,
-		length > 2 && !strcmp(argument + length - 2, "/s") ? length - 2 : length);
-	bool is_size = size && th_size_parse(size, &options->limit) && options->limit;
-
-	free(size);
-	return is_size ? NULL
-		       : bad_argument("limit", argument, "bytes per second such as 1M/s");
-}
-
-static struct th_error *
-set_output(struct th_options *options, const char *argument)
-{
-	options->output = argument;
-	return NULL;
-}
-
-static struct th_error *
-set_by(struct th_options *options, const char *argument)
-{
-	options->by = argument;
-	return *argument ? NULL : bad_argument("by", argument, "the name of a label");
-}
-
-static struct th_error *
-set_old_group(struct th_options *options, const char *argument)
-{
-	options->old_group = argument;
-	return NULL;
-}
-
-static struct th_error *
-set_new_group(struct th_options *options, const char *argument)
-{
-	options->new_group = argument;
-	return NULL;
-}
-
-static struct th_error *
-set_source(struct th_options *options, const char *argument)
-{
-	struct stat status;
-
-	if (stat(argument, &status))
-		return th_error_create_errno(TH_ERROR_USAGE, "--source %s", argument);
-	if (!S_ISDIR(status.st_mode))
-		return th_error_create(
-			TH_ERROR_USAGE, "--source %s: is not a directory", argument);
-	options->source = argument;
-	return NULL;
-}
-
-/* clang-format off: keeps one entry per line */
-static const struct option_entry entries[] = {
-	{"format", 0, "FORMAT", TH_OPTIONS_EXPORT, set_format,
-		"pprof (for `go tool pprof`), otlp (for\n"
-		"OpenTelemetry's collector), jfr (a flight\n"
-		"recording), speedscope (for speedscope.app),\n"
-		"collapsed (one line per stack, for flame graphs)\n"
-		"or json (every number with its interval)"},
-	{"output", 'o', "FILE", TH_OPTIONS_OUTPUT, set_output,
-		"write to FILE instead of standard output; - is\n"
-		"standard output"},
-	{"source", 0, "DIR", TH_OPTIONS_PAGE, set_source,
-		"show the lines around the frames of findings, from\n"
-		"the source files below DIR"},
-	{"output", 'o', "FILE", TH_OPTIONS_BUNDLE, set_output,
-		"write to FILE; compressed if its name ends in .gz\n"
-		"(every command reads that); - is standard output.\n"
-		"Default: the log's name with .bundle inserted"},
-	{"annotate", 0, NULL, TH_OPTIONS_EXPORT, set_annotate,
-		"collapsed: prefix each stack with its heap"},
-	{"brief", 0, NULL, TH_OPTIONS_SUMMARY, set_brief,
-		"the short form that `run` prints at its end"},
-	{"format", 0, "FORMAT", TH_OPTIONS_JSON, set_list_format, "text (default) or json"},
-	{"json", 0, NULL, TH_OPTIONS_JSON | TH_OPTIONS_EXPORT, set_json,
-		"same as --format json"},
-	{"fail-on", 0, "WHAT", TH_OPTIONS_LEAKS, set_fail_on,
-		"exit with status 1 if there is a leak (leak), or if\n"
-		"the lower bound of all leaks is at least this size\n"
-		"(64M); with 6 if there is none, but the result is\n"
-		"inconclusive"},
-	{"limit", 0, "RATE", TH_OPTIONS_LEAKS, set_limit,
-		"with --fail-on: exit with status 5 if there is no\n"
-		"leak, but one of RATE bytes per second (1M/s) could\n"
-		"have been missed"},
-	{"by", 0, "LABEL", TH_OPTIONS_MANY, set_by,
-		"many logs: group their processes by this label of\n"
-		"the recordings: version, service, host, pod,\n"
-		"directory, or any other (run --labels,\n"
-		"OTEL_RESOURCE_ATTRIBUTES)"},
-	{"old", 0, "VALUE", TH_OPTIONS_DIFF, set_old_group,
-		"with --by: the group to compare with (default: the\n"
-		"one before the new one)"},
-	{"new", 0, "VALUE", TH_OPTIONS_DIFF, set_new_group,
-		"with --by: the group to compare (default: the last\n"
-		"one)"},
-	{"top", 0, "N", TH_OPTIONS_SUMMARY, set_top, "sites to list for each heap (10)"},
-	{"top", 0, "N", TH_OPTIONS_TREE, set_top,
-		"lines of each heap, those with the largest shares\n"
-		"(20; no limit if --min is given)"},
-	{"top", 0, "N", TH_OPTIONS_LEAKS, set_top,
-		"findings of each verdict to list as text (10)"},
-	{"top", 0, "N", TH_OPTIONS_DIFF, set_top, "stacks to list as text (10)"},
-	{"top", 0, "N", TH_OPTIONS_LEDGER, set_top, "entries to list as text (10)"},
-	{"finding", 0, "N", TH_OPTIONS_HOLDERS, set_finding, "objects of finding N of `leaks`"},
-	{"top", 0, "N", TH_OPTIONS_HOLDERS, set_top, "findings, and holders of each (10)"},
-	{"top", 0, "N", TH_OPTIONS_RSS, set_top, "parts of a line to list as text (3)"},
-	{"at", 0, "TIME", TH_OPTIONS_RSS, set_at,
-		"snapshot at: end (default: the last one before the\n"
-		"process began to end), exit (the last one), peak\n"
-		"(most memory resident), seconds since the start of\n"
-		"the recording or mark:NAME"},
-	{"count-buffers", 0, NULL, TH_OPTIONS_RSS, set_counts_buffers,
-		"first have the process count its unreachable direct\n"
-		"and mapped buffers; this pauses its Java threads\n"
-		"while the VM walks its heap, about a second per\n"
-		"10 million objects in use"},
-	{"min", 0, "PERCENT", TH_OPTIONS_TREE, set_min,
-		"omit branches below this share of every heap (1)"},
-	{"threads", 0, NULL, TH_OPTIONS_TREE, set_threads,
-		"a tree for each thread instead of all together"},
-	{"value", 0, "VALUE", TH_OPTIONS_VIEW | TH_OPTIONS_VALUE, set_value,
-		"alloc-bytes (default; diff: live-bytes),\n"
-		"alloc-objects, live-bytes, live-objects,\n"
-		"temp-bytes (see --temp-within) or touched-bytes\n"
-		"(resident part of live C blocks)"},
-	{"at", 0, "TIME", TH_OPTIONS_VIEW | TH_OPTIONS_TIME, set_at,
-		"time at which live values are taken: end (before the\n"
-		"process began to end), exit (the end of the\n"
-		"recording), peak (most live bytes in the chosen\n"
-		"heaps), seconds since the start of the recording or\n"
-		"mark:NAME. Default: end, or --to if that is earlier"},
-	{"temp-within", 0, "SECONDS", TH_OPTIONS_VIEW | TH_OPTIONS_VALUE, set_temporary_within,
-		"a native block is temporary if freed within this\n"
-		"time (0.1); a Java object, if the first GC after\n"
-		"its allocation finds it dead"},
-	{"heaps", 0, "HEAPS", TH_OPTIONS_SELECT | TH_OPTIONS_LIVE, set_heaps,
-		"all (default), both (java,native), java, native,\n"
-		"mapped, or several separated by commas"},
-	{"from", 0, "TIME", TH_OPTIONS_VIEW | TH_OPTIONS_TIME, set_from,
-		"only allocations from this time on: seconds since\n"
-		"the start of the recording, or mark:NAME (see ctl)"},
-	{"to", 0, "TIME", TH_OPTIONS_VIEW | TH_OPTIONS_TIME, set_to,
-		"only allocations before this time"},
-	{"thread", 0, "RE", TH_OPTIONS_SELECT, set_thread,
-		"only threads whose name matches the extended\n"
-		"regular expression"},
-	{"class", 0, "RE", TH_OPTIONS_SELECT, set_class,
-		"only objects whose class matches; excludes native\n"
-		"memory"},
-	{"class", 0, "NAME", TH_OPTIONS_HOLDERS, set_held_class,
-		"all objects of this class: java.lang.String, byte[]"},
-	{"include", 0, "RE", TH_OPTIONS_SELECT, set_include,
-		"only stacks with a frame whose name matches"},
-	{"exclude", 0, "RE", TH_OPTIONS_SELECT, set_exclude,
-		"only stacks without such a frame"},
-	{"focus", 0, "RE", TH_OPTIONS_SELECT, set_focus,
-		"like --include, and start stacks at the matching\n"
-		"frame nearest to the root"},
-	{"hide", 0, "RE", TH_OPTIONS_SELECT, set_hide,
-		"remove matching frames from the stacks; figures do\n"
-		"not change"},
-	{"group-by", 0, "WHAT", TH_OPTIONS_SELECT, set_group_by,
-		"group stacks by package, library, class or thread"},
-	{"vm-frames", 0, NULL, TH_OPTIONS_SELECT, set_vm_frames,
-		"show every frame inside the Java VM"},
-	{"no-command", 0, NULL, TH_OPTIONS_COMMAND, set_no_command,
-		"omit the command line, which may contain\n"
-		"passwords; show the program's path instead"},
-	{"color", 0, "WHEN", TH_OPTIONS_COLOR, set_color,
-		"auto (default: on a terminal, unless NO_COLOR is\n"
-		"set), always or never"},
-	{"help", 'h', NULL, ~0u, set_help, "print this help"},
-};
-/* clang-format on */
-#define ENTRY_COUNT (sizeof(entries) / sizeof(entries[0]))
-_Static_assert(ENTRY_COUNT < OPTIONS_MAX, "room for getopt's table");
-
-/* Parsing */
 
 /* The tables of getopt; `val` is the index of the entry plus 256. */
 static void
@@ -665,8 +29,8 @@ make_tables(unsigned groups, struct option *longs, char *shorts)
 	 */
 	*shorts++ = '-';
 	*shorts++ = ':';
-	for (size_t i = 0; i < ENTRY_COUNT; i++) {
-		const struct option_entry *entry = &entries[i];
+	for (size_t i = 0; i < th_option_count; i++) {
+		const struct th_option_entry *entry = &th_option_entries[i];
 		int has_argument = entry->argument ? required_argument : no_argument;
 
 		if (!(entry->groups & groups) && entry->groups != ~0u)
@@ -682,14 +46,14 @@ make_tables(unsigned groups, struct option *longs, char *shorts)
 	*shorts = '\0';
 }
 
-static const struct option_entry *
+static const struct th_option_entry *
 find_entry(int result)
 {
 	if (result >= 256)
-		return &entries[result - 256];
-	for (size_t i = 0; i < ENTRY_COUNT; i++) {
-		if (entries[i].letter == result)
-			return &entries[i];
+		return &th_option_entries[result - 256];
+	for (size_t i = 0; i < th_option_count; i++) {
+		if (th_option_entries[i].letter == result)
+			return &th_option_entries[i];
 	}
 	return NULL;
 }
@@ -704,9 +68,9 @@ suggest(unsigned groups, const char *command, const char *text)
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(text + strspn(text, "-"), "="),
 		text + strspn(text, "-"));
 	th_nearest_init(&nearest, name);
-	for (size_t i = 0; i < ENTRY_COUNT; i++) {
-		if (entries[i].groups & groups)
-			th_nearest_offer(&nearest, entries[i].name);
+	for (size_t i = 0; i < th_option_count; i++) {
+		if (th_option_entries[i].groups & groups)
+			th_nearest_offer(&nearest, th_option_entries[i].name);
 	}
 	return th_nearest_text(&nearest, "--", command);
 }
@@ -756,8 +120,8 @@ take_result(struct th_options *options, unsigned groups, const char *command, in
 static struct th_error *
 parse_arguments(struct th_options *options, unsigned groups, int argc, char **argv)
 {
-	struct option longs[OPTIONS_MAX];
-	char shorts[2 * OPTIONS_MAX];
+	struct option longs[TH_OPTION_ENTRIES_MAX + 1];
+	char shorts[2 * TH_OPTION_ENTRIES_MAX + 3];
 	struct th_error *error = NULL;
 
 	make_tables(groups, longs, shorts);
@@ -839,6 +203,16 @@ th_options_deinit(struct th_options *options)
 	options->logs = NULL;
 }
 
+char *
+th_options_split_moment(const char *operand, struct th_options *options)
+{
+	const char *at = strrchr(operand, '@');
+
+	if (at && th_option_parse_moment(at + 1, options))
+		return th_format_new("%.*s", (int)(at - operand), operand);
+	return th_format_new("%s", operand);
+}
+
 bool
 th_options_writes_stdout(const struct th_options *options)
 {
@@ -868,7 +242,7 @@ th_pattern_matches(const struct th_pattern *pattern, const char *text)
 /* Help */
 
 static void
-print_entry(FILE *file, const struct option_entry *entry)
+print_entry(FILE *file, const struct th_option_entry *entry)
 {
 	char left[40];
 	const char *line = entry->help;
@@ -890,8 +264,8 @@ print_entry(FILE *file, const struct option_entry *entry)
 void
 th_options_print_help(FILE *file, unsigned groups)
 {
-	for (size_t i = 0; i < ENTRY_COUNT; i++) {
-		if (entries[i].groups == ~0u || entries[i].groups & groups)
-			print_entry(file, &entries[i]);
+	for (size_t i = 0; i < th_option_count; i++) {
+		if (th_option_entries[i].groups == ~0u || th_option_entries[i].groups & groups)
+			print_entry(file, &th_option_entries[i]);
 	}
 }

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The options of the reporting commands: names, help, and the functions that take their arguments.
+ */
+#ifndef TH_REPORT_PROFILE_OPTION_TABLE_H
+#define TH_REPORT_PROFILE_OPTION_TABLE_H
+
+#include "report/profile/options.h"
+
+#define TH_OPTION_ENTRIES_MAX 63
+
+/* Applies the argument (NULL for an option without one), which stays valid as long as the options. */
+typedef struct th_error *th_option_setter(struct th_options *options, const char *argument);
+
+struct th_option_entry {
+	const char *name;
+	char letter;          /* 0 = long form only */
+	const char *argument; /* NULL = takes none */
+	unsigned groups;      /* enum th_option_group; ~0u = of every command */
+	th_option_setter *set;
+	const char *help; /* wrapped at newlines */
+};
+
+/* In the order of the help. A name stands twice if its help differs between commands. */
+extern const struct th_option_entry th_option_entries[];
+extern const size_t th_option_count;
+
+/*
+ * Sets the time of live values from end, exit, peak, mark:NAME, or seconds with or without a trailing
+ * s. False: the text is none of these.
+ */
+bool th_option_parse_moment(const char *text, struct th_options *options);
+
+#endif
