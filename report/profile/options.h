@@ -76,6 +76,7 @@ struct th_pattern {
 };
 
 struct th_options {
+	const char *program; /* name of this program, for commands that a view suggests */
 	const char *log;     /* as given: a path, the id of a process, or "-" */
 	char *input;         /* its path, set by the caller of th_options_parse(); else NULL */
 	const char *new_log; /* NULL: one log; both may end in "@MOMENT" */

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command that packs a log and its names into one file. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "report/base/allocate.h"
+#include "report/base/format.h"
+#include "report/base/log_text.h"
+#include "report/commands/commands.h"
+#include "report/commands/files.h"
+#include "report/views/bundle.h"
+
+static bool
+ends_in(const char *text, const char *end)
+{
+	size_t length = strlen(text);
+
+	return length >= strlen(end) && !strcmp(text + length - strlen(end), end);
+}
+
+/* "twinheap.17.thl" becomes "twinheap.17.bundle.thl", to be freed. */
+static char *
+name_bundle(const char *log)
+{
+	int length = (int)strlen(log) - (ends_in(log, ".thl") ? 4 : 0);
+
+	return th_format_new("%.*s.bundle.thl", length, log);
+}
+
+/* Opens the bundle's file; without -o, an existing file is not overwritten. */
+static struct th_error *
+open_bundle(const struct th_options *options, char **path_ret, FILE **file_ret)
+{
+	if (options->output || !strcmp(options->log, "-")) {
+		*path_ret = th_format_new("%s", options->output ? options->output : "-");
+		return th_output_open(options, file_ret);
+	}
+	*path_ret = name_bundle(options->input);
+	*file_ret = th_output_open_private(*path_ret, O_EXCL);
+	return *file_ret ? NULL
+			 : th_error_create_errno(TH_ERROR_OUTPUT,
+				   "%s (use -o to name another file)", *path_ret);
+}
+
+static struct th_error *
+write_bundle(const struct th_options *options, struct th_recording *recording)
+{
+	struct th_bundle_size size;
+	char *path;
+	FILE *file;
+
+	if (recording->is_bundle)
+		return th_error_create(TH_ERROR_USAGE, "%s: is already a bundle", options->log);
+	struct th_error *error = open_bundle(options, &path, &file);
+	bool is_stdout = !error && file == stdout;
+
+	if (is_stdout && isatty(STDOUT_FILENO))
+		error = th_error_create(
+			TH_ERROR_USAGE, "bundle: is a binary format, use -o FILE");
+	if (!error) {
+		th_bundle_write(file, recording, ends_in(path, ".gz"), options->no_command,
+			th_input_warn, NULL, &size);
+		error = th_output_close(file, path);
+	}
+	if (!error && !is_stdout) {
+		th_text_print(stdout, path);
+		printf(": %s, names of %s native addresses; every command reads it, on "
+		       "any machine\n",
+			th_format_number((double)size.bytes, TH_UNIT_BYTES).text,
+			th_format_count(size.addresses).text);
+	}
+	free(path);
+	return error ? error : th_output_close(stdout, NULL);
+}
+
+struct th_error *
+th_command_bundle(const struct th_options *options)
+{
+	return th_input_use(options, write_bundle);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The commands that read logs. */
+#ifndef TH_REPORT_COMMANDS_COMMANDS_H
+#define TH_REPORT_COMMANDS_COMMANDS_H
+
+#include <stdio.h>
+
+#include "report/base/error.h"
+#include "report/profile/options.h"
+#include "report/profile/profile.h"
+
+/* Each shows the log of the parsed options, whose `input` is set but for diff. */
+typedef struct th_error *th_command(const struct th_options *options);
+th_command th_command_summary;
+th_command th_command_tree;
+th_command th_command_ledger;
+th_command th_command_holders;
+th_command th_command_rss;
+th_command th_command_export;
+th_command th_command_flamegraph;
+th_command th_command_bundle;
+th_command th_command_dump;
+
+/* The same, and sets the exit status that findings have (--fail-on), if there is no error. */
+typedef struct th_error *th_judging_command(const struct th_options *options, int *status_ret);
+th_judging_command th_command_leaks;
+th_judging_command th_command_diff;
+
+/* `ctl`, with its own command line. */
+int th_command_ctl(int argc, char **argv);
+
+/* Shows the log of the options in a view that needs nothing but its profile. */
+typedef void th_command_view(FILE *file, const struct th_profile *profile);
+struct th_error *th_command_show(const struct th_options *options, th_command_view *print);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The commands that compare two logs, or two times of one. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "report/base/terminal.h"
+#include "report/commands/commands.h"
+#include "report/commands/files.h"
+#include "report/many/many.h"
+#include "report/profile/diff.h"
+#include "report/profile/leak_sites.h"
+#include "report/profile/marks.h"
+#include "report/profile/profile.h"
+#include "report/views/view.h"
+
+/* A side of a diff: its own options; the recording may be shared with the other side. */
+struct side {
+	struct th_options options;
+	char *log; /* as given, without the time */
+	struct th_recording *recording;
+	struct th_profile *profile;
+	struct th_leak_sites places;
+};
+
+static struct th_error *
+side_load(struct side *side, const struct th_options *options, const char *operand,
+	const struct side *other)
+{
+	side->options = *options;
+	if (!options->has_value)
+		side->options.value = TH_VALUE_LIVE_BYTES;
+	side->log = th_options_split_moment(operand, &side->options);
+	side->options.log = side->log;
+	struct th_error *error = th_input_find(side->log, &side->options.input);
+	if (!error)
+		error = th_marks_resolve(&side->options);
+	if (error)
+		return error;
+	if (other && th_is_same_file(side->options.input, other->options.input)) {
+		side->recording = other->recording;
+		return NULL;
+	}
+	return th_input_load(&side->options, &side->recording);
+}
+
+static void
+side_look(struct side *side)
+{
+	side->profile = th_profile_create(side->recording, &side->options, th_input_warn, NULL);
+	th_leak_sites_init(&side->places, side->profile);
+}
+
+static void
+side_deinit(struct side *side)
+{
+	if (side->profile)
+		th_leak_sites_deinit(&side->places);
+	th_profile_destroy(side->profile);
+	free(side->log);
+	free(side->options.input);
+}
+
+static void
+print_diff(const struct side *old_side, const struct side *new_side)
+{
+	struct th_diff found;
+
+	th_diff_init(&found, &(struct th_side){old_side->profile, &old_side->places},
+		&(struct th_side){new_side->profile, &new_side->places});
+	if (new_side->options.format == TH_OUTPUT_JSON) {
+		th_view_diff_json(stdout, &found);
+	} else {
+		FILE *file = th_terminal_fit(stdout);
+
+		th_view_diff(file, &found);
+		th_terminal_fitted(file);
+	}
+	th_diff_deinit(&found);
+}
+
+static struct th_error *
+sides_load(struct side sides[2], const struct th_options *options)
+{
+	struct th_error *error = side_load(&sides[0], options, options->log, NULL);
+
+	if (!error)
+		error = side_load(&sides[1], options, options->new_log, &sides[0]);
+	if (error)
+		return error;
+	side_look(&sides[0]);
+	side_look(&sides[1]);
+	return NULL;
+}
+
+static void
+sides_deinit(struct side sides[2])
+{
+	side_deinit(&sides[0]);
+	side_deinit(&sides[1]);
+	if (sides[1].recording != sides[0].recording)
+		th_recording_destroy(sides[1].recording);
+	th_recording_destroy(sides[0].recording);
+}
+
+struct th_error *
+th_command_diff(const struct th_options *options, int *status_ret)
+{
+	struct side sides[2] = {0};
+	struct th_error *error;
+
+	if (options->value == TH_VALUE_TOUCHED_BYTES)
+		return th_error_create(TH_ERROR_USAGE,
+			"diff: touched-bytes exist only in breakdowns of "
+			"resident memory, see rss");
+	if (th_many_is(options, 2))
+		return th_many_diff(options, th_input_find, status_ret);
+	if (!options->new_log)
+		return th_error_create(
+			TH_ERROR_USAGE, "diff: requires two logs, or one log at two times");
+	error = sides_load(sides, options);
+	if (!error) {
+		print_diff(&sides[0], &sides[1]);
+		error = th_output_close(stdout, NULL);
+	}
+	sides_deinit(sides);
+	return error;
+}
+
+/* The page of the newer snapshot, with the changes since the older one. */
+static struct th_error *
+flamegraph_diff(const struct th_options *options)
+{
+	struct side sides[2] = {0};
+	struct th_error *error = sides_load(sides, options);
+	FILE *file;
+
+	if (!error && options->output && th_is_same_file(options->output, sides[0].log))
+		error = th_error_create(
+			TH_ERROR_OUTPUT, "%s: would overwrite the log", options->output);
+	if (!error)
+		error = th_output_open(&sides[1].options, &file);
+	if (!error) {
+		th_view_flamegraph_diff(file, sides[0].profile, sides[1].profile);
+		error = th_output_close(file, options->output);
+	}
+	sides_deinit(sides);
+	return error;
+}
+
+struct th_error *
+th_command_flamegraph(const struct th_options *options)
+{
+	if (th_options_writes_stdout(options) && isatty(STDOUT_FILENO))
+		return th_error_create(
+			TH_ERROR_USAGE, "flamegraph: no output file, use -o FILE.html");
+	return options->new_log ? flamegraph_diff(options)
+				: th_command_show(options, th_view_flamegraph);
+}

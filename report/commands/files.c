@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/commands/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "report/base/allocate.h"
+#include "report/base/format.h"
+#include "report/base/progress.h"
+#include "report/base/standard_input.h"
+#include "report/base/terminal.h"
+#include "report/control/request.h"
+#include "report/control/running.h"
+
+bool
+th_is_same_file(const char *a, const char *b)
+{
+	struct stat left;
+	struct stat right;
+
+	return !stat(a, &left) && !stat(b, &right) && left.st_dev == right.st_dev &&
+	       left.st_ino == right.st_ino;
+}
+
+FILE *
+th_output_open_private(const char *path, int flags)
+{
+	int descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0600);
+	FILE *file = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
+
+	if (descriptor >= 0 && !file)
+		th_out_of_memory();
+	return file;
+}
+
+struct th_error *
+th_output_open(const struct th_options *options, FILE **file_ret)
+{
+	const char *path = options->output;
+
+	*file_ret = stdout;
+	if (th_options_writes_stdout(options))
+		return NULL;
+	if (th_is_same_file(path, options->input))
+		return th_error_create(TH_ERROR_OUTPUT, "%s: would overwrite the log", path);
+	*file_ret = th_output_open_private(path, O_TRUNC);
+	if (!*file_ret)
+		return th_error_create_errno(TH_ERROR_OUTPUT, "%s", path);
+	return NULL;
+}
+
+struct th_error *
+th_output_close(FILE *file, const char *path)
+{
+	bool failed = ferror(file) != 0;
+
+	if (!failed)
+		errno = 0;
+	if (file == stdout ? fflush(file) : fclose(file))
+		failed = true;
+	if (!failed || errno == EPIPE)
+		return NULL;
+	return th_error_create_errno(TH_ERROR_OUTPUT, "%s", path ? path : "standard output");
+}
+
+struct th_error *
+th_input_find(const char *operand, char **path_ret)
+{
+	const char *copied;
+	struct th_error *error;
+
+	*path_ret = NULL;
+	if (!strcmp(operand, "-")) {
+		error = th_standard_input_path(&copied);
+		if (!error)
+			*path_ret = th_format_new("%s", copied);
+		return error;
+	}
+	error = th_running_find(operand, path_ret);
+	if (error || !strcmp(operand, *path_ret))
+		return error;
+	free(*path_ret);
+	return th_request_current_log(operand, path_ret);
+}
+
+struct th_error *
+th_input_find_current(const struct th_options *options, char **path_ret)
+{
+	if (options->counts_buffers)
+		return th_request_count_buffers(options->log, path_ret);
+	return strcmp(options->log, "-") ? th_request_current_log(options->log, path_ret)
+					 : th_input_find(options->log, path_ret);
+}
+
+struct th_error *
+th_input_load(const struct th_options *options, struct th_recording **recording_ret)
+{
+	struct th_error *error = th_recording_load(options->input, recording_ret);
+
+	if (!error && options->no_command)
+		th_recording_hide_command(*recording_ret);
+	return error;
+}
+
+struct th_error *
+th_input_use(const struct th_options *options, th_input_user *use)
+{
+	struct th_recording *recording;
+	struct th_error *error = th_input_load(options, &recording);
+
+	if (!error) {
+		error = use(options, recording);
+		th_recording_destroy(recording);
+	}
+	return error;
+}
+
+void
+th_input_warn(void *data, const char *text)
+{
+	(void)data;
+	th_progress_clear();
+	th_notice("%s", text);
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The commands that show one log. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "report/base/terminal.h"
+#include "report/commands/commands.h"
+#include "report/commands/files.h"
+#include "report/control/ctl.h"
+#include "report/control/request.h"
+#include "report/holders/selection.h"
+#include "report/ledger/ledger.h"
+#include "report/many/many.h"
+#include "report/profile/profile.h"
+#include "report/views/live_section.h"
+#include "report/views/unseen_parts.h"
+#include "report/views/view.h"
+
+static void
+warn_in_health(void *data, const char *text)
+{
+	th_health_add(data, false, "%s", text);
+}
+
+static struct th_error *
+print_summary(const struct th_options *options, struct th_recording *recording)
+{
+	FILE *file = th_terminal_fit(stdout);
+	struct th_options shown = *options;
+	struct th_health health;
+
+	shown.wants_peak = !options->brief && !th_options_filter_stacks(options);
+	th_health_init(&health, recording);
+	struct th_profile *profile = th_profile_create(
+		recording, &shown, warn_in_health, &health);
+	th_live_section_health(&health, profile);
+	th_unseen_parts_health(&health, profile);
+	if (options->brief)
+		th_view_brief(file, profile, &health, options->program);
+	else
+		th_view_summary(file, profile, &health, options->program);
+	th_terminal_fitted(file);
+	th_profile_destroy(profile);
+	th_health_deinit(&health);
+	return th_output_close(stdout, NULL);
+}
+
+static struct th_error *
+print_view(const struct th_options *options, struct th_recording *recording,
+	th_command_view *print)
+{
+	FILE *file;
+	struct th_error *error = th_output_open(options, &file);
+
+	if (error)
+		return error;
+	struct th_profile *profile = th_profile_create(recording, options, th_input_warn, NULL);
+	FILE *fitted = print == th_view_tree ? th_terminal_fit(file) : file;
+
+	print(fitted, profile);
+	th_terminal_fitted(fitted);
+	th_profile_destroy(profile);
+	return th_output_close(file, options->output);
+}
+
+struct th_error *
+th_command_show(const struct th_options *options, th_command_view *print)
+{
+	struct th_recording *recording;
+	struct th_error *error = th_input_load(options, &recording);
+
+	if (!error) {
+		error = print_view(options, recording, print);
+		th_recording_destroy(recording);
+	}
+	return error;
+}
+
+struct th_error *
+th_command_summary(const struct th_options *options)
+{
+	if (options->format == TH_OUTPUT_JSON)
+		return th_command_show(options, th_view_json);
+	return th_input_use(options, print_summary);
+}
+
+struct th_error *
+th_command_tree(const struct th_options *options)
+{
+	return th_command_show(
+		options, options->format == TH_OUTPUT_JSON ? th_view_json : th_view_tree);
+}
+
+/* The same for a format that a terminal cannot show. */
+static struct th_error *
+show_binary(const struct th_options *options, const char *format, th_command_view *print)
+{
+	if (th_options_writes_stdout(options) && isatty(STDOUT_FILENO))
+		return th_error_create(
+			TH_ERROR_USAGE, "export: %s is a binary format, use -o FILE", format);
+	return th_command_show(options, print);
+}
+
+struct th_error *
+th_command_export(const struct th_options *options)
+{
+	switch (options->format) {
+	case TH_OUTPUT_COLLAPSED:
+		return th_command_show(options, th_view_collapsed);
+	case TH_OUTPUT_JSON:
+		return th_command_show(options, th_view_json);
+	case TH_OUTPUT_PPROF:
+		return show_binary(options, "pprof", th_view_pprof);
+	case TH_OUTPUT_OTLP:
+		return show_binary(options, "otlp", th_view_otlp);
+	case TH_OUTPUT_JFR:
+		return show_binary(options, "jfr", th_view_jfr);
+	case TH_OUTPUT_SPEEDSCOPE:
+		return th_command_show(options, th_view_speedscope);
+	default:
+		return th_error_create(TH_ERROR_USAGE,
+			"export: requires --format pprof|otlp|jfr|speedscope|collapsed|json");
+	}
+}
+
+static void
+print_leaks(const struct th_options *options, struct th_recording *recording, int *status_ret)
+{
+	struct th_profile *profile = th_profile_create(recording, options, th_input_warn, NULL);
+	FILE *file;
+	struct th_leaks found;
+
+	th_leaks_prepare(&found, profile);
+	/* The sites have what findings need of them. */
+	th_profile_forget_sums(profile);
+	th_leaks_find(&found);
+	if (options->format == TH_OUTPUT_JSON) {
+		th_view_leaks_json(stdout, &found);
+	} else {
+		file = th_terminal_fit(stdout);
+		th_view_leaks(file, &found);
+		th_terminal_fitted(file);
+	}
+	*status_ret = th_view_leaks_status(&found);
+	th_leaks_deinit(&found);
+	th_profile_destroy(profile);
+}
+
+struct th_error *
+th_command_leaks(const struct th_options *options, int *status_ret)
+{
+	struct th_recording *recording;
+
+	if (th_many_is(options, 1))
+		return th_many_leaks(options, th_input_find, status_ret);
+	struct th_error *error = th_input_load(options, &recording);
+
+	if (!error) {
+		print_leaks(options, recording, status_ret);
+		th_recording_destroy(recording);
+		error = th_output_close(stdout, NULL);
+	}
+	return error;
+}
+
+static struct th_error *
+show_ledger(const struct th_options *options, struct th_recording *recording)
+{
+	bool is_json = options->format == TH_OUTPUT_JSON;
+	struct th_profile *profile = th_profile_create(recording, options, th_input_warn, NULL);
+	struct th_error *error = NULL;
+	struct th_ledger found;
+
+	th_ledger_init(&found, profile);
+	FILE *file = is_json ? stdout : th_terminal_fit(stdout);
+	if (!found.was_on && !is_json)
+		error = th_error_create(TH_ERROR_UNREADABLE,
+			"%s: the ledger was not on: twinheap run --ledger, or twinheap ctl PID "
+			"ledger on",
+			options->log);
+	else
+		(is_json ? th_view_ledger_json : th_view_ledger)(file, &found);
+	th_terminal_fitted(file);
+	th_ledger_deinit(&found);
+	th_profile_destroy(profile);
+	return error ? error : th_output_close(stdout, NULL);
+}
+
+struct th_error *
+th_command_ledger(const struct th_options *options)
+{
+	return th_input_use(options, show_ledger);
+}
+
+static struct th_error *
+show_holders(const struct th_options *options, struct th_recording *recording)
+{
+	bool is_json = options->format == TH_OUTPUT_JSON;
+	struct th_profile *profile;
+	struct th_leaks found;
+
+	if (!recording->holder_walks_count)
+		return th_error_create(TH_ERROR_UNREADABLE,
+			"%s: the Java heap was not walked: twinheap ctl PID holders does it "
+			"while the process runs",
+			options->log);
+	profile = th_profile_create(recording, options, th_input_warn, NULL);
+	th_leaks_init(&found, profile);
+	FILE *file = is_json ? stdout : th_terminal_fit(stdout);
+	(is_json ? th_view_holders_json : th_view_holders)(file, &found);
+	th_terminal_fitted(file);
+	th_leaks_deinit(&found);
+	th_profile_destroy(profile);
+	return th_output_close(stdout, NULL);
+}
+
+struct th_error *
+th_command_holders(const struct th_options *options)
+{
+	return th_input_use(options, show_holders);
+}
+
+static void
+select_objects(const struct th_options *options, const struct th_recording *recording,
+	const char *class_name, uint64_t finding, struct th_selection *ret)
+{
+	struct th_profile *profile = th_profile_create(recording, options, NULL, NULL);
+	struct th_leaks found;
+
+	th_leaks_init(&found, profile);
+	if (class_name)
+		th_selection_of_class(ret, &found, class_name);
+	else
+		th_selection_of_finding(ret, &found, finding);
+	th_leaks_deinit(&found);
+	th_profile_destroy(profile);
+}
+
+static struct th_error *
+select_held(const char *target, const char *class_name, uint64_t finding, uint64_t **items_ret,
+	size_t *count_ret)
+{
+	struct th_selection selection = {.items = NULL};
+	struct th_recording *recording;
+	struct th_options options;
+
+	th_options_set_defaults(&options);
+	struct th_error *error = th_request_current_log(target, &options.input);
+	if (!error)
+		error = th_input_load(&options, &recording);
+	if (!error) {
+		select_objects(&options, recording, class_name, finding, &selection);
+		th_recording_destroy(recording);
+	}
+	th_options_deinit(&options);
+	*items_ret = selection.items;
+	*count_ret = selection.items_count;
+	return error;
+}
+
+int
+th_command_ctl(int argc, char **argv)
+{
+	return th_control_main(argc, argv, select_held);
+}
+
+static struct th_error *
+show_rss(const struct th_options *options, struct th_recording *recording)
+{
+	bool is_end = options->at == TH_AT_LAST || options->at == TH_AT_END;
+	FILE *file = stdout;
+	struct th_profile *profile;
+	struct th_leaks leaks;
+
+	if (!recording->accounts_count)
+		return th_error_create(TH_ERROR_UNREADABLE,
+			"%s: contains no breakdown of resident memory: without a Java VM, a "
+			"process takes one only at normal exit; while it runs, twinheap run "
+			"and twinheap rss PID take them",
+			options->log);
+	profile = th_profile_create(recording, options, th_input_warn, NULL);
+	/* Verdicts apply to the end of a recording. */
+	if (is_end)
+		th_leaks_init(&leaks, profile);
+	if (options->format != TH_OUTPUT_JSON)
+		file = th_terminal_fit(stdout);
+	(options->format == TH_OUTPUT_JSON ? th_view_rss_json : th_view_rss)(
+		file, profile, is_end ? &leaks : NULL);
+	th_terminal_fitted(file);
+	if (is_end)
+		th_leaks_deinit(&leaks);
+	th_profile_destroy(profile);
+	return th_output_close(stdout, NULL);
+}
+
+struct th_error *
+th_command_rss(const struct th_options *options)
+{
+	return th_input_use(options, show_rss);
+}
+
+struct th_error *
+th_command_dump(const struct th_options *options)
+{
+	struct th_reader *reader;
+	struct th_error *error = th_reader_open(options->input, &reader);
+
+	if (!error) {
+		th_view_dump(stdout, reader, options->no_command);
+		th_reader_close(reader);
+		error = th_output_close(stdout, NULL);
+	}
+	return error;
+}
