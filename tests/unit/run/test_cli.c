@@ -609,6 +609,9 @@ test_command_line_is_left_out(void **state)
 	expect(0, "", "export", "--format", "pprof", "--no-command", "-o", path, log_path,
 		NULL);
 	assert_false(is_in_file(path, "secret-word"));
+	expect(0, "", "flamegraph", "--no-command", "-o", path, log_path, log_path, NULL);
+	assert_true(is_in_file(path, "/opt/app"));
+	assert_false(is_in_file(path, "secret-word"));
 	unlink(path);
 }
 
