@@ -400,7 +400,7 @@ faults_are_retried(void **state)
 		json_object_get(reset, "profiles"), json_object_get(last, "profiles")));
 	/* One line at the beginning of the outage, one at its end. */
 	assert_non_null(strstr(pushed.outcome.errors, "HTTP status 429; trying again"));
-	assert_null(strstr(pushed.outcome.errors, "503"));
+	assert_null(strstr(pushed.outcome.errors, "HTTP status 503"));
 	assert_non_null(strstr(pushed.outcome.errors, "accepts again, after"));
 	forget(&pushed);
 }
