@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The functions of JNI in the order of their table (JNI specification, "Interface Function
- * Table"); NULL where an entry is reserved.  Later releases append.
+ * Table"); "" where an entry is reserved.  Later releases append.
  */
 #ifndef TH_JVMTI_JNI_FUNCTIONS_H
 #define TH_JVMTI_JNI_FUNCTIONS_H
 
-static const char *const th_jni_functions[] = {
-	NULL,
-	NULL,
-	NULL,
-	NULL,
+/* Not pointers, which the loader would have to relocate in every process. */
+#define TH_JNI_NAME_BYTES 32
+static const char th_jni_functions[][TH_JNI_NAME_BYTES] = {
+	"",
+	"",
+	"",
+	"",
 	"GetVersion",
 	"DefineClass",
 	"FindClass",

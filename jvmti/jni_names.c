@@ -36,7 +36,7 @@ log_function(uintptr_t address, const char *function)
 		return;
 	event.module = module->id;
 	event.offset = address - module->bias;
-	snprintf(name, sizeof(name), "jni_%s", function);
+	snprintf(name, sizeof(name), "jni_%.*s", TH_JNI_NAME_BYTES, function);
 	struct th_log_part part = th_log_text(name);
 	th_log_append(TH_EVENT_SYMBOL, &event, &part, 1);
 }
@@ -48,6 +48,6 @@ th_jni_names_log(JNIEnv *env)
 	size_t count = entry_count((*env)->GetVersion(env));
 
 	for (size_t i = 0; i < count; i++)
-		if (th_jni_functions[i] && table[i])
+		if (*th_jni_functions[i] && table[i])
 			log_function(table[i], th_jni_functions[i]);
 }

@@ -15,6 +15,7 @@
 
 #include "preload/message.h"
 #include "preload/next.h"
+#include "unify/base/at_start.h"
 #include "unify/base/real_dlsym.h"
 #include "unify/log/log.h"
 #include "unify/sample/thread.h"
@@ -37,7 +38,7 @@ static struct {
 	bool is_malloc_in_program;
 	bool misses_new;
 	bool misses_mallocx;
-} facts;
+} facts TH_AT_START;
 
 /* The definition found in the global scope. */
 static void *
@@ -113,7 +114,7 @@ is_past_us(const char *name)
 static bool
 is_reached_by(void *found)
 {
-	return (th_next_is_ours(found) || th_next_leads_on(found)) && reaches_us(found);
+	return th_next_is_ours(found) || (th_next_leads_on(found) && reaches_us(found));
 }
 
 void

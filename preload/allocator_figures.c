@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "preload/next.h"
+#include "unify/base/at_start.h"
 #include "unify/base/real_dlsym.h"
 #include "unify/log/log.h"
 #include "unify/resident/breakdown.h"
@@ -35,7 +36,7 @@ static struct {
 	struct mallinfo2_result (*mallinfo2)(void);
 	int (*mallctl)(
 		const char *name, void *old, size_t *old_bytes, void *new, size_t new_bytes);
-} allocator;
+} allocator TH_AT_START;
 
 static void
 log_figures(const struct th_event_allocator *event)

@@ -15,6 +15,7 @@
 
 #include "preload/entry.h"
 #include "preload/life.h"
+#include "unify/base/at_start.h"
 #include "unify/base/real_dlsym.h"
 #include "unify/sample/thread.h"
 
@@ -27,7 +28,7 @@ static struct {
 #define X(name, cause) void (*name)(int status);
 	FUNCTIONS(X)
 #undef X
-} next;
+} next TH_AT_START;
 
 void
 th_exit_init(void)

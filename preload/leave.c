@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "preload/entry.h"
+#include "unify/base/at_start.h"
 #include "unify/base/real_dlsym.h"
 #include "unify/log/log.h"
 #include "unify/sample/thread.h"
@@ -29,7 +30,7 @@ static struct {
 #define L(name, parameters, arguments) int(*name) parameters;
 	FUNCTIONS(L)
 #undef L
-} next;
+} next TH_AT_START;
 
 void
 th_leave_init(void)

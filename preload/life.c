@@ -45,6 +45,7 @@
 #include "unify/recording/teardown.h"
 #include "unify/resident/breakdown.h"
 #include "unify/sample/capture.h"
+#include "unify/sample/in_flight.h"
 #include "unify/sample/native.h"
 #include "unify/sample/thread.h"
 #include "unify/shared/clock.h"
@@ -63,7 +64,6 @@ enum state { UNREAD, IDLE, RECORDING, OFF };
 	"twinheap's own unwinder"
 
 static struct {
-	struct th_settings settings;
 	enum state state;
 	bool is_prepared;
 	bool can_walk;    /* prepare_walks() was called */
@@ -75,6 +75,7 @@ static struct {
 	bool log_is_fixed;    /* the log is written to the given name, or nowhere */
 	/* protects the transition from IDLE; never taken in the malloc path */
 	pthread_mutex_t lock;
+	struct th_settings settings; /* last: most of it is never touched */
 } life = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 bool
@@ -109,7 +110,7 @@ th_life_ledger(void)
 static void
 log_settings(void)
 {
-	static const char *const names[] = {
+	static const char names[][32] = {
 #define S(NAME, letter, option, variable, ...) variable,
 		TH_SETTINGS(S)
 #undef S
@@ -374,16 +375,15 @@ choose_unwinder(void)
 	}
 }
 
-/*
- * What only a recording needs. In malloc, where a forked child's begins, it would be too late.
- * Takes most of the start of a short program.
- */
+/* What only a recording needs. In malloc, where a forked child's begins, it would be too late. */
 static void
 prepare_walks(void)
 {
 	if (life.can_walk)
 		return;
 	life.can_walk = true;
+	th_message_init();
+	th_allocator_figures_init();
 	life.has_modules = th_unwind_init();
 	choose_unwinder();
 }
@@ -405,7 +405,7 @@ static void
 turn_off(void)
 {
 	life.state = OFF;
-	th_recorder_stop();
+	th_in_flight_close();
 }
 
 /*
@@ -520,7 +520,6 @@ watch_forks(void)
 static void
 prepare(void)
 {
-	th_log_path_init();
 	th_thread_init(random_seed());
 	life.has_allocator = th_allocator_underneath() != NULL;
 	watch_forks();
@@ -533,8 +532,10 @@ begin(void)
 	bool follows_all = life.settings.number[TH_SETTING_NAME_FOLLOW] == TH_FOLLOW_ALL;
 	bool is_followed = th_process_is_followed_child();
 
+	th_allocator_init();
 	adjust_heaps();
 	adjust_limits();
+	th_log_path_init(life.settings.text[TH_SETTING_NAME_OUTPUT]);
 	prepare();
 	if (life.has_allocator)
 		th_nested_silence();
@@ -554,13 +555,10 @@ load(void)
 	int saved_errno = errno;
 
 	th_next_init();
-	th_message_init();
 	th_leave_init();
 	th_exit_init();
 	th_operators_init();
 	th_mallocx_init();
-	th_allocator_init();
-	th_allocator_figures_init();
 	life.state = IDLE;
 	/*
 	 * With raised privileges the user lacks them: variables are not trusted, and no file is
@@ -570,6 +568,7 @@ load(void)
 		turn_off();
 	} else if (th_next_is_late()) {
 		/* The options come with the agent's start. */
+		th_allocator_init();
 	} else if (!read_settings(NULL) || life.settings.number[TH_SETTING_NAME_DISABLE]) {
 		turn_off();
 	} else {
@@ -607,6 +606,7 @@ th_life_start_late(const char *options, bool waits)
 		return TH_LATE_REFUSED;
 	adjust_heaps();
 	adjust_limits();
+	th_log_path_init(life.settings.text[TH_SETTING_NAME_OUTPUT]);
 	life.log_is_fixed = waits && life.settings.is_option[TH_SETTING_NAME_OUTPUT];
 	if (!life.is_prepared)
 		prepare();

@@ -20,9 +20,9 @@ static char start_directory[PATH_MAX];     /* "": the root */
 static char temporary_directory[PATH_MAX]; /* TMPDIR at the start; "": none */
 
 void
-th_log_path_init(void)
+th_log_path_init(const char *pattern)
 {
-	if (!getcwd(start_directory, sizeof(start_directory)))
+	if (*pattern != '/' && !getcwd(start_directory, sizeof(start_directory)))
 		strcpy(start_directory, ".");
 	const char *temporary = getenv("TMPDIR");
 	if (temporary && *temporary == '/' && strlen(temporary) < PATH_MAX)

@@ -12,8 +12,11 @@
 
 #include "unify/log/log.h"
 
-/* Saves the current directory and TMPDIR, which the program may change.  In the constructor. */
-void th_log_path_init(void);
+/*
+ * Saves TMPDIR and, unless `pattern` is absolute, the current directory, which the program may
+ * change.  In the constructor, or when the agent is loaded.
+ */
+void th_log_path_init(const char *pattern);
 
 /* Names tried before the recording is abandoned. */
 #define TH_LOG_PATH_NAMES 10000

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "unify/base/at_start.h"
 #include "unify/base/real_dlsym.h"
 #include "unify/base/system.h"
 
@@ -34,7 +35,7 @@ typedef uint64_t signal_set;
  * strerrordesc_np() of glibc 2.32 and later. strerror() is not used: it translates, holding
  * locks of libc.
  */
-static const char *(*describe)(int error);
+static TH_AT_START const char *(*describe)(int error);
 
 /* The signal raised with a failure. */
 static signal_set

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "unify/base/align.h"
+#include "unify/base/at_start.h"
 #include "unify/base/atomic.h"
 #include "unify/base/real_dlsym.h"
 #include "unify/sample/live_blocks.h"
@@ -32,8 +33,8 @@ static struct {
 	size_t used; /* atomic */
 } arena;
 
-static unsigned char resolving; /* atomic: 1 while a thread looks the functions up */
-static bool is_late;            /* set before the functions are looked up */
+static TH_AT_START unsigned char resolving; /* atomic: 1 while a thread looks functions up */
+static TH_AT_START bool is_late;            /* set before the functions are looked up */
 
 /* Defined by the linker: start and end of this library. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
@@ -420,10 +421,11 @@ th_next_find(const char *name)
 static void
 resolve_pages(struct th_next *next)
 {
-	void *memalign = th_next_find("memalign");
 	void *valloc = th_next_find("valloc");
 	void *pvalloc = th_next_find("pvalloc");
+	const void *memalign;
 
+	memcpy(&memalign, &next->memalign, sizeof(memalign));
 	next->valloc = own_valloc;
 	next->pvalloc = own_pvalloc;
 	if (valloc && th_next_are_together(valloc, memalign))
@@ -469,7 +471,7 @@ resolve(void)
 bool
 th_next_init(void)
 {
-	static unsigned char resolved; /* atomic */
+	static TH_AT_START unsigned char resolved; /* atomic */
 
 	if (th_load_acquire(&resolved))
 		return true;

@@ -12,13 +12,15 @@
 #include "unify/shared/glob.h"
 #include "unify/shared/size.h"
 
+#define WORD_BYTES 32
+
+/* Arrays, not pointers, which the loader would have to relocate in every process. */
 struct setting {
-	const char *option; /* "": by variable only */
-	const char *variable;
+	char option[WORD_BYTES]; /* "": by variable only */
+	char variable[WORD_BYTES];
+	char argument[WORD_BYTES];
 	enum th_setting_kind kind;
 	enum th_setting_access access;
-	const char *argument;
-	const char *standard;
 	uint64_t minimum;
 	uint64_t maximum;
 };
@@ -26,8 +28,22 @@ struct setting {
 static const struct setting table[TH_SETTING_COUNT] = {
 #define S(NAME, letter, option, variable, KIND, ACCESS, argument, standard, minimum, maximum, \
 	help)                                                                                 \
-	{option, variable, TH_SETTING_##KIND, TH_SETTING_##ACCESS, argument, standard,        \
-		minimum, maximum},
+	{option, variable, argument, TH_SETTING_##KIND, TH_SETTING_##ACCESS, minimum, maximum},
+	TH_SETTINGS(S)
+#undef S
+};
+
+/* A word that fills its array would have no terminator. */
+#define S(NAME, letter, option, variable, KIND, ACCESS, argument, ...)                   \
+	_Static_assert(sizeof(option) <= WORD_BYTES && sizeof(variable) <= WORD_BYTES && \
+			       sizeof(argument) <= WORD_BYTES,                           \
+		#NAME ": too long");
+TH_SETTINGS(S)
+#undef S
+
+/* The values of settings that are not given. */
+static const char *const standards[TH_SETTING_COUNT] = {
+#define S(NAME, letter, option, variable, KIND, ACCESS, argument, standard, ...) standard,
 	TH_SETTINGS(S)
 #undef S
 };
@@ -39,7 +55,10 @@ read_choice(const char *word, const char *choices, uint64_t *position_ret)
 	size_t length = strlen(word);
 
 	for (uint64_t position = 0;; position++) {
-		size_t end = strcspn(choices, "|");
+		size_t end = 0;
+
+		while (choices[end] && choices[end] != '|')
+			end++;
 
 		if (end == length && !strncmp(word, choices, length)) {
 			*position_ret = position;
@@ -54,7 +73,11 @@ read_choice(const char *word, const char *choices, uint64_t *position_ret)
 static bool
 is_decimal(const char *text)
 {
-	return *text && text[strspn(text, "0123456789")] == '\0';
+	if (!*text)
+		return false;
+	while (*text >= '0' && *text <= '9')
+		text++;
+	return !*text;
 }
 
 static bool
@@ -186,8 +209,7 @@ th_settings_read(struct th_settings *settings, const char *options, char *proble
 
 		settings->is_given[i] = text && *text;
 		settings->is_option[i] = settings->is_given[i] && values[i];
-		settings->text[i] = settings->is_given[i] ? keep(settings, text)
-							  : table[i].standard;
+		settings->text[i] = settings->is_given[i] ? keep(settings, text) : standards[i];
 		settings->number[i] = 0;
 		/* Not ours: too long for the log, it is left out. */
 		if (!settings->text[i] && table[i].access == TH_SETTING_RESERVED)

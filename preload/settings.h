@@ -20,8 +20,8 @@ struct th_settings {
 	bool is_given[TH_SETTING_COUNT];
 	bool is_option[TH_SETTING_COUNT]; /* given by an agent's options, not by a variable */
 	/* Copies, because programs that set their title overwrite their environment. */
-	char given[TH_SETTINGS_BYTES];
 	size_t given_bytes;
+	char given[TH_SETTINGS_BYTES];
 };
 
 /*

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "unify/base/at_start.h"
 #include "unify/base/atomic.h"
 
 #if defined(__x86_64__)
@@ -23,7 +24,7 @@
 /* NULL: not glibc. */
 #pragma weak dlvsym
 
-void *(*th_real_dlsym)(void *handle, const char *name);
+TH_AT_START void *(*th_real_dlsym)(void *handle, const char *name);
 
 /* glibc */
 

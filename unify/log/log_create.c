@@ -233,7 +233,7 @@ init_file(const char *path, uint64_t max_bytes, int descriptor)
 		return false;
 	for (size_t i = 0; i < TH_EVENT_NUMBERS; i++)
 		th_log_file.fixed_bytes[i] = th_log_event_fixed_end(&th_log_events[i]);
-	snprintf(th_log_file.path, sizeof(th_log_file.path), "%s", path);
+	snprintf(th_log_file.path, PATH_MAX, "%s", path);
 	th_log_file.whole = NULL;
 	th_log_file.seen = TH_LOG_HEADER_BYTES;
 	th_log_file.limit = FIRST_CHUNK;

@@ -28,7 +28,8 @@
 /* Minimum number of the descriptor, to avoid programs that expect small ones. */
 #define DESCRIPTOR_BASE 512
 
-struct th_log_file th_log_file = {.descriptor = -1};
+static char log_path[PATH_MAX];
+struct th_log_file th_log_file = {.descriptor = -1, .path = log_path};
 
 /* The descriptor */
 

@@ -41,7 +41,7 @@ struct th_log_file {
 	uint64_t next_try; /* atomic: earliest time of the next attempt after growing failed */
 	/* End of the fixed part of each event, by type number. */
 	uint32_t fixed_bytes[TH_EVENT_NUMBERS];
-	char path[PATH_MAX];
+	char *path; /* PATH_MAX bytes */
 };
 extern struct th_log_file th_log_file;
 

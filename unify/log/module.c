@@ -10,6 +10,7 @@
 #include "unify/log/module.h"
 
 #include "unify/base/align.h"
+#include "unify/base/at_start.h"
 #include "unify/base/atomic.h"
 #include "unify/base/memory.h"
 #include "unify/base/real_dlsym.h"
@@ -87,12 +88,13 @@ static size_t paths_used;                /* atomic */
  * _dl_find_object, looked up by name: a reference, even a weak one, would bind the library to a
  * libc that has it.
  */
-static int (*find_object)(void *pc, struct found_object *ret);
-static bool use_snapshot;     /* find_object is missing, or a test disables it */
-static uint64_t seen_changes; /* atomic: loads and unloads before the last snapshot */
-static uintptr_t self_start;
-static uintptr_t vdso_start;
-static struct th_elf program; /* bias: 0 */
+static TH_AT_START int (*find_object)(void *pc, struct found_object *ret);
+static TH_AT_START bool use_snapshot; /* find_object is missing, or a test disables it */
+static uint64_t seen_changes;         /* atomic: loads and unloads before the last snapshot */
+/* Defined by the linker: the start of the library, or of the tool. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+static TH_AT_START uintptr_t vdso_start;
+static TH_AT_START struct th_elf program; /* bias: 0 */
 static char executable[PATH_MAX];
 
 /* The slot of an assigned id. */
@@ -173,7 +175,7 @@ make_path(const struct object *object)
 	if (object->start == vdso_start)
 		return "[vdso]";
 	if (!*object->name)
-		return executable;
+		return th_module_executable();
 	if (*object->name == '/')
 		return store_path("", object->name);
 	/* The system call, which counts the terminator: the libc function may allocate. */
@@ -258,7 +260,7 @@ create_slot(const struct object *object)
 	};
 	slot->name_hash = hash_name(object->name);
 	set_range(&slot->module, &elf);
-	slot->module.is_self = slot->module.start == self_start;
+	slot->module.is_self = slot->module.start == (uintptr_t)__ehdr_start;
 	set_build_id(slot, &elf);
 	return slot;
 }
@@ -507,22 +509,6 @@ th_module_use_snapshot(bool use)
 	th_module_refresh();
 }
 
-static int
-find_self(struct dl_phdr_info *info, size_t bytes, void *closure)
-{
-	struct th_elf elf = {info->dlpi_phdr, info->dlpi_phnum, info->dlpi_addr};
-	uintptr_t here = (uintptr_t)closure;
-	uintptr_t start;
-	uintptr_t end;
-
-	(void)bytes;
-	th_elf_range(&elf, &start, &end);
-	if (here < start || here >= end)
-		return 0;
-	self_start = th_align_down(start, TH_PAGE_BYTES);
-	return 1;
-}
-
 /*
  * Without /proc: the path passed to exec, which is not usable from other directories unless it
  * is absolute.
@@ -530,9 +516,11 @@ find_self(struct dl_phdr_info *info, size_t bytes, void *closure)
 static void
 find_executable(void)
 {
+	int saved_errno = errno;
 	ssize_t bytes = readlink("/proc/self/exe", executable, sizeof(executable) - 1);
 	const char *given = (const char *)getauxval(AT_EXECFN);
 
+	errno = saved_errno;
 	executable[bytes > 0 ? bytes : 0] = 0;
 	if (bytes <= 0 && given && given[0] == '/' && strlen(given) < sizeof(executable))
 		strcpy(executable, given);
@@ -541,24 +529,28 @@ find_executable(void)
 const char *
 th_module_executable(void)
 {
+	if (!*executable)
+		find_executable();
 	return executable;
 }
 
 bool
 th_module_init(void)
 {
-	find_executable();
+	struct found_object found;
+
 	vdso_start = getauxval(AT_SYSINFO_EHDR);
 	program.headers = (const ElfW(Phdr) *)getauxval(AT_PHDR);
 	program.count = getauxval(AT_PHNUM);
-	dl_iterate_phdr(find_self, (void *)(uintptr_t)th_module_init);
 	if (th_real_dlsym_find())
 		*(void **)&find_object = th_real_dlsym(RTLD_DEFAULT, "_dl_find_object");
 	/* Clears dlerror for the host. */
 	if (!find_object)
 		dlerror();
 	th_module_use_snapshot(false);
-	return th_module_find((uintptr_t)th_module_init) != NULL;
+	/* Registers nothing: a process that is never recorded needs no table. */
+	return use_snapshot ? find_in_snapshot((uintptr_t)th_module_init) != NULL
+			    : !find_object(th_module_init, &found);
 }
 
 /* Observed by the tool */

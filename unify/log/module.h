@@ -30,12 +30,15 @@ struct th_module {
 };
 
 /*
- * Finds the range of this library and the path of the executable.  Once, outside the malloc
- * path. False: modules cannot be found.  Takes the loader's lock, so only at load time.
+ * Prepares to find modules.  Once, outside the malloc path.  False: they cannot be found.  Takes
+ * the loader's lock, so only at load time.
  */
 bool th_module_init(void);
 
-/* The path of the executable, "" if unknown.  After th_module_init(). [any] */
+/*
+ * The path of the executable, "" if unknown.  Looked up when it is first needed, before samples
+ * are taken on several threads. [in-malloc]
+ */
 const char *th_module_executable(void);
 
 /*

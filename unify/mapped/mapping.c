@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "unify/base/at_start.h"
 #include "unify/base/atomic.h"
 #include "unify/base/memory.h"
 #include "unify/log/log.h"
@@ -62,7 +63,7 @@ static struct {
 	uint32_t removing; /* atomic: removals in progress */
 	/* Private to the caller of th_mapping_log_use(). */
 	struct th_mapping_use logged;
-} mapping;
+} mapping TH_AT_START;
 
 /* A piece whose sample may be due. */
 struct due {

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "unify/base/align.h"
+#include "unify/base/at_start.h"
 #include "unify/base/atomic.h"
 #include "unify/base/memory.h"
 #include "unify/log/log.h"
@@ -45,9 +46,12 @@ static struct {
 	struct th_breakdown_subject own;    /* under `busy`, like all fields below */
 	uint64_t last_end; /* time of the last breakdown for an end; 0 = none */
 	struct knowledge knowledge;
-	uint32_t source_count; /* atomic */
-	const struct th_breakdown_source *sources[TH_BREAKDOWN_SOURCES_MAX];
 } breakdown;
+
+static struct {
+	uint32_t count; /* atomic */
+	const struct th_breakdown_source *list[TH_BREAKDOWN_SOURCES_MAX];
+} sources TH_AT_START;
 
 /* Sources */
 
@@ -55,38 +59,38 @@ bool
 th_breakdown_add_source(const struct th_breakdown_source *source)
 {
 	struct th_log_header *header = th_log_header();
-	uint32_t count = th_load_relaxed(&breakdown.source_count);
+	uint32_t count = th_load_relaxed(&sources.count);
 
 	if (count == TH_BREAKDOWN_SOURCES_MAX)
 		return false;
 	if (source->claim && header)
 		th_store_relaxed(&header->knows_vm, 1);
-	breakdown.sources[count] = source;
+	sources.list[count] = source;
 	/* Pairs with the acquire in source_count(): the source is stored. */
-	th_store_release(&breakdown.source_count, count + 1);
+	th_store_release(&sources.count, count + 1);
 	return true;
 }
 
 static uint32_t
 source_count(void)
 {
-	return th_load_acquire(&breakdown.source_count);
+	return th_load_acquire(&sources.count);
 }
 
 static void
 collect_claims(struct th_breakdown_claims *claims)
 {
 	for (uint32_t i = 0; i < source_count(); i++)
-		if (breakdown.sources[i]->claim)
-			breakdown.sources[i]->claim(claims);
+		if (sources.list[i]->claim)
+			sources.list[i]->claim(claims);
 }
 
 static void
 log_sources(uint32_t number, bool on_agent_thread)
 {
 	for (uint32_t i = 0; i < source_count(); i++)
-		if (breakdown.sources[i]->log)
-			breakdown.sources[i]->log(number, on_agent_thread);
+		if (sources.list[i]->log)
+			sources.list[i]->log(number, on_agent_thread);
 }
 
 void
@@ -331,7 +335,7 @@ void
 th_breakdown_restart(void)
 {
 	th_store_release(&breakdown.is_on, 0);
-	th_store_release(&breakdown.source_count, 0);
+	th_store_release(&sources.count, 0);
 	breakdown.last_end = 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include <sched.h>
 
+#include "unify/base/at_start.h"
 #include "unify/base/atomic.h"
 #include "unify/base/system.h"
 
@@ -14,7 +15,7 @@
 #define DRAIN_NAPS 1000
 #define NAP_NS 1000000
 
-struct th_in_flight th_in_flight;
+TH_AT_START struct th_in_flight th_in_flight;
 
 void
 th_in_flight_open(void)

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "unify/base/at_start.h"
 #include "unify/log/log.h"
 #include "unify/sample/admission.h"
 #include "unify/sample/in_flight.h"
@@ -43,7 +44,7 @@ static struct {
 	void (*begin)(void);
 	uint64_t interval;
 	pid_t process;
-} first;
+} first TH_AT_START;
 
 static void
 log_free(uint64_t sample, uint64_t time, uint32_t thread)

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "unify/base/at_start.h"
 #include "unify/base/atomic.h"
 #include "unify/base/memory.h"
 #include "unify/log/log.h"
@@ -54,7 +55,7 @@ static struct {
 	pthread_key_t key;
 	bool has_key;
 	void (*ended)(struct th_thread_record *record); /* atomic; NULL: none */
-} registry;
+} registry TH_AT_START;
 
 /* Guard */
 

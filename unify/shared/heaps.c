@@ -31,9 +31,12 @@ th_heaps_parse(const char *text, unsigned *heaps_ret)
 	unsigned heaps = 0;
 
 	for (;;) {
-		size_t length = strcspn(text, ",");
-		unsigned some = heaps_of(text, length);
+		size_t length = 0;
+		unsigned some;
 
+		while (text[length] && text[length] != ',')
+			length++;
+		some = heaps_of(text, length);
 		if (!some)
 			return false;
 		heaps |= some;
