@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads smaps into one entry per mapping, in ascending order.  Paths are stored once for
+ * Reads maps or smaps into one entry per mapping, in ascending order.  Paths are stored once for
  * consecutive mappings, in one buffer of bounded size.
  */
 #include "unify/resident/address_space.h"
@@ -81,8 +81,8 @@ add(const struct th_smaps_entry *found, void *data)
 	return true;
 }
 
-bool
-th_address_space_read(struct th_address_space *space)
+static bool
+read_file(struct th_address_space *space, const char *name)
 {
 	char path[TH_OBSERVED_PATH_MAX];
 
@@ -93,7 +93,40 @@ th_address_space_read(struct th_address_space *space)
 	space->paths[0] = '\0';
 	space->paths_used = 1;
 	return th_smaps_read(
-		th_observed_path("smaps", path), space->buffer, BUFFER_BYTES, add, space);
+		th_observed_path(name, path), space->buffer, BUFFER_BYTES, add, space);
+}
+
+/* The end of the last mapping that is not the kernel's, as [vsyscall] is; 0: there is none. */
+static uintptr_t
+find_end(const struct th_address_space *space)
+{
+	size_t count = th_bisect(space->count, i, space->entries[i].end <= INTPTR_MAX);
+
+	return count ? space->entries[count - 1].end : 0;
+}
+
+static bool
+add_resident(struct th_address_space *space, struct th_page_map *pages)
+{
+	uintptr_t end = find_end(space);
+
+	if (!end || space->is_truncated ||
+		!th_page_map_scan(pages, space->entries[0].start, end))
+		return false;
+	for (uint32_t i = 0; i < space->count; i++) {
+		struct th_address_space_entry *entry = &space->entries[i];
+
+		entry->resident = th_page_map_use(pages, entry->start, entry->end).resident;
+		space->resident += entry->resident;
+	}
+	return true;
+}
+
+bool
+th_address_space_read(struct th_address_space *space, struct th_page_map *pages)
+{
+	return (read_file(space, "maps") && add_resident(space, pages)) ||
+	       read_file(space, "smaps");
 }
 
 const struct th_address_space_entry *

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "unify/resident/pagemap.h"
 #include "unify/resident/smaps.h"
 
 /* The default vm.max_map_count is 65,530. */
@@ -39,8 +40,11 @@ struct th_address_space {
 /* Maps the tables, once; false: out of memory. */
 bool th_address_space_init(struct th_address_space *space);
 
-/* Reads the mappings of the observed process; false: smaps cannot be read. [any] */
-bool th_address_space_read(struct th_address_space *space);
+/*
+ * Reads the mappings of the observed process, and their resident bytes by a scan of `pages`, which is
+ * open, or by smaps; false: neither can be read. [any]
+ */
+bool th_address_space_read(struct th_address_space *space, struct th_page_map *pages);
 
 static inline const char *
 th_address_space_path(

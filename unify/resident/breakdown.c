@@ -136,7 +136,7 @@ static void
 fill(struct th_breakdown_tables *tables, const struct th_cgroup *group, bool on_agent_thread)
 {
 	struct th_event_account *event = &tables->event;
-	bool has_pages = th_page_map_open(&tables->pages);
+	bool has_pages = tables->pages.descriptor >= 0;
 
 	event->account = next_number();
 	tables->allocator = *breakdown.knowledge.allocator ? breakdown.knowledge.allocator
@@ -152,7 +152,6 @@ fill(struct th_breakdown_tables *tables, const struct th_cgroup *group, bool on_
 	th_breakdown_log_rows(tables);
 	if (has_pages)
 		th_breakdown_log_pages(tables);
-	th_page_map_close(&tables->pages);
 	event->flags = flags_of(tables, has_pages);
 	th_breakdown_log_group(tables, group);
 	log_sources(event->account, on_agent_thread);
@@ -167,8 +166,9 @@ init_tables(struct th_breakdown_tables *tables)
 	tables->claims.exact.items = th_memory_map(CLAIMS_MAX * sizeof(struct th_claim));
 	tables->claims.owners.items = th_memory_map(CLAIMS_MAX * sizeof(struct th_claim));
 	tables->rows.items = th_memory_map(TH_BREAKDOWN_ROWS_MAX * sizeof(*tables->rows.items));
+	tables->blocks = th_memory_map(TH_BREAKDOWN_BLOCKS_MAX * sizeof(*tables->blocks));
 	return tables->claims.exact.items && tables->claims.owners.items &&
-	       tables->rows.items && th_address_space_init(&tables->space);
+	       tables->rows.items && tables->blocks && th_address_space_init(&tables->space);
 }
 
 /* Maps the tables at the first breakdown, in the size that the largest process needs. */
@@ -213,11 +213,16 @@ take(struct th_breakdown_subject *subject, enum th_breakdown_reason reason,
 	}
 	struct th_event_account *event = &tables->event;
 	*event = (struct th_event_account){.time = th_clock_now(), .reason = reason};
-	if (!th_remote_tables_copy() || !th_address_space_read(&tables->space)) {
+	th_page_map_open(&tables->pages);
+	bool is_read = th_remote_tables_copy() &&
+		       th_address_space_read(&tables->space, &tables->pages);
+	if (is_read)
+		fill(tables, &subject->group, on_agent_thread);
+	th_page_map_close(&tables->pages);
+	if (!is_read) {
 		th_breakdown_plan_give_up(&subject->plan);
 		return;
 	}
-	fill(tables, &subject->group, on_agent_thread);
 	event->cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID) - begin;
 	if (th_remote_tables_are_there())
 		th_log_append(TH_EVENT_ACCOUNT, event, NULL, 0);

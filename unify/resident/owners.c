@@ -281,28 +281,37 @@ claim_around(struct th_breakdown_tables *tables, uintptr_t address)
  * words before the block, to a page boundary.
  */
 static void
-claim_block(uintptr_t address, uint64_t sample, void *data)
+claim_block(struct th_breakdown_tables *tables, const struct th_breakdown_block *block)
 {
-	struct th_breakdown_tables *tables = data;
-	const struct th_event_native_alloc *alloc = th_log_get(sample, TH_EVENT_NATIVE_ALLOC);
 	const struct th_address_space_entry *entry;
+	uintptr_t address = block->address;
 
-	if (!alloc || alloc->address != address ||
-		(!tables->allocator && alloc->size < OWN_MAPPING_LEAST))
-		return;
 	if (tables->allocator) {
 		claim_around(tables, address);
 		return;
 	}
+	if (block->size < OWN_MAPPING_LEAST)
+		return;
 	entry = th_address_space_find(&tables->space, address);
 	if (!entry || entry->has_file || *th_address_space_path(&tables->space, entry) ||
 		is_malloc(&tables->claims.exact, address))
 		return;
 	uintptr_t start = address - 2 * sizeof(void *);
-	uintptr_t end = address + alloc->size;
+	uintptr_t end = address + block->size;
 
 	claim_exact(tables, start > entry->start ? start : entry->start,
 		end < entry->end ? end : entry->end, TH_MEMORY_MALLOC_MAPPED, "");
+}
+
+static void
+add_block(uintptr_t address, uint64_t sample, void *data)
+{
+	struct th_breakdown_tables *tables = data;
+	const struct th_event_native_alloc *alloc = th_log_get(sample, TH_EVENT_NATIVE_ALLOC);
+
+	if (alloc && alloc->address == address && tables->block_count < TH_BREAKDOWN_BLOCKS_MAX)
+		tables->blocks[tables->block_count++] = (struct th_breakdown_block){
+			address, sample, alloc->size};
 }
 
 void
@@ -314,7 +323,10 @@ th_breakdown_owners_settle(struct th_breakdown_tables *tables)
 	th_claims_sort(&claims->owners);
 	/* These look up the claims made so far. */
 	uint32_t known = claims->exact.count;
-	th_live_blocks_each(claim_block, tables);
+	tables->block_count = 0;
+	th_live_blocks_each(add_block, tables);
+	for (uint32_t i = 0; i < tables->block_count; i++)
+		claim_block(tables, &tables->blocks[i]);
 	if (claims->exact.count != known)
 		th_claims_sort(&claims->exact);
 }

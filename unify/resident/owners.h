@@ -15,7 +15,8 @@ struct th_breakdown_tables;
 void th_breakdown_owners_claim(struct th_breakdown_tables *tables);
 
 /*
- * After all other claims: sorts them, and claims large malloc blocks in unclaimed memory. [any]
+ * After all other claims: sorts them, lists the sampled blocks in `blocks`, and claims large malloc
+ * blocks in unclaimed memory. [any]
  */
 void th_breakdown_owners_settle(struct th_breakdown_tables *tables);
 

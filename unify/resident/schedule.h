@@ -4,8 +4,8 @@
  * bytes.
  *
  * Breakdowns take 1/1000 of the CPU time of the process, at least 1/5000 and at most 1/1000 of the
- * time of one processor, plus, once, a tenth of a second, which short recordings use up.  What is not
- * used is saved, up to a quarter of a second.  The cost of a breakdown is known only afterwards, so
+ * time of one processor, plus, once, 25 ms and 1/100 of the first 5 s of CPU time.  What is not used is
+ * saved, up to a quarter of a second.  The cost of a breakdown is known only afterwards, so
  * it is compensated by a pause before the next.
  */
 #ifndef TH_UNIFY_RESIDENT_SCHEDULE_H
@@ -23,12 +23,13 @@ struct th_breakdown_plan {
 	uint64_t spacing;      /* between the last read and that */
 	uint64_t next_regular; /* earliest time */
 	uint64_t next_growth;
-	int64_t credit;         /* CPU time that breakdowns may still take */
-	int64_t regular_credit; /* the part of it that regular ones may take */
-	uint64_t credit_time;   /* time of these values */
-	uint64_t credit_used;   /* CPU time of the process at that time */
-	uint64_t highest;       /* maximum resident bytes of all breakdowns so far */
-	uint64_t resident;      /* bytes at the last read; 0: none */
+	int64_t credit;           /* CPU time that breakdowns may still take */
+	int64_t beginning_credit; /* what comes with the first CPU time of the process */
+	int64_t regular_credit;   /* the part of `credit` that regular ones may take */
+	uint64_t credit_time;     /* time of these values */
+	uint64_t credit_used;     /* CPU time of the process at that time */
+	uint64_t highest;         /* maximum resident bytes of all breakdowns so far */
+	uint64_t resident;        /* bytes at the last read; 0: none */
 };
 
 /* `used` here and below: CPU time of the process so far. */

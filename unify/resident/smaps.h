@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parser of /proc/PID/smaps, the kernel's list of mappings with their resident bytes.
+ * Parser of /proc/PID/smaps, the kernel's list of mappings with their resident bytes, and of
+ * /proc/PID/maps, the same without any bytes.
  *
  * The sum of `resident` over all mappings is the RSS: the kernel counts page table entries, so
  * a page that is mapped twice counts twice in both.
@@ -55,8 +56,8 @@ void th_smaps_parser_feed(struct th_smaps_parser *parser, const char *text, size
 bool th_smaps_parser_end(struct th_smaps_parser *parser);
 
 /*
- * Reads the smaps file at `path` (/proc/PID/smaps) through `buffer`.  The kernel walks the page
- * tables of the whole process for it.  False: the file cannot be read or parsed. [any]
+ * Reads the file at `path` (/proc/PID/smaps or maps) through `buffer`.  For smaps the kernel walks the
+ * page tables of the whole process and looks at each page.  False: the file cannot be read or parsed. [any]
  */
 bool th_smaps_read(
 	const char *path, char *buffer, size_t capacity, th_smaps_visit *visit, void *data);

@@ -45,8 +45,20 @@ struct th_breakdown_stretch {
 	uint64_t resident;
 };
 
+/* A sampled block of the C heap. */
+struct th_breakdown_block {
+	uintptr_t address;
+	uint64_t sample;
+	uint64_t size;
+};
+
+/* Of all that the table of live blocks has room for; 5.3 MiB, touched as needed. */
+#define TH_BREAKDOWN_BLOCKS_MAX 229376u
+
 struct th_breakdown_tables {
 	struct th_address_space space;
+	struct th_breakdown_block *blocks; /* by th_breakdown_owners_settle() */
+	uint32_t block_count;
 	struct th_breakdown_claims claims;
 	struct th_breakdown_rows rows;
 	struct th_page_map pages;

@@ -12,7 +12,6 @@
 #include "unify/log/log.h"
 #include "unify/resident/owners.h"
 #include "unify/resident/tables.h"
-#include "unify/sample/live_blocks.h"
 
 /* Maximum number of mapping samples in a breakdown: 64 KiB of the log. */
 #define MAPPED_MAX 4096u
@@ -65,27 +64,22 @@ add_touched(struct th_breakdown_tables *tables, uint64_t sample, uint64_t word)
 }
 
 static void
-touch_block(uintptr_t address, uint64_t sample, void *data)
+touch_block(struct th_breakdown_tables *tables, const struct th_breakdown_block *block)
 {
-	struct th_breakdown_tables *tables = data;
-	const struct th_event_native_alloc *alloc = th_log_get(sample, TH_EVENT_NATIVE_ALLOC);
+	uint64_t resident = th_page_map_use(
+		&tables->pages, block->address, block->address + block->size)
+				    .resident;
+	bool is_in_heap = th_breakdown_owners_is_heap(tables, block->address);
 
-	if (!alloc || alloc->address != address)
-		return;
-	struct th_page_use use = th_page_map_use(
-		&tables->pages, address, address + alloc->size);
-	add_touched(tables, sample,
-		use.resident | (th_breakdown_owners_is_heap(tables, address)
-					       ? 0
-					       : TH_TOUCHED_OWN_MAPPING));
+	add_touched(
+		tables, block->sample, resident | (is_in_heap ? 0 : TH_TOUCHED_OWN_MAPPING));
 }
 
 static void
 log_touched(struct th_breakdown_tables *tables)
 {
-	/* The pages cached for the rows are older than the blocks. */
-	tables->pages.count = 0;
-	th_live_blocks_each(touch_block, tables);
+	for (uint32_t i = 0; i < tables->block_count; i++)
+		touch_block(tables, &tables->blocks[i]);
 	write_touched(tables);
 }
 

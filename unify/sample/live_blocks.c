@@ -51,6 +51,7 @@ struct late {
 };
 
 static struct shard *shards[SHARDS]; /* atomic; NULL: no entries yet */
+static uint64_t total;               /* atomic: entries of all shards */
 static unsigned lock_turns = LOCK_TURNS;
 static th_live_blocks_freed *on_late_free;
 static uintptr_t pins[TH_LIVE_BLOCKS_PINS_MAX];
@@ -156,6 +157,7 @@ delete_slot(struct shard *shard, uint32_t hole)
 	}
 	shard->slots[hole].address = 0;
 	th_store_relaxed(&shard->count, shard->count - 1);
+	th_add_relaxed(&total, -UINT64_C(1));
 }
 
 /* Under the lock */
@@ -168,6 +170,7 @@ put(struct shard *shard, uintptr_t address, uint64_t sample)
 	if (!slot->address && shard->count >= SHARD_FULL)
 		return false;
 	th_store_relaxed(&shard->count, shard->count + !slot->address);
+	th_add_relaxed(&total, !slot->address);
 	*slot = (struct slot){address, sample};
 	set_bit(filter_bit(address));
 	return true;
@@ -355,15 +358,7 @@ th_live_blocks_each(th_live_blocks_visit *visit, void *data)
 uint64_t
 th_live_blocks_count(void)
 {
-	uint64_t count = 0;
-
-	for (uint32_t i = 0; i < SHARDS; i++) {
-		const struct shard *shard = th_load_acquire(&shards[i]);
-
-		if (shard)
-			count += th_load_relaxed(&shard->count);
-	}
-	return count;
+	return th_load_relaxed(&total);
 }
 
 void
@@ -403,6 +398,7 @@ th_live_blocks_reset(void)
 	/* The old shards stay mapped copy-on-write and untouched; new ones start empty. */
 	for (unsigned i = 0; i < SHARDS; i++)
 		th_store_relaxed(&shards[i], NULL);
+	th_store_relaxed(&total, 0);
 }
 
 /* Observed by the tool */

@@ -281,12 +281,12 @@ th_plan_review(struct th_plan *plan, uint64_t now, const struct th_plan_figures 
 	for (unsigned i = 0; i < TH_PLAN_HEAPS; i++)
 		expected[i] = step(plan, i, now, figures, &result.factor[i]);
 	set_factor(plan, expected, &result);
-	double level = th_water_level(expected, TH_PLAN_HEAPS, samples);
-	for (unsigned i = 0; i < TH_PLAN_HEAPS; i++) {
-		result.keep[i] = level;
+	for (unsigned i = 0; i < TH_PLAN_HEAPS; i++)
 		/* In units of the new interval. */
 		plan->heaps[i].rate = expected[i];
-	}
+	double level = th_water_level(expected, TH_PLAN_HEAPS, samples);
+	for (unsigned i = 0; i < TH_PLAN_HEAPS; i++)
+		result.keep[i] = level;
 	return result;
 }
 

@@ -128,6 +128,20 @@ min(double a, double b)
 	return a < b ? a : b;
 }
 
+/* As th_water_level(), which changes the demands; most slots may have none. */
+static double
+level_of(const double *demands, double total)
+{
+	/* The writer's; stacks may be small. */
+	static double positive[TH_SITE_SLOTS];
+	size_t count = 0;
+
+	for (unsigned i = 0; i < TH_SITE_SLOTS; i++)
+		if (demands[i] > 0)
+			positive[count++] = demands[i];
+	return th_water_level(positive, count, total);
+}
+
 /* Samples per second of each slot, of `target`, for sites with survivors alone; the sum. */
 static double
 divide_first(const struct th_site_rates *sites, unsigned row, double target, double *shares_ret)
@@ -137,7 +151,7 @@ divide_first(const struct th_site_rates *sites, unsigned row, double target, dou
 
 	for (unsigned i = 0; i < TH_SITE_SLOTS; i++)
 		shares_ret[i] = has_survivors(sites, row, i) ? sites->rates[row][i] : 0;
-	level = min(th_water_level(shares_ret, TH_SITE_SLOTS, target * TH_SITE_SURVIVORS_PART),
+	level = min(level_of(shares_ret, target * TH_SITE_SURVIVORS_PART),
 		target * TH_SITE_SURVIVOR_PART);
 	for (unsigned i = 0; i < TH_SITE_SLOTS; i++) {
 		shares_ret[i] = min(shares_ret[i], level);
@@ -158,7 +172,7 @@ set_probabilities(struct th_site_rates *sites, unsigned row, double target, doub
 
 	for (unsigned i = 0; i < TH_SITE_SLOTS; i++)
 		rest[i] = sites->rates[row][i] - first[i];
-	level = th_water_level(rest, TH_SITE_SLOTS, left);
+	level = level_of(rest, left);
 	for (unsigned i = 0; i < TH_SITE_SLOTS; i++) {
 		double rate = sites->rates[row][i];
 
@@ -253,6 +267,8 @@ is_quiet(const struct th_site_rates *sites, double sum, uint64_t elapsed)
 static void
 forget(struct th_site_rates *sites)
 {
+	if (!(sites->usual > 0))
+		return;
 	memset(sites->rates, 0, sizeof(sites->rates));
 	sites->total = 0;
 	sites->usual = 0;

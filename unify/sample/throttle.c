@@ -33,6 +33,12 @@
  * which then has nothing to do.
  */
 #define SITES_AIM 0.85
+/*
+ * Their rates are updated each time the recording has grown by 1/SITES_PART, and at least this often:
+ * they are averages over seconds, and a roll reads 100 KiB.
+ */
+#define SITES_PART 8
+#define SITES_NS (TH_NS_PER_S / 2)
 
 static struct {
 	struct th_rate rate;
@@ -43,6 +49,7 @@ static struct {
 	/* Private to the writer. */
 	uint64_t start;
 	uint64_t next_survivors; /* when they are counted */
+	uint64_t next_sites;     /* when their rates are updated */
 	uint64_t rate_logged;    /* time of the last RATE */
 	uint64_t due_lately;     /* due in the second before */
 	uint64_t due_logged;     /* counts at that time */
@@ -67,6 +74,7 @@ th_throttle_start(const struct th_recorder_settings *settings)
 	throttle.rate_logged = now;
 	throttle.start = now;
 	throttle.next_survivors = now;
+	throttle.next_sites = now;
 	for (unsigned i = 0; i < TH_PLAN_HEAPS; i++)
 		th_site_rates_init(&throttle.sites[i], now);
 }
@@ -200,6 +208,25 @@ count_survivors(uint64_t now)
 				now, &throttle.sites[i]);
 }
 
+/* Also before the interval of a heap changes: counts are in units of the old one. */
+static void
+roll_sites(uint64_t now, const struct th_plan_target *target)
+{
+	uint64_t spacing = (now - throttle.start) / SITES_PART;
+	bool is_due = now >= throttle.next_sites;
+
+	if (is_due)
+		throttle.next_sites = now + (spacing < SITES_NS ? spacing : SITES_NS);
+	for (unsigned i = 0; i < TH_PLAN_HEAPS; i++) {
+		struct th_site_rates *sites = &throttle.sites[i];
+
+		if (is_due || target->factor[i] != 1)
+			th_site_rates_roll(sites, now, target->keep[i] * SITES_AIM);
+		if (target->factor[i] != 1)
+			th_site_rates_rescale(sites, target->factor[i]);
+	}
+}
+
 void
 th_throttle_review(uint64_t now)
 {
@@ -214,11 +241,7 @@ th_throttle_review(uint64_t now)
 	if (target.all_factor < 1)
 		th_rate_rescale(&throttle.rate, target.all_factor);
 	count_survivors(now);
-	for (unsigned i = 0; i < TH_PLAN_HEAPS; i++) {
-		th_site_rates_roll(&throttle.sites[i], now, target.keep[i] * SITES_AIM);
-		if (target.factor[i] != 1)
-			th_site_rates_rescale(&throttle.sites[i], target.factor[i]);
-	}
+	roll_sites(now, &target);
 }
 
 void

@@ -1,39 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unify/sample/water_level.h"
 
-#include <stdbool.h>
-
 /*
- * The level if exactly the demands up to `level` are met; *met_ret: there is a demand above it.
+ * The level if exactly the demands up to `level` are met, which are taken out of the array and of
+ * `total`.
  */
 static double
-next_level(const double *demands, size_t count, double total, double level, bool *is_above_ret)
+next_level(double *demands, size_t *count, double *total, double level)
 {
 	size_t above = 0;
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < *count; i++) {
 		if (demands[i] > level)
-			above++;
+			demands[above++] = demands[i];
 		else
-			total -= demands[i];
+			*total -= demands[i];
 	}
-	*is_above_ret = above;
-	return above ? total / (double)above : level;
+	*count = above;
+	return above ? *total / (double)above : level;
 }
 
 double
-th_water_level(const double *demands, size_t count, double total)
+th_water_level(double *demands, size_t count, double total)
 {
+	double whole = total;
 	double level = count ? total / (double)count : total;
-	bool is_above = true;
 
 	/* The level only rises, and each time meets at least one more demand, or is final. */
-	while (is_above) {
-		double next = next_level(demands, count, total, level, &is_above);
+	while (count) {
+		double next = next_level(demands, &count, &total, level);
 
-		if (is_above && next <= level)
+		if (count && next <= level)
 			return level;
 		level = next;
 	}
-	return total;
+	return whole;
 }

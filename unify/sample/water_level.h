@@ -10,8 +10,8 @@
 
 /*
  * The level at which sum of min(demand, level) = `total`; `total` itself if all demands can be
- * met.  Demands are >= 0. [in-malloc]
+ * met.  Demands are >= 0; the array is used for the work.  [in-malloc]
  */
-double th_water_level(const double *demands, size_t count, double total);
+double th_water_level(double *demands, size_t count, double total);
 
 #endif

@@ -91,6 +91,19 @@ test_cost_follows_the_cpu_time_of_the_process(void **state)
 	}
 }
 
+/* 25 ms and 1/100 of the CPU time: what a program of a second pays is not a tenth of it. */
+static void
+test_short_programs_pay_for_what_they_use(void **state)
+{
+	(void)state;
+	for (uint64_t seconds = 1; seconds <= 5; seconds++) {
+		uint64_t share = seconds * S / 100 + seconds * S / 1000;
+
+		assert_true(simulate(seconds, 3 * MS, MIB).cost <= 25 * MS + share + 3 * MS);
+		assert_true(simulate(seconds, 3 * MS, MIB).taken >= 5);
+	}
+}
+
 static void
 test_short_recordings_have_enough_accounts(void **state)
 {
@@ -185,6 +198,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cost_stays_in_its_bounds),
 		cmocka_unit_test(test_cost_follows_the_cpu_time_of_the_process),
+		cmocka_unit_test(test_short_programs_pay_for_what_they_use),
 		cmocka_unit_test(test_short_recordings_have_enough_accounts),
 		cmocka_unit_test(test_looks_are_once_a_second_in_the_end),
 		cmocka_unit_test(test_fast_growth_stays_in_its_bounds),

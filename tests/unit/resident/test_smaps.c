@@ -224,6 +224,73 @@ test_touched_pages_are_present(void **state)
 	munmap(memory, pages * PAGE);
 }
 
+/* Sums of the scan and of smaps, of the mappings in a range. */
+struct compared {
+	struct th_page_map *map;
+	uintptr_t start;
+	uintptr_t end;
+	uint64_t scanned;
+	uint64_t resident;
+};
+
+static bool
+compare(const struct th_smaps_entry *entry, void *data)
+{
+	struct compared *compared = data;
+
+	if (entry->start < compared->start || entry->end > compared->end)
+		return true;
+	compared->scanned += th_page_map_use(compared->map, entry->start, entry->end).resident;
+	compared->resident += entry->resident;
+	return true;
+}
+
+/* Written, only read (the zero page), and untouched pages; alone, and with the whole process. */
+static void
+test_a_scan_finds_what_smaps_does(void **state)
+{
+	static struct th_page_map map;
+	static char buffer[65536];
+	const size_t pages = 3000;
+	const size_t bytes = pages * PAGE;
+	volatile char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	uintptr_t start = (uintptr_t)memory;
+	struct compared compared = {.map = &map, .end = INTPTR_MAX};
+	uint64_t sum = 0;
+
+	(void)state;
+	assert_ptr_not_equal(memory, MAP_FAILED);
+	assert_return_code(madvise((void *)memory, bytes, MADV_NOHUGEPAGE), 0);
+	for (size_t page = 0; page < pages; page += 3) {
+		memory[page * PAGE] = 1;
+		(void)memory[(page + 1) * PAGE];
+	}
+	if (!th_page_map_open(&map) || !th_page_map_scan(&map, start, start + bytes))
+		skip(); /* Linux before 6.7, or swap is in use */
+	for (size_t page = 0; page < pages; page++) {
+		uint64_t resident = th_page_map_use(
+			&map, start + page * PAGE, start + (page + 1) * PAGE)
+					    .resident;
+
+		assert_int_equal(resident, page % 3 ? 0 : PAGE);
+		sum += resident;
+	}
+	assert_int_equal(th_page_map_use(&map, start, start + bytes).resident, sum);
+	/* Half of a resident page, two absent ones, a byte of the next. */
+	assert_int_equal(th_page_map_use(&map, start + PAGE / 2, start + 3 * PAGE + 1).resident,
+		PAGE / 2 + 1);
+	assert_true(th_page_map_scan(&map, 0, start + bytes));
+	compared.end = start + bytes;
+	assert_true(
+		th_smaps_read("/proc/self/smaps", buffer, sizeof(buffer), compare, &compared));
+	assert_true(compared.resident >= sum);
+	/* The calls in between touch some pages. */
+	assert_in_range(compared.scanned, compared.resident - 64 * PAGE, compared.resident);
+	th_page_map_close(&map);
+	munmap((void *)memory, bytes);
+}
+
 static void
 test_fields_of_small_files(void **state)
 {
@@ -277,6 +344,7 @@ main(void)
 		cmocka_unit_test(test_the_sum_is_the_rss_of_the_kernel),
 		cmocka_unit_test(test_a_file_that_is_not_there),
 		cmocka_unit_test(test_touched_pages_are_present),
+		cmocka_unit_test(test_a_scan_finds_what_smaps_does),
 		cmocka_unit_test(test_fields_of_small_files),
 		cmocka_unit_test(test_a_read_that_is_interrupted_each_time),
 	};
