@@ -2,7 +2,7 @@
 /*
  * Splits each mapping into pieces with one owner each, divides the resident bytes of the
  * mapping among them by the present bits of their pages, and adds each piece to its row.  The
- * pieces of a mapping add up to its smaps values exactly.
+ * pieces of a mapping add up to its bytes exactly.
  */
 #include "unify/resident/attribute.h"
 
@@ -54,7 +54,7 @@ add_stretch(
 }
 
 /*
- * Divides a partly resident heap into ranges.  They need not add up to the smaps value: the
+ * Divides a partly resident heap into ranges.  They need not add up to those of the mapping: the
  * reader compares blocks with the memory around them.
  */
 static void
@@ -238,7 +238,7 @@ scale(uint64_t part, uint64_t whole, uint64_t wanted)
 }
 
 /*
- * Divides the smaps values of a mapping by the resident pages of its pieces, or without pages
+ * Divides the bytes of a mapping by the resident pages of its pieces, or without pages
  * by their sizes.  The last piece takes the rounding error.
  */
 static void

@@ -2,7 +2,7 @@
 /*
  * Breakdowns of resident memory: tables whose rows add up to the RSS.
  *
- *   mappings (smaps)  ->  claims: the owners of addresses  ->  rows by category and name
+ *   mappings          ->  claims: the owners of addresses  ->  rows by category and name
  *
  * One mapping of the kernel may belong to several owners: its resident bytes are then divided
  * by the present bits of its pages.  Besides the rows the log gets the resident bytes of every
@@ -11,7 +11,7 @@
  * The total resident size is read once a second, and more often in the first 16 seconds.  A
  * breakdown makes the kernel walk the page tables of the process.  It is taken at the end, on
  * demand, when the process has grown, and at increasing intervals; together these take at most
- * 1/1000 of the CPU time of the process plus, once, 0.1 s, which short recordings use up
+ * 1/1000 of the CPU time of the process plus, once, 25 to 75 ms, which short recordings use up
  * (schedule.h).
  *
  * No thread of the application takes breakdowns: the agent thread does, or without one another

@@ -19,8 +19,12 @@
 #define HORIZON_NS (5.0 * TH_NS_PER_S)
 /* Forecasts are averages over about this time. */
 #define FORECAST_NS (3.0 * TH_NS_PER_S)
-/* Getting the times takes at most 1/COST_SPACING of the elapsed time. */
+/*
+ * Getting the times takes at most 1/COST_SPACING of the elapsed time.  But an allowance is not valid
+ * for longer than PERIOD_MOST_NS: on a busy machine, times that took long to get say little.
+ */
 #define COST_SPACING 2000
+#define PERIOD_MOST_NS (5 * (uint64_t)TH_NS_PER_S)
 
 void
 th_budget_init(struct th_budget *budget, uint64_t limit, uint64_t burst)
@@ -111,11 +115,10 @@ th_budget_look(struct th_budget *budget, uint64_t now, const struct th_budget_ti
 
 	budget->last = *times;
 	budget->time = now;
-	budget->next = now + TH_BUDGET_PERIOD_NS;
-	/* The lower of two: the thread may have waited for a processor meanwhile. */
+	/* The lower of two: a virtual machine may not have run meanwhile. */
 	uint64_t usual = cost < budget->cost ? cost : budget->cost;
-	if (usual * COST_SPACING > TH_BUDGET_PERIOD_NS)
-		budget->next = now + usual * COST_SPACING;
+	budget->next = now + (uint64_t)within((double)usual * COST_SPACING, TH_BUDGET_PERIOD_NS,
+				     PERIOD_MOST_NS);
 	budget->cost = cost;
 	if (is_first)
 		return th_budget_first(budget);

@@ -35,7 +35,7 @@ struct th_budget {
 	uint64_t burst;  /* ns */
 	uint64_t time;   /* ns: of the last look; 0 = there was none */
 	uint64_t next;   /* ns: not before */
-	uint64_t cost;   /* ns: how long it took to get the times for the last look */
+	uint64_t cost;   /* ns: CPU time of getting the times for the last look */
 	double saved;    /* ns; negative: a debt */
 	double measured; /* ns: time for which times are known */
 	/* Forecasts, ns per second. */
@@ -51,8 +51,8 @@ void th_budget_init(struct th_budget *budget, uint64_t limit, uint64_t burst);
 bool th_budget_is_due(const struct th_budget *budget, uint64_t now);
 
 /*
- * Updates the budget; returns the allowance, ns of CPU time per second.  `cost` ns: how long it
- * took to get the times, which limits how often this is due.  One writer. [in-malloc]
+ * Updates the budget; returns the allowance, ns of CPU time per second.  `cost` ns: CPU time of
+ * getting the times, which limits how often this is due.  One writer. [in-malloc]
  */
 double th_budget_look(struct th_budget *budget, uint64_t now,
 	const struct th_budget_times *times, uint64_t cost);

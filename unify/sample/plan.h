@@ -44,7 +44,7 @@ struct th_plan_figures {
 	uint64_t due[TH_PLAN_HEAPS];
 	uint64_t kept;
 	struct th_budget_times times; /* zero without a budget */
-	uint64_t times_cost;          /* ns: how long it took to get them */
+	uint64_t times_cost;          /* ns: CPU time of getting them */
 	uint64_t log_bytes;
 	uint64_t log_room;    /* bytes left in the log */
 	uint64_t ring_bytes;  /* size of the log if it is a ring, which has no end; else 0 */

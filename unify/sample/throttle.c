@@ -170,10 +170,11 @@ due_ns(const struct th_plan_figures *figures)
 static void
 read_times(const struct th_log_header *header, struct th_plan_figures *figures)
 {
-	uint64_t before = th_clock_now();
+	/* Not the elapsed time: on a busy machine the thread may wait for a processor meanwhile. */
+	uint64_t before = th_clock_read(CLOCK_THREAD_CPUTIME_ID);
 
 	figures->times.process = th_clock_read(CLOCK_PROCESS_CPUTIME_ID);
-	figures->times_cost = th_clock_now() - before;
+	figures->times_cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID) - before;
 	figures->times.captures = th_load_relaxed(&throttle.capture_ns[true]);
 	figures->times.others = th_load_relaxed(&header->counters[TH_COUNTER_SELF_AGENT_NS]) +
 				due_ns(figures) + th_load_relaxed(&throttle.capture_ns[false]);

@@ -185,6 +185,19 @@ times_that_are_expensive(void **state)
 	assert_true(th_budget_is_due(&run.budget, run.now + 4 * SECOND));
 }
 
+/* However long that took: the allowance of a burst must not last. */
+static void
+an_allowance_does_not_last(void **state)
+{
+	struct run run;
+
+	(void)state;
+	begin(&run, LIMIT);
+	th_budget_look(&run.budget, run.now, &run.times, SECOND);
+	th_budget_look(&run.budget, run.now, &run.times, SECOND);
+	assert_true(th_budget_is_due(&run.budget, run.now + 5 * SECOND));
+}
+
 /* Without a budget there is nothing to do. */
 static void
 no_budget(void **state)
@@ -208,6 +221,7 @@ main(void)
 		cmocka_unit_test(an_agent_that_is_too_expensive),
 		cmocka_unit_test(an_idle_process),
 		cmocka_unit_test(times_that_are_expensive),
+		cmocka_unit_test(an_allowance_does_not_last),
 		cmocka_unit_test(no_budget),
 	};
 
