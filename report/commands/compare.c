@@ -153,6 +153,10 @@ th_command_flamegraph(const struct th_options *options)
 	if (th_options_writes_stdout(options) && isatty(STDOUT_FILENO))
 		return th_error_create(
 			TH_ERROR_USAGE, "flamegraph: no output file, use -o FILE.html");
-	return options->new_log ? flamegraph_diff(options)
-				: th_command_show(options, th_view_flamegraph);
+	if (options->new_log)
+		return flamegraph_diff(options);
+	struct th_options shown = *options;
+
+	shown.wants_peak = true;
+	return th_command_show(&shown, th_view_flamegraph);
 }

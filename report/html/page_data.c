@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Puts the data object of the page together from its parts: names, rows, timeline, leaks,
- * memory.  The timeline and the leaks are computed by worker threads in the meantime.
+ * memory.  The leaks are computed by a worker thread in the meantime.
  */
 #include "report/html/page_data.h"
 
@@ -45,18 +45,16 @@ print_process(FILE *file, const struct th_profile *profile)
 void
 th_page_data_print(FILE *file, const struct th_profile *profile, const struct th_profile *base)
 {
-	struct th_page_timeline timeline;
 	struct th_page_names names;
 	struct th_page_leaks leaks;
 
-	th_page_timeline_begin(&timeline, profile);
 	struct th_moment peak = th_profile_peak(profile);
 	th_page_names_init(&names, profile);
 	th_page_leaks_begin(&leaks, &names);
 	print_process(file, profile);
 	th_page_names_print(file, &names);
 	th_page_rows_print(file, &names, &peak);
-	th_page_timeline_end(&timeline, file, &peak);
+	th_page_timeline_print(file, profile, &peak);
 	th_page_leaks_wait(&leaks);
 	th_page_memory_print(file, profile, &leaks.leaks);
 	th_page_leaks_print(file, &names, &leaks);

@@ -271,8 +271,17 @@ print_nodes(FILE *file, const struct th_page_names *names)
 	fputc('}', file);
 }
 
+/* They take more memory than all that follows. */
+static void
+forget_nodes(struct th_page_names *names)
+{
+	free(names->node_parents);
+	free(names->node_frames);
+	names->node_parents = names->node_frames = NULL;
+}
+
 void
-th_page_names_print(FILE *file, const struct th_page_names *names)
+th_page_names_print(FILE *file, struct th_page_names *names)
 {
 	const struct th_page_index *functions = &names->functions;
 	const struct th_page_index *frames = &names->frames;
@@ -287,6 +296,7 @@ th_page_names_print(FILE *file, const struct th_page_names *names)
 	print_column(file, names, frames, ",", "inlined", frame_inlined);
 	fputc('}', file);
 	print_nodes(file, names);
+	forget_nodes(names);
 }
 
 /* Life */
@@ -321,8 +331,7 @@ th_page_names_deinit(struct th_page_names *names)
 	index_deinit(&names->strings);
 	index_deinit(&names->functions);
 	index_deinit(&names->frames);
-	free(names->node_parents);
-	free(names->node_frames);
+	forget_nodes(names);
 	free(names->row_nodes);
 	free(names->row_packages);
 	free(names->row_libraries);

@@ -37,8 +37,8 @@ void th_page_names_deinit(struct th_page_names *names);
 /* Numbers the frames of a path that need not be one of a row. */
 void th_page_names_add(struct th_page_names *names, struct th_path path);
 
-/* Prints the members "strings", "functions", "frames" and "nodes". */
-void th_page_names_print(FILE *file, const struct th_page_names *names);
+/* Prints the members "strings", "functions", "frames" and "nodes", and releases the nodes. */
+void th_page_names_print(FILE *file, struct th_page_names *names);
 
 /*
  * Index on the page of a string, a function or a frame, by its number in the frames; UINT32_MAX: it

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Time slices of the recording: the cells, which are sums of each row by slice, and the live
- * bytes, collections and marks over time.  A worker computes the cells while other parts are
- * printed.
+ * bytes, collections and marks over time.
  */
 #include "report/html/page_timeline.h"
 
-#include <stddef.h>
-
 #include "report/html/page_columns.h"
+#include "report/profile/time_slices.h"
 #include "report/views/json_parts.h"
 
 /* Number of slices, and the maximum number of cells: eight megabytes of the page. */
@@ -18,7 +16,7 @@
 /* Columns of cells. */
 
 typedef int64_t cell_integer(const struct th_time_slice *);
-typedef double cell_number(const struct th_time_slice *);
+typedef double cell_number(const struct th_time_slices *, size_t cell);
 
 static int64_t
 cell_row(const struct th_time_slice *cell)
@@ -51,27 +49,39 @@ cell_size(const struct th_time_slice *cell)
 }
 
 static double
-cell_bytes(const struct th_time_slice *cell)
+cell_bytes(const struct th_time_slices *cells, size_t cell)
 {
-	return th_sums_point(&cell->alloc.bytes);
+	return cells->items[cell].bytes;
 }
 
 static double
-cell_objects(const struct th_time_slice *cell)
+cell_objects(const struct th_time_slices *cells, size_t cell)
 {
-	return th_sums_point(&cell->alloc.objects);
+	return cells->items[cell].objects;
 }
 
 static double
-cell_bytes_variance(const struct th_time_slice *cell)
+cell_bytes_variance(const struct th_time_slices *cells, size_t cell)
 {
-	return cell->alloc.bytes.variance;
+	return cells->items[cell].bytes_variance;
 }
 
 static double
-cell_objects_variance(const struct th_time_slice *cell)
+cell_objects_variance(const struct th_time_slices *cells, size_t cell)
 {
-	return cell->alloc.objects.variance;
+	return cells->items[cell].objects_variance;
+}
+
+static double
+cell_live_bytes(const struct th_time_slices *cells, size_t cell)
+{
+	return cells->live[cell].bytes;
+}
+
+static double
+cell_live_objects(const struct th_time_slices *cells, size_t cell)
+{
+	return cells->live[cell].objects;
 }
 
 static void
@@ -94,20 +104,7 @@ print_numbers(
 
 	th_page_column_begin(&column, file, ",", name);
 	for (size_t i = 0; i < cells->items_count; i++)
-		th_page_column_add_float(&column, value(&cells->items[i]));
-	th_page_column_end(&column);
-}
-
-/* Sums of live samples, for cells in which only a part of the samples is tracked. */
-static void
-print_live_sums(FILE *file, const struct th_time_slices *cells, const char *name, size_t offset)
-{
-	struct th_page_column column;
-
-	th_page_column_begin(&column, file, ",", name);
-	for (size_t i = 0; i < cells->items_count; i++)
-		th_page_column_add_float(&column,
-			th_sums_point((const void *)((const char *)&cells->live[i] + offset)));
+		th_page_column_add_float(&column, value(cells, i));
 	th_page_column_end(&column);
 }
 
@@ -123,11 +120,9 @@ print_cells(FILE *file, const struct th_time_slices *cells)
 	print_numbers(file, cells, "objects", cell_objects);
 	print_numbers(file, cells, "bytes_variance", cell_bytes_variance);
 	print_numbers(file, cells, "objects_variance", cell_objects_variance);
-	if (cells->live) {
-		print_live_sums(
-			file, cells, "live_bytes", offsetof(struct th_estimator, bytes));
-		print_live_sums(
-			file, cells, "live_objects", offsetof(struct th_estimator, objects));
+	if (cells->has_live) {
+		print_numbers(file, cells, "live_bytes", cell_live_bytes);
+		print_numbers(file, cells, "live_objects", cell_live_objects);
 	}
 	fputc('}', file);
 }
@@ -237,34 +232,19 @@ print_marks(FILE *file, const struct th_profile *profile)
 	th_page_print_json(file, marks);
 }
 
-static void *
-make_cells(void *data)
-{
-	struct th_page_timeline *timeline = data;
-
-	th_time_slices_init(&timeline->cells, timeline->profile, SLICES, CELLS_MAX);
-	return NULL;
-}
-
 void
-th_page_timeline_begin(struct th_page_timeline *timeline, const struct th_profile *profile)
+th_page_timeline_print(
+	FILE *file, const struct th_profile *profile, const struct th_moment *peak)
 {
-	timeline->profile = profile;
-	th_worker_begin(&timeline->aside, make_cells, timeline);
-}
-
-void
-th_page_timeline_end(
-	struct th_page_timeline *timeline, FILE *file, const struct th_moment *peak)
-{
-	const struct th_profile *profile = timeline->profile;
 	const struct th_recording *recording = profile->recording;
 	double length = (double)(recording->end - recording->start + 1);
+	struct th_time_slices cells;
 
-	th_worker_end(&timeline->aside);
-	print_cells(file, &timeline->cells);
+	th_time_slices_init(&cells, profile, SLICES, CELLS_MAX);
+	print_cells(file, &cells);
 	fprintf(file, ",\n\"timeline\":{\"slices\":%u,\"seconds\":%.9g,\"peak\":%.9g",
-		timeline->cells.slices, length / 1e9, th_profile_seconds(profile, peak->time));
+		cells.slices, length / 1e9, th_profile_seconds(profile, peak->time));
+	th_time_slices_deinit(&cells);
 	fputs(",\"live\":[", file);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		fputs(heap > TH_HEAP_JAVA ? ",[" : "[", file);
@@ -276,5 +256,4 @@ th_page_timeline_end(
 	print_references(file, profile);
 	print_marks(file, profile);
 	fputc('}', file);
-	th_time_slices_deinit(&timeline->cells);
 }

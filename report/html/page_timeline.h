@@ -5,26 +5,10 @@
 
 #include <stdio.h>
 
-#include "report/base/worker.h"
 #include "report/profile/profile.h"
-#include "report/profile/time_slices.h"
 
-/* The cells of a profile, computed by a worker while other parts of the page are printed. */
-struct th_page_timeline {
-	const struct th_profile *profile;
-	struct th_time_slices cells;
-	struct th_worker aside;
-};
-
-/* Starts the worker; `timeline` must not be moved until th_page_timeline_end(). */
-void
-th_page_timeline_begin(struct th_page_timeline *timeline, const struct th_profile *profile);
-
-/*
- * Waits for the worker, prints the members "cells" and "timeline" and releases the cells;
- * `peak` is the time of the most live bytes.
- */
-void th_page_timeline_end(
-	struct th_page_timeline *timeline, FILE *file, const struct th_moment *peak);
+/* Prints the members "cells" and "timeline"; `peak` is the time of the most live bytes. */
+void th_page_timeline_print(
+	FILE *file, const struct th_profile *profile, const struct th_moment *peak);
 
 #endif

@@ -183,9 +183,9 @@ void th_evidence_init(struct th_evidence *evidence, struct th_judge *judge,
 void th_evidence_measure(struct th_evidence *evidence, const struct th_judge *judge,
 	const struct th_evidence_sums *sums);
 
-/* The live_bytes that th_evidence_measure() would compute. */
-struct th_estimate th_evidence_live(const struct th_evidence *evidence,
-	const struct th_judge *judge, const struct th_evidence_sums *sums);
+/* The lower limit of the live_bytes that th_evidence_measure() would compute. */
+double th_evidence_live_low(const struct th_evidence *evidence, const struct th_judge *judge,
+	const struct th_evidence_sums *sums);
 
 /* Summary of a site, kept for each of up to a hundred thousand sites. */
 struct th_outline {

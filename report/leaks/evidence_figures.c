@@ -7,13 +7,14 @@
 
 /* Live bytes before the full GC at exit: what is in use after it is no limit for them. */
 static struct th_estimate
-bytes_before_exit(const struct th_judge *judge, const struct th_estimator *sum)
+bytes_before_exit(
+	const struct th_judge *judge, const struct th_estimator *sum, enum th_limit which)
 {
 	const struct th_profile *profile = judge->profile;
 	struct th_calibration calibration = th_lifetimes_calibration(&profile->lifetimes,
 		&profile->heaps[judge->heap], judge->heap, &profile->at, sum->samples);
 
-	return th_calibration_bytes(&calibration, sum);
+	return th_calibration_bytes_limit(&calibration, sum, which);
 }
 
 /*
@@ -22,14 +23,15 @@ bytes_before_exit(const struct th_judge *judge, const struct th_estimator *sum)
  */
 static struct th_estimate
 bytes_of(const struct th_judge *judge, const struct th_evidence_sums *sums,
-	const struct th_estimator *sum)
+	const struct th_estimator *sum, enum th_limit which)
 {
 	struct th_estimate nothing = judge->nothing;
 
 	if (sum->samples && sums->is_before_exit)
-		return bytes_before_exit(judge, sum);
+		return bytes_before_exit(judge, sum, which);
 	if (sum->samples)
-		return th_profile_bytes(judge->profile, judge->heap, TH_MEASURE_LIVE, sum);
+		return th_profile_bytes_limit(
+			judge->profile, judge->heap, TH_MEASURE_LIVE, sum, which);
 	if (sums->samples > 0)
 		nothing.high *= sums->followed / sums->samples;
 	return nothing;
@@ -42,24 +44,14 @@ bytes_of(const struct th_judge *judge, const struct th_evidence_sums *sums,
  */
 static struct th_estimate
 lost_bytes(const struct th_judge *judge, const struct th_evidence_sums *sums,
-	const struct th_estimator *sum)
+	const struct th_estimator *sum, enum th_limit which)
 {
 	double gap = th_mean_interval_thin(&sums->gaps);
 
 	if (sums->samples < ENOUGH_FOR_GAP || judge->profile->lifetimes.followed || gap <= 0 ||
 		gap >= judge->profile->heaps[judge->heap].gap)
-		return bytes_of(judge, sums, sum);
-	return th_estimate_bytes(sum, NULL, gap * judge->thinning);
-}
-
-static struct th_estimate
-difference(const struct th_judge *judge, const struct th_evidence_sums *sums,
-	const struct th_estimator *more, const struct th_estimator *less)
-{
-	struct th_estimate gained = bytes_of(judge, sums, more);
-	struct th_estimate lost = lost_bytes(judge, sums, less);
-
-	return th_estimate_difference(&gained, &lost);
+		return bytes_of(judge, sums, sum, which);
+	return th_estimate_bytes_limit(sum, NULL, gap * judge->thinning, which);
 }
 
 /* Intervals are slow to compute: the limit is skipped for sites that have not grown at all. */
@@ -69,7 +61,11 @@ th_evidence_growth_limit(const struct th_judge *judge, const struct th_evidence_
 {
 	double growth = th_evidence_bytes_in(gained) - th_evidence_bytes_in(lost);
 
-	return growth > 0 ? difference(judge, sums, gained, lost).low : growth;
+	if (growth <= 0)
+		return growth;
+	struct th_estimate more = bytes_of(judge, sums, gained, TH_LIMIT_LOW);
+	struct th_estimate less = lost_bytes(judge, sums, lost, TH_LIMIT_HIGH);
+	return th_estimate_difference(&more, &less).low;
 }
 
 double
@@ -113,23 +109,38 @@ th_evidence_seconds(const struct th_judge *judge)
 	       1e9;
 }
 
-struct th_estimate
-th_evidence_live(const struct th_evidence *evidence, const struct th_judge *judge,
+static struct th_estimate
+live_bytes(const struct th_evidence *evidence, const struct th_judge *judge,
+	const struct th_evidence_sums *sums, enum th_limit which)
+{
+	return evidence->is_resident ? th_estimate_bytes_limit(&sums->resident, NULL,
+					       judge->profile->heaps[judge->heap].gap, which)
+				     : bytes_of(judge, sums, &sums->live, which);
+}
+
+double
+th_evidence_live_low(const struct th_evidence *evidence, const struct th_judge *judge,
 	const struct th_evidence_sums *sums)
 {
-	return evidence->is_resident ? th_estimate_bytes(&sums->resident, NULL,
-					       judge->profile->heaps[judge->heap].gap)
-				     : bytes_of(judge, sums, &sums->live);
+	return live_bytes(evidence, judge, sums, TH_LIMIT_LOW).low;
+}
+
+static struct th_estimate
+growth_of(const struct th_judge *judge, const struct th_evidence_sums *sums)
+{
+	struct th_estimate gained = bytes_of(judge, sums, &sums->gained, TH_LIMIT_BOTH);
+	struct th_estimate lost = lost_bytes(judge, sums, &sums->lost, TH_LIMIT_BOTH);
+
+	return per_second(th_estimate_difference(&gained, &lost), judge->seconds);
 }
 
 void
 th_evidence_measure(struct th_evidence *evidence, const struct th_judge *judge,
 	const struct th_evidence_sums *sums)
 {
-	evidence->live_bytes = th_evidence_live(evidence, judge, sums);
+	evidence->live_bytes = live_bytes(evidence, judge, sums, TH_LIMIT_BOTH);
 	evidence->live_objects = th_profile_objects(
 		judge->profile, judge->heap, TH_MEASURE_LIVE, &sums->live);
 	if (!sums->is_trend)
-		evidence->growth = per_second(
-			difference(judge, sums, &sums->gained, &sums->lost), judge->seconds);
+		evidence->growth = growth_of(judge, sums);
 }

@@ -151,8 +151,8 @@ judge_share(void *data)
 		look_at_place(work, judge, i, &evidence, &sums);
 		work->outlines[i] = th_evidence_outline(&evidence);
 		if (evidence.verdict == TH_VERDICT_LEAK)
-			work->outlines[i].live_low =
-				th_evidence_live(&evidence, judge, &sums).low;
+			work->outlines[i].live_low = th_evidence_live_low(
+				&evidence, judge, &sums);
 	}
 	return NULL;
 }

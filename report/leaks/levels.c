@@ -625,21 +625,6 @@ next_function(const struct levels *levels, const struct site *site, uint32_t len
 	return length + 1 < site->line ? function_at(levels, site, length) + 1 : 0;
 }
 
-/* A site and its next function. */
-struct next_step {
-	uint32_t function;
-	struct site site;
-};
-
-static int
-compare_steps(const void *a, const void *b)
-{
-	const struct next_step *left = a;
-	const struct next_step *right = b;
-
-	return (left->function > right->function) - (left->function < right->function);
-}
-
 /* Sorts sites by their next function, in which most of them agree. */
 static void
 sort_by_next(const struct levels *levels, struct site *sites, size_t count, uint32_t length)
@@ -655,17 +640,19 @@ sort_by_next(const struct levels *levels, struct site *sites, size_t count, uint
 	}
 	if (same == count)
 		return;
-	struct next_step *steps = th_allocate(count, sizeof(*steps));
+	uint64_t *order = th_allocate(count, sizeof(*order)); /* function << 32 | site */
+	struct site *sorted = th_allocate(count, sizeof(*sorted));
 	for (size_t i = 0; i < count; i++) {
 		if (i + AHEAD < count)
 			__builtin_prefetch(&sites[i + AHEAD].frames[length]);
-		steps[i] = (struct next_step){
-			next_function(levels, &sites[i], length), sites[i]};
+		order[i] = (uint64_t)next_function(levels, &sites[i], length) << 32 | i;
 	}
-	qsort(steps, count, sizeof(*steps), compare_steps);
+	qsort(order, count, sizeof(*order), compare_words);
 	for (size_t i = 0; i < count; i++)
-		sites[i] = steps[i].site;
-	free(steps);
+		sorted[i] = sites[(uint32_t)order[i]];
+	memcpy(sites, sorted, count * sizeof(*sites));
+	free(sorted);
+	free(order);
 }
 
 static bool

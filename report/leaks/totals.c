@@ -60,8 +60,8 @@ th_groups_sum(struct th_leaks_work *work, struct th_leak_group *group,
 	group->is_summed = true;
 	if (evidence->verdict != TH_VERDICT_LEAK)
 		return;
-	group->leaked =
-		th_evidence_live(evidence, &work->judges[group->heap], &finding->sums).low;
+	group->leaked = th_evidence_live_low(
+		evidence, &work->judges[group->heap], &finding->sums);
 	group->growth = evidence->growth.estimate;
 }
 

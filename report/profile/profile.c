@@ -844,18 +844,25 @@ calibration_of(const struct th_profile *profile, enum th_heap heap, enum th_meas
 }
 
 struct th_estimate
-th_profile_bytes(const struct th_profile *profile, enum th_heap heap, enum th_measure measure,
-	const struct th_estimator *sum)
+th_profile_bytes_limit(const struct th_profile *profile, enum th_heap heap,
+	enum th_measure measure, const struct th_estimator *sum, enum th_limit which)
 {
 	struct th_calibration calibration = calibration_of(
 		profile, heap, measure, sum->samples);
-	struct th_estimate bytes = th_calibration_bytes(&calibration, sum);
+	struct th_estimate bytes = th_calibration_bytes_limit(&calibration, sum, which);
 
 	if (heap != TH_HEAP_JAVA || measure != TH_MEASURE_LIVE)
 		return bytes;
 	if (th_lifetimes_is_unjudged(&profile->lifetimes, heap))
 		bytes.high = profile->java_bound;
 	return th_heap_use_clamp(&bytes, profile->java_bound);
+}
+
+struct th_estimate
+th_profile_bytes(const struct th_profile *profile, enum th_heap heap, enum th_measure measure,
+	const struct th_estimator *sum)
+{
+	return th_profile_bytes_limit(profile, heap, measure, sum, TH_LIMIT_BOTH);
 }
 
 struct th_estimate

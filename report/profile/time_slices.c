@@ -2,11 +2,13 @@
 /*
  * The samples are sorted by row once. The cells of a row are found by their two slices, their
  * size and whether their blocks died young in a table that the next row reuses: cell numbers increase,
- * so entries of other rows are recognized by smaller numbers. Cells are counted before any is
- * made, with ever fewer slices until they are few enough.
+ * so entries of other rows are recognized by smaller numbers. Where their number is limited, cells
+ * are counted before any is made, with ever fewer slices until they are few enough.
  */
 #include "report/profile/time_slices.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,16 +22,19 @@ struct maker {
 	const struct th_profile *profile;
 	struct th_time_slices *cells;
 	struct th_sample_order order; /* of the samples, by row */
-	uint32_t *places;             /* place_of() of the samples, in their order */
+	uint32_t *places[TH_HEAPS];   /* place_of(), by index of the sample */
 	uint32_t *numbers;            /* by place: number of the cell, plus one */
+	/* Sums of the cells of the current row. */
+	TH_ARRAY(struct th_estimator, alloc);
+	TH_ARRAY(struct th_estimator, live);
 };
 
-static uint32_t
+static uint16_t
 slice_of(const struct th_time_slices *cells, uint64_t time)
 {
 	double slice = time > cells->start ? (double)(time - cells->start) / cells->slice : 0;
 
-	return slice < cells->slices ? (uint32_t)slice : cells->slices - 1;
+	return (uint16_t)(slice < cells->slices ? (uint32_t)slice : cells->slices - 1);
 }
 
 /* Table index by time */
@@ -41,7 +46,7 @@ slice_of(const struct th_time_slices *cells, uint64_t time)
 static uint32_t
 place_at(const struct th_time_slices *cells, const struct th_time_slice *cell)
 {
-	uint32_t column = cell->death == TH_TIME_SLICE_NEVER ? 0 : cell->death + 1;
+	uint32_t column = cell->death == TH_TIME_SLICE_NEVER ? 0 : cell->death + 1u;
 	uint32_t times = cell->birth * (cells->slices + 1) + column;
 
 	return 2 * (times * TH_TIME_SLICE_SIZES + cell->size) + cell->is_temporary;
@@ -60,19 +65,19 @@ cell_at(const struct th_time_slices *cells, uint32_t place)
 	uint32_t column = times % (cells->slices + 1);
 
 	return (struct th_time_slice){
-		.birth = times / (cells->slices + 1),
-		.death = column ? column - 1 : TH_TIME_SLICE_NEVER,
+		.birth = (uint16_t)(times / (cells->slices + 1)),
+		.death = (uint16_t)(column ? column - 1 : TH_TIME_SLICE_NEVER),
 		.size = place / 2 % TH_TIME_SLICE_SIZES,
 		.is_temporary = place % 2,
 	};
 }
 
-static uint32_t
+static uint8_t
 size_of(uint64_t bytes)
 {
 	uint32_t size = bytes ? 63 - (uint32_t)__builtin_clzll(bytes) : 0;
 
-	return size < TH_TIME_SLICE_SIZES ? size : TH_TIME_SLICE_SIZES - 1;
+	return (uint8_t)(size < TH_TIME_SLICE_SIZES ? size : TH_TIME_SLICE_SIZES - 1);
 }
 
 static uint32_t
@@ -95,35 +100,19 @@ place_of(const struct maker *maker, enum th_heap heap, size_t index)
 	return place_at(maker->cells, &cell);
 }
 
-/* Prefetches a sample that will be used soon, if it is of this heap. */
-static void
-expect_sample(const struct maker *maker, enum th_heap heap, uint32_t at)
-{
-	const struct th_profile *profile = maker->profile;
-	const struct th_samples *samples = &profile->recording->samples[heap];
-
-	if (at >= maker->order.starts[profile->rows_count])
-		return;
-	uint32_t index = maker->order.samples[at];
-	if (index < samples->items_count) {
-		__builtin_prefetch(&samples->items[index]);
-		__builtin_prefetch(&profile->lifetimes.ends[heap][index]);
-	}
-}
-
 static void
 find_places(struct maker *maker)
 {
 	const struct th_profile *profile = maker->profile;
 
-	for (uint32_t row = 0; row < profile->rows_count; row++) {
-		enum th_heap heap = profile->rows[row].heap;
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		const uint32_t *rows = profile->sample_rows[heap];
+		size_t count = profile->recording->samples[heap].items_count;
 
-		for (uint32_t i = maker->order.starts[row]; i < maker->order.starts[row + 1];
-			i++) {
-			expect_sample(maker, heap, i + AHEAD);
-			maker->places[i] = place_of(maker, heap, maker->order.samples[i]);
-		}
+		maker->places[heap] = th_allocate(count, sizeof(*maker->places[heap]));
+		for (size_t i = 0; i < count; i++)
+			if (rows[i] != TH_NO_ROW)
+				maker->places[heap][i] = place_of(maker, (enum th_heap)heap, i);
 	}
 }
 
@@ -132,17 +121,21 @@ static void
 halve(struct maker *maker)
 {
 	const struct th_time_slices before = *maker->cells;
-	uint32_t count = maker->order.starts[maker->profile->rows_count];
 
 	maker->cells->slices /= 2;
 	maker->cells->slice *= 2;
-	for (uint32_t i = 0; i < count; i++) {
-		struct th_time_slice cell = cell_at(&before, maker->places[i]);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		size_t count = maker->profile->recording->samples[heap].items_count;
 
-		cell.birth /= 2;
-		if (cell.death != TH_TIME_SLICE_NEVER)
-			cell.death /= 2;
-		maker->places[i] = place_at(maker->cells, &cell);
+		for (size_t i = 0; i < count; i++) {
+			uint32_t *place = &maker->places[heap][i];
+			struct th_time_slice cell = cell_at(&before, *place);
+
+			cell.birth /= 2;
+			if (cell.death != TH_TIME_SLICE_NEVER)
+				cell.death /= 2;
+			*place = place_at(maker->cells, &cell);
+		}
 	}
 }
 
@@ -162,90 +155,136 @@ find_cell(const struct maker *maker, uint32_t place, uint32_t first, uint32_t *n
 	return *number - 1;
 }
 
-/* The number of cells; no further than one above `most`. */
-static size_t
-count_cells(const struct maker *maker, size_t most)
+static void
+forget_cells(const struct maker *maker)
 {
-	const uint32_t *starts = maker->order.starts;
-	uint32_t count = 0;
-
 	memset(maker->numbers, 0, count_places(maker->cells) * sizeof(*maker->numbers));
-	for (uint32_t row = 0; row < maker->profile->rows_count && count <= most; row++) {
-		uint32_t first = count;
-
-		for (uint32_t i = starts[row]; i < starts[row + 1]; i++)
-			find_cell(maker, maker->places[i], first, &count);
-	}
-	return count;
 }
 
+/* Whether there are more than `most` cells. */
+static bool
+are_more(const struct maker *maker, size_t most)
+{
+	const struct th_sample_order *order = &maker->order;
+	uint32_t count = 0;
+
+	forget_cells(maker);
+	for (uint32_t row = 0; row < maker->profile->rows_count && count <= most; row++) {
+		const uint32_t *places = maker->places[maker->profile->rows[row].heap];
+		uint32_t first = count;
+
+		for (uint32_t i = order->starts[row]; i < order->starts[row + 1]; i++)
+			find_cell(maker, places[order->samples[i]], first, &count);
+	}
+	return count > most;
+}
+
+/* Prefetches a sample that will be used soon, if it is of this heap. */
 static void
-add_sample(const struct maker *maker, uint32_t number, enum th_heap heap, size_t index)
+expect_sample(const struct maker *maker, enum th_heap heap, uint32_t at)
+{
+	const struct th_profile *profile = maker->profile;
+	const struct th_samples *samples = &profile->recording->samples[heap];
+
+	if (at >= maker->order.starts[profile->rows_count])
+		return;
+	uint32_t index = maker->order.samples[at];
+	if (index < samples->items_count) {
+		__builtin_prefetch(&samples->items[index]);
+		__builtin_prefetch((const char *)&samples->items[index + 1] - 1);
+		__builtin_prefetch(&maker->places[heap][index]);
+	}
+}
+
+/* Adds a sample to a cell of the current row. */
+static void
+add_sample(const struct maker *maker, uint32_t cell, enum th_heap heap, size_t index)
 {
 	const struct th_profile *profile = maker->profile;
 	const struct th_lifetimes *lifetimes = &profile->lifetimes;
 	const struct th_calibration *calibration = &profile->heaps[heap];
 	const struct th_sample *sample = &profile->recording->samples[heap].items[index];
 
-	th_calibration_add(
-		calibration, profile->recording, sample, &maker->cells->items[number].alloc);
-	if (maker->cells->live && th_lifetimes_follows(lifetimes, heap, index, &profile->end))
+	th_calibration_add(calibration, profile->recording, sample, &maker->alloc[cell]);
+	if (maker->cells->has_live &&
+		th_lifetimes_follows(lifetimes, heap, index, &profile->end))
 		th_lifetimes_add(lifetimes, calibration, heap, index, sample,
-			th_lifetimes_keep(lifetimes, heap, &profile->end),
-			&maker->cells->live[number]);
+			th_lifetimes_keep(lifetimes, heap, &profile->end), &maker->live[cell]);
+}
+
+static float
+narrow(double value)
+{
+	return (float)fmin(fmax(value, -FLT_MAX), FLT_MAX);
+}
+
+/* Stores the sums of the current row, whose cells are the last ones. */
+static void
+store_sums(const struct maker *maker)
+{
+	struct th_time_slices *cells = maker->cells;
+	size_t first = cells->items_count - maker->alloc_count;
+
+	for (size_t i = 0; i < maker->alloc_count; i++) {
+		const struct th_estimator *alloc = &maker->alloc[i];
+		struct th_time_slice *cell = &cells->items[first + i];
+
+		cell->bytes = narrow(th_sums_point(&alloc->bytes));
+		cell->objects = narrow(th_sums_point(&alloc->objects));
+		cell->bytes_variance = narrow(alloc->bytes.variance);
+		cell->objects_variance = narrow(alloc->objects.variance);
+	}
+	for (size_t i = 0; i < maker->live_count; i++) {
+		struct th_time_slice_live live = {narrow(th_sums_point(&maker->live[i].bytes)),
+			narrow(th_sums_point(&maker->live[i].objects))};
+
+		th_array_append(cells, live, live);
+	}
 }
 
 static void
-add_row(const struct maker *maker, uint32_t row, uint32_t *count)
+begin_cell(struct maker *maker, uint32_t row, uint32_t place)
 {
-	struct th_time_slices *cells = maker->cells;
+	struct th_time_slice cell = cell_at(maker->cells, place);
+
+	cell.row = row;
+	th_array_append(maker->cells, items, cell);
+	th_array_append(maker, alloc, (struct th_estimator){0});
+	if (maker->cells->has_live)
+		th_array_append(maker, live, (struct th_estimator){0});
+}
+
+static void
+add_row(struct maker *maker, uint32_t row)
+{
 	enum th_heap heap = maker->profile->rows[row].heap;
-	uint32_t first = *count;
+	uint32_t first = (uint32_t)maker->cells->items_count;
+	uint32_t count = first;
 
+	maker->alloc_count = maker->live_count = 0;
 	for (uint32_t i = maker->order.starts[row]; i < maker->order.starts[row + 1]; i++) {
+		uint32_t index = maker->order.samples[i];
+		uint32_t place = maker->places[heap][index];
+		uint32_t before = count;
+
 		expect_sample(maker, heap, i + AHEAD);
-		uint32_t before = *count;
-		uint32_t number = find_cell(maker, maker->places[i], first, count);
-
-		if (number == before) {
-			cells->items[number] = cell_at(cells, maker->places[i]);
-			cells->items[number].row = row;
-		}
-		add_sample(maker, number, heap, maker->order.samples[i]);
+		uint32_t number = find_cell(maker, place, first, &count);
+		if (number == before)
+			begin_cell(maker, row, place);
+		add_sample(maker, number - first, heap, index);
 	}
-}
-
-/* Halves the slices until the cells are few enough or one slice is left; returns their number. */
-static size_t
-choose_slices(struct maker *maker, size_t most)
-{
-	for (;;) {
-		size_t limit = maker->cells->slices > 1 ? most : SIZE_MAX;
-		size_t count = count_cells(maker, limit);
-
-		if (count <= limit)
-			return count;
-		halve(maker);
-	}
+	store_sums(maker);
 }
 
 static void
-make_cells(const struct maker *maker, size_t items_count)
+make_cells(struct maker *maker)
 {
-	struct th_time_slices *cells = maker->cells;
-
-	uint32_t count = 0;
-
-	cells->items = th_allocate(items_count, sizeof(*cells->items));
-	cells->items_count = items_count;
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		if (!cells->live && th_lifetimes_keep(&maker->profile->lifetimes,
-					    (enum th_heap)heap, &maker->profile->end) < 1)
-			cells->live = th_allocate(items_count, sizeof(*cells->live));
-	}
-	memset(maker->numbers, 0, count_places(cells) * sizeof(*maker->numbers));
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		maker->cells->has_live |= th_lifetimes_keep(&maker->profile->lifetimes,
+						  (enum th_heap)heap, &maker->profile->end) < 1;
+	forget_cells(maker);
 	for (uint32_t row = 0; row < maker->profile->rows_count; row++)
-		add_row(maker, row, &count);
+		add_row(maker, row);
 }
 
 void
@@ -264,14 +303,17 @@ th_time_slices_init(struct th_time_slices *cells, const struct th_profile *profi
 		.slice = (double)(recording->end - recording->start + 1) / slices,
 	};
 	th_sample_order_init(&maker.order, profile, NULL, profile->rows_count);
-	maker.places = th_allocate(
-		maker.order.starts[profile->rows_count], sizeof(*maker.places));
 	maker.numbers = th_allocate(count_places(cells), sizeof(*maker.numbers));
 	find_places(&maker);
-	make_cells(&maker, choose_slices(&maker, most));
+	while (cells->slices > 1 && are_more(&maker, most))
+		halve(&maker);
+	make_cells(&maker);
 	th_sample_order_deinit(&maker.order);
-	free(maker.places);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		free(maker.places[heap]);
 	free(maker.numbers);
+	free(maker.alloc);
+	free(maker.live);
 }
 
 void

@@ -225,16 +225,16 @@ estimate_of(const struct th_sums *sums, struct th_limits limits, uint64_t sample
 }
 
 static struct th_estimate
-estimate_alone(const struct th_sums *sums, double gap, uint64_t samples)
+estimate_alone(const struct th_sums *sums, double gap, uint64_t samples, enum th_limit which)
 {
 	struct th_unseen unseen = unseen_of(sums, gap);
 
-	return estimate_of(sums, th_interval_alone(&unseen), samples);
+	return estimate_of(sums, th_interval_alone(&unseen, which), samples);
 }
 
 static struct th_estimate
-estimate_share(
-	const struct th_estimator *estimator, const struct th_estimator *whole, double gap)
+estimate_share(const struct th_estimator *estimator, const struct th_estimator *whole,
+	double gap, enum th_limit which)
 {
 	struct th_estimator other = *whole;
 	struct th_unseen share = unseen_of(&estimator->bytes, gap);
@@ -243,18 +243,25 @@ estimate_share(
 	th_estimator_subtract(&other, estimator);
 	rest = unseen_of(&other.bytes, gap);
 	return estimate_of(
-		&estimator->bytes, th_interval_share(&share, &rest), estimator->samples);
+		&estimator->bytes, th_interval_share(&share, &rest, which), estimator->samples);
+}
+
+struct th_estimate
+th_estimate_bytes_limit(const struct th_estimator *estimator, const struct th_estimator *whole,
+	double gap, enum th_limit which)
+{
+	if (gap <= 0)
+		return th_estimate_exact(estimator->bytes.seen, estimator->samples);
+	if (!whole || whole->bytes.unseen <= 0)
+		return estimate_alone(&estimator->bytes, gap, estimator->samples, which);
+	return estimate_share(estimator, whole, gap, which);
 }
 
 struct th_estimate
 th_estimate_bytes(
 	const struct th_estimator *estimator, const struct th_estimator *whole, double gap)
 {
-	if (gap <= 0)
-		return th_estimate_exact(estimator->bytes.seen, estimator->samples);
-	if (!whole || whole->bytes.unseen <= 0)
-		return estimate_alone(&estimator->bytes, gap, estimator->samples);
-	return estimate_share(estimator, whole, gap);
+	return th_estimate_bytes_limit(estimator, whole, gap, TH_LIMIT_BOTH);
 }
 
 /*
@@ -300,10 +307,10 @@ th_estimate_objects(
 
 	if (gap <= 0)
 		return th_estimate_exact(objects->seen, estimator->samples);
-	alone = estimate_alone(objects, gap / size, estimator->samples);
+	alone = estimate_alone(objects, gap / size, estimator->samples, TH_LIMIT_BOTH);
 	if (!whole || whole->bytes.unseen <= 0)
 		return alone;
-	bytes = estimate_share(estimator, whole, gap);
+	bytes = estimate_share(estimator, whole, gap, TH_LIMIT_BOTH);
 	if (estimator->bytes.unseen > 0 && objects->variance > 0)
 		return objects_of_share(estimator, &alone, &bytes);
 	return estimate_of(objects, (struct th_limits){0, (bytes.high - bytes.low) / size},

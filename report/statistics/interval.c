@@ -189,15 +189,23 @@ high_limit(const struct test *test, double mean)
 	return find_limit(test, HIGH, low, at_low, high, at_high);
 }
 
+static struct th_limits
+find_limits(const struct test *low, const struct test *high, double mean, enum th_limit which)
+{
+	return (struct th_limits){
+		.low = which & TH_LIMIT_LOW ? low_limit(low, mean) : mean,
+		.high = which & TH_LIMIT_HIGH ? high_limit(high, mean) : mean,
+	};
+}
+
 struct th_limits
-th_interval_alone(const struct th_unseen *unseen)
+th_interval_alone(const struct th_unseen *unseen, enum th_limit which)
 {
 	struct th_unseen next = with_next(unseen);
 	struct test low = {.share = unseen, .total = HUGE_VAL, .share_weight = 1};
 	struct test high = {.share = &next, .total = HUGE_VAL, .share_weight = 1};
-	double mean = th_unseen_mean(unseen);
 
-	return (struct th_limits){low_limit(&low, mean), high_limit(&high, mean)};
+	return find_limits(&low, &high, th_unseen_mean(unseen), which);
 }
 
 static struct test
@@ -219,7 +227,8 @@ share_test(
 }
 
 struct th_limits
-th_interval_share(const struct th_unseen *share, const struct th_unseen *rest)
+th_interval_share(
+	const struct th_unseen *share, const struct th_unseen *rest, enum th_limit which)
 {
 	double mean = th_unseen_mean(share);
 	double total = mean + th_unseen_mean(rest);
@@ -228,5 +237,5 @@ th_interval_share(const struct th_unseen *share, const struct th_unseen *rest)
 	struct test low = share_test(share, &rest_next, mean, total);
 	struct test high = share_test(&share_next, rest, mean, total);
 
-	return (struct th_limits){low_limit(&low, mean), high_limit(&high, mean)};
+	return find_limits(&low, &high, mean, which);
 }

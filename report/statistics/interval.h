@@ -3,6 +3,8 @@
 #ifndef TH_REPORT_STATISTICS_INTERVAL_H
 #define TH_REPORT_STATISTICS_INTERVAL_H
 
+#include "report/statistics/estimate.h"
+
 /*
  * Samples and the unseen value that they represent, described as if all blocks were equal. Each
  * hit represents `weight` (s/p), of which (1-p)/p blocks of value weight * p are unseen.
@@ -24,13 +26,14 @@ struct th_limits {
 /* The expected unseen value: hits * weight * (1-p). */
 double th_unseen_mean(const struct th_unseen *unseen);
 
-/* Limits from the hits alone. */
-struct th_limits th_interval_alone(const struct th_unseen *unseen);
+/* Limits from the hits alone; one that is not wanted becomes the expected value. */
+struct th_limits th_interval_alone(const struct th_unseen *unseen, enum th_limit which);
 
 /*
  * Limits for a part of a known total: `share` describes the part, `rest` the remainder, and the
  * means of the two add up to the total.
  */
-struct th_limits th_interval_share(const struct th_unseen *share, const struct th_unseen *rest);
+struct th_limits th_interval_share(
+	const struct th_unseen *share, const struct th_unseen *rest, enum th_limit which);
 
 #endif

@@ -384,7 +384,7 @@ sum_of_cells(const struct th_time_slices *cells, uint32_t from, uint32_t to)
 		const struct th_time_slice *cell = &cells->items[i];
 
 		if (cell->birth >= from && cell->birth < to)
-			sum += cell->alloc.bytes.seen + cell->alloc.bytes.unseen;
+			sum += (double)cell->bytes;
 	}
 	return sum;
 }
