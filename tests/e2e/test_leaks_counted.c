@@ -200,7 +200,8 @@ a_million_classes(const struct th_jdk *jdk)
 		&(struct th_recording_plan){
 			.arguments = TH_WORDS(jdk->java, "-Xmx256m", "-XX:+UseSerialGC", "-cp",
 				JAR, "ClassChurn", CLASSES),
-			.settings = TH_WORDS("TWINHEAP_SEED=1", "TWINHEAP_HEAPS=java"),
+			.settings = TH_WORDS("TWINHEAP_SEED=1", "TWINHEAP_HEAPS=java",
+				"TWINHEAP_MAX_OVERHEAD=1%"),
 			.timeout_seconds = 600,
 		},
 		&recording);
@@ -211,6 +212,9 @@ a_million_classes(const struct th_jdk *jdk)
 		th_recording_counter(&recording, "self_memory_bytes"));
 	assert_null(find_leak(report, "classes"));
 	assert_true(count_captured(&recording) <= CAPTURED_MAX(seconds));
+	/* Those of samples, at most, and those that make loaders. */
+	assert_true(th_recording_counter(&recording, "stacks_remembered") >
+		    th_recording_counter(&recording, "java_samples"));
 	assert_true(th_recording_counter(&recording, "self_memory_bytes") <= TABLES_MAX);
 	json_decref(report);
 	th_recording_deinit(&recording);

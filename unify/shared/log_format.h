@@ -127,7 +127,7 @@ enum th_log_state {
 	X(JAVA_WALKS_WRONG, java_walks_wrong,                                                  \
 		"Java stacks that the VM answered differently when asked again")              \
 	X(STACKS_REMEMBERED, stacks_remembered,                                                \
-		"stacks of samples known by their youngest frames and depth, without a walk")  \
+		"stacks known by their youngest frames and depth, without a walk")  \
 	X(STACKS_WRONG, stacks_wrong,                                                          \
 		"stacks that were not as remembered when walked to check")
 
