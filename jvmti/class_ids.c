@@ -10,7 +10,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "jvmti/id_allowance.h"
 #include "jvmti/ledger/references.h"
 #include "jvmti/live_loaders.h"
 #include "jvmti/methods.h"
@@ -23,8 +22,7 @@
  */
 #define UNPROVED_IDS_MAX (1u << 18)
 /*
- * Of these, as many are created when classes are linked at once, and then in each second of the process's
- * CPU time: on a busy machine a second of the clock links fewer classes.  A class that was unloaded leaves
+ * Of these, as many are created in each second when classes are linked.  A class that was unloaded leaves
  * its IDs among the freed memory of others, which malloc then cannot join: with 262,144 IDs left by the
  * first of many short-lived classes, loading and unloading the others took 9 % more CPU time and 20 MB
  * more (17).  Unloading begins late, when memory for classes runs short.
@@ -66,7 +64,9 @@ static struct {
 	uint32_t unproved_classes; /* atomic: that were linked */
 	const int64_t *unloaded;   /* the VM's counter of unloaded classes; NULL: it has none */
 	int64_t unloaded_before;   /* its value at the start */
-	struct th_id_allowance allowance; /* of classes when they are linked */
+	/* The current second; atomic, races cost a few IDs. */
+	uint64_t second;     /* ns: when it began */
+	uint32_t second_ids; /* `unproved_ids` then */
 	/* The fields below are used by the agent thread only. */
 	struct loader candidates[CANDIDATES_MAX];
 	uint32_t candidate_count;
@@ -182,42 +182,46 @@ may_prepare_unproved(void)
 	return th_load_relaxed(&ids.unproved_ids) < UNPROVED_IDS_MAX;
 }
 
-/* Returns the number of IDs, at most. */
-static uint32_t
+static void
 prepare_unproved(jvmtiEnv *jvmti, jclass type)
 {
-	uint32_t count = 0;
-
 	if (may_prepare_unproved())
-		count = IDS_OF_CLASS + th_methods_prepare(jvmti, type, NULL);
-	th_add_relaxed(&ids.unproved_ids, count);
-	return count;
+		th_add_relaxed(&ids.unproved_ids,
+			IDS_OF_CLASS + th_methods_prepare(jvmti, type, NULL));
 }
 
-static uint32_t
-ids_per_s(void)
+static bool
+are_unloaded(void)
 {
 	const int64_t *unloaded = ids.unloaded;
-	bool are_unloaded = unloaded && (*unloaded - ids.unloaded_before) * UNLOADED_PARTS >
-						(int64_t)th_load_relaxed(&ids.unproved_classes);
 
-	return are_unloaded ? IDS_PER_S_UNLOADING : IDS_PER_S;
+	return unloaded && (*unloaded - ids.unloaded_before) * UNLOADED_PARTS >
+				   (int64_t)th_load_relaxed(&ids.unproved_classes);
 }
 
-static uint64_t
-process_cpu(void)
+/* Whether IDs of another class that may be unloaded are created when it is linked. */
+static bool
+may_prepare_linked(void)
 {
-	return th_clock_read(CLOCK_PROCESS_CPUTIME_ID);
+	uint64_t now;
+
+	if (!may_prepare_unproved())
+		return false;
+	now = th_clock_now();
+	if (now - th_load_relaxed(&ids.second) >= TH_NS_PER_S) {
+		th_store_relaxed(&ids.second_ids, th_load_relaxed(&ids.unproved_ids));
+		th_store_relaxed(&ids.second, now);
+	}
+	return th_load_relaxed(&ids.unproved_ids) - th_load_relaxed(&ids.second_ids) <
+	       (are_unloaded() ? IDS_PER_S_UNLOADING : IDS_PER_S);
 }
 
-/* Another class that may be unloaded is linked. */
 static void
 prepare_linked(jvmtiEnv *jvmti, jclass type)
 {
 	th_add_relaxed(&ids.unproved_classes, 1);
-	if (may_prepare_unproved() && th_id_allowance_is_left(&ids.allowance, ids_per_s(),
-					      th_clock_now(), process_cpu))
-		th_id_allowance_use(&ids.allowance, prepare_unproved(jvmti, type));
+	if (may_prepare_linked())
+		prepare_unproved(jvmti, type);
 }
 
 void
@@ -384,7 +388,6 @@ th_class_ids_start(jvmtiEnv *jvmti, JNIEnv *env, bool may_list, const int64_t *u
 	ids.may_list = may_list;
 	ids.unloaded_before = unloaded ? *unloaded : 0;
 	ids.unloaded = unloaded;
-	th_id_allowance_start(&ids.allowance, th_clock_now(), process_cpu());
 	if (!ids.trusted_count) { /* else of an earlier recording */
 		trust_system_loaders(env);
 		ids.permanent_count = ids.trusted_count;

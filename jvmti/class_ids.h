@@ -10,7 +10,7 @@
  *   parents, and of loaders found alive twice after classes had been unloaded;
  * - for the first classes of other loaders, hidden ones included, up to a limit in bytes for
  *   the whole life of the process, which is more than most programs need, and a limit in each
- *   second of CPU time, which is lower once classes are unloaded.
+ *   second, which is lower once classes are unloaded.
  *
  * Methods of other classes have no name in native stacks until GetStackTrace finds them in a
  * stack of the Java heap and creates their jmethodIDs.
