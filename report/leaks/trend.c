@@ -169,7 +169,10 @@ th_trend_init(struct th_trend *trend, const struct th_observation_window *horizo
 		return;
 	double last = values[count - 1];
 	trend->growth = last - value_at(&series, horizon->warm);
-	trend->growth_late = last - value_at(&series, horizon->middle);
+	/* Without a measurement in the later half, nothing is known about it. */
+	trend->growth_late = times[count - 1] > horizon->middle
+				     ? last - value_at(&series, horizon->middle)
+				     : trend->growth;
 	trend->lost = sum_of_decreases(&series, horizon->warm);
 	trend->last_rise = reaches(&series, horizon->warm, last - LEVEL_PART * trend->growth);
 	uint64_t quarter = trend->last_rise - (trend->last_rise - horizon->warm) / 4;

@@ -15,7 +15,7 @@ struct th_trend {
 	uint32_t points;     /* in the later half and the last before it, or the last six */
 	double probability;  /* p of this order or a better one by chance; 1 below two points */
 	double growth;       /* from the warm-up to the last measurement */
-	double growth_late;  /* since the middle */
+	double growth_late;  /* since the middle; the same as `growth` if none is later */
 	double lost;         /* sum of all decreases since the warm-up */
 	uint64_t last_rise;  /* time at which it had all but 2 % of that growth */
 	double last_quarter; /* growth in the last quarter before last_rise */

@@ -60,6 +60,7 @@ th_breakdown_plan_init(struct th_breakdown_plan *plan, uint64_t now, uint64_t us
 		.regular_credit = CREDIT_FIRST_NS,
 		.credit_time = now,
 		.credit_used = used,
+		.start_used = used,
 	};
 }
 
@@ -180,6 +181,22 @@ th_breakdown_plan_is_due(struct th_breakdown_plan *plan, uint64_t now, uint64_t 
 	return now >= plan->next_regular && plan->credit >= 0 && plan->regular_credit >= 0;
 }
 
+/*
+ * The spacing with which regular breakdowns of `cost` use up, until the recording is twice as old, what
+ * is left of the credit and what is earned until then at the rate so far.
+ */
+static uint64_t
+lasting_spacing(
+	const struct th_breakdown_plan *plan, uint64_t now, uint64_t used, uint64_t cost)
+{
+	uint64_t age = now - plan->start;
+	int64_t left = at_most(plan->credit, plan->regular_credit) +
+		       earned(age, used - plan->start_used) / REGULAR_PART;
+	uint64_t count = left > 0 && cost ? (uint64_t)left / cost : 0;
+
+	return age / (count ? count : 1);
+}
+
 void
 th_breakdown_plan_taken(struct th_breakdown_plan *plan, uint64_t now, uint64_t used,
 	enum th_breakdown_reason reason, uint64_t cost, uint64_t resident)
@@ -191,6 +208,7 @@ th_breakdown_plan_taken(struct th_breakdown_plan *plan, uint64_t now, uint64_t u
 	if (reason == TH_BREAKDOWN_REGULAR)
 		plan->regular_credit -= (int64_t)cost;
 	plan->next_growth = now + cost * GROWTH_SPACING;
+	spacing = max(spacing, lasting_spacing(plan, now, used, cost));
 	plan->next_regular = now + max(cost * BURST_SPACING, spacing);
 	if (resident > plan->highest)
 		plan->highest = resident;

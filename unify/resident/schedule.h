@@ -6,7 +6,8 @@
  * Breakdowns take 1/1000 of the CPU time of the process, at least 1/5000 and at most 1/1000 of the
  * time of one processor, plus, once, 25 ms and 1/100 of the first 5 s of CPU time.  What is not used is
  * saved, up to a quarter of a second.  The cost of a breakdown is known only afterwards, so
- * it is compensated by a pause before the next.
+ * it is compensated by a pause before the next.  Regular ones are spaced so that what is left lasts
+ * until the recording is twice as old: its later half always has some.
  */
 #ifndef TH_UNIFY_RESIDENT_SCHEDULE_H
 #define TH_UNIFY_RESIDENT_SCHEDULE_H
@@ -28,6 +29,7 @@ struct th_breakdown_plan {
 	int64_t regular_credit;   /* the part of `credit` that regular ones may take */
 	uint64_t credit_time;     /* time of these values */
 	uint64_t credit_used;     /* CPU time of the process at that time */
+	uint64_t start_used;      /* the same at the start */
 	uint64_t highest;         /* maximum resident bytes of all breakdowns so far */
 	uint64_t resident;        /* bytes at the last read; 0: none */
 };

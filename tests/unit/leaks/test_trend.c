@@ -92,6 +92,18 @@ test_few_points(void **state)
 	assert_true(trend.probability == 1);
 }
 
+/* All before the middle: what is not measured is no evidence of a standstill. */
+static void
+test_no_late_points(void **state)
+{
+	const double values[] = {1, 2, 3};
+	struct th_trend trend = trend_of(values, 3, 3);
+
+	(void)state;
+	assert_true(trend.growth == 2);
+	assert_true(trend.growth_late == 2);
+}
+
 /*
  * The final snapshot is taken soon after a scheduled one, before any change. Both count as one
  * point, and one earlier point is added.
@@ -190,6 +202,7 @@ main(void)
 		cmocka_unit_test(test_nearly_in_order),
 		cmocka_unit_test(test_growth_that_ended),
 		cmocka_unit_test(test_few_points),
+		cmocka_unit_test(test_no_late_points),
 		cmocka_unit_test(test_one_moment_is_one_point),
 		cmocka_unit_test(test_a_little_given_back_at_the_end),
 		cmocka_unit_test(test_to_and_fro),

@@ -19,24 +19,28 @@
 struct outcome {
 	uint64_t cost; /* nanoseconds, total */
 	unsigned taken;
+	unsigned late; /* of these, in the later half */
 	unsigned looks;
 };
 
 /*
- * Polls every millisecond for `seconds`; `rate` is growth in bytes a millisecond, and the process
- * uses so many processors.
+ * Polls every millisecond for `seconds`; `rate` is growth in bytes a millisecond, for `grows_for` ns,
+ * and the process uses so many processors.
  */
 static struct outcome
-simulate_part(uint64_t seconds, uint64_t cost, uint64_t rate, double processors)
+simulate_growth(
+	uint64_t seconds, uint64_t cost, uint64_t rate, uint64_t grows_for, double processors)
 {
 	struct th_breakdown_plan plan;
-	struct outcome outcome = {0, 0, 0};
+	struct outcome outcome = {0, 0, 0, 0};
 	enum th_breakdown_reason reason;
 	uint64_t resident = 100 * MIB;
 	const uint64_t begin = 5 * S;
+	const uint64_t end = begin + seconds * S;
 
 	th_breakdown_plan_init(&plan, begin, 0);
-	for (uint64_t now = begin; now < begin + seconds * S; now += MS, resident += rate) {
+	for (uint64_t now = begin; now < end; now += MS) {
+		resident += now < begin + grows_for ? rate : 0;
 		if (!th_breakdown_plan_is_look_due(&plan, now))
 			continue;
 		th_breakdown_plan_looked(&plan, now, resident);
@@ -49,8 +53,15 @@ simulate_part(uint64_t seconds, uint64_t cost, uint64_t rate, double processors)
 			(uint64_t)(processors * (double)(now - begin)), reason, cost, resident);
 		outcome.cost += cost;
 		outcome.taken++;
+		outcome.late += now > begin + seconds * S / 2;
 	}
 	return outcome;
+}
+
+static struct outcome
+simulate_part(uint64_t seconds, uint64_t cost, uint64_t rate, double processors)
+{
+	return simulate_growth(seconds, cost, rate, seconds * S, processors);
 }
 
 static struct outcome
@@ -114,6 +125,23 @@ test_short_recordings_have_enough_accounts(void **state)
 	 */
 	assert_true(simulate(60, 3 * MS, 0).taken >= 15);
 	assert_true(simulate(1000, 3 * MS, 0).taken <= 50 + 50 * 3);
+}
+
+/*
+ * A service that reaches its size of 450 MiB in seven seconds: what leaks, or does not, shows in the
+ * later half of the recording, however long it is.
+ */
+static void
+test_the_later_half_has_accounts(void **state)
+{
+	(void)state;
+	for (uint64_t seconds = 20; seconds <= 3600; seconds += 20) {
+		struct outcome outcome = simulate_growth(seconds, 4 * MS, MIB / 20, 7 * S, 0.4);
+
+		if (outcome.late < (seconds < 30 ? 2 : 3))
+			fail_msg("%llu s: %u of %u", (unsigned long long)seconds, outcome.late,
+				outcome.taken);
+	}
 }
 
 static void
@@ -200,6 +228,7 @@ main(void)
 		cmocka_unit_test(test_cost_follows_the_cpu_time_of_the_process),
 		cmocka_unit_test(test_short_programs_pay_for_what_they_use),
 		cmocka_unit_test(test_short_recordings_have_enough_accounts),
+		cmocka_unit_test(test_the_later_half_has_accounts),
 		cmocka_unit_test(test_looks_are_once_a_second_in_the_end),
 		cmocka_unit_test(test_fast_growth_stays_in_its_bounds),
 		cmocka_unit_test(test_a_peak_has_an_account),
