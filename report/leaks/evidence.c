@@ -395,6 +395,8 @@ evaluate(struct th_evidence *evidence, struct th_judge *judge,
 		.chance_limit = judge->chance_limit *
 				(horizon == judge->horizon ? FIRST_LOOK : SECOND_LOOK)};
 	look_init(&look, evidence, judge);
+	judge->samples = samples;
+	judge->samples_count = count;
 	look.sums.kept.is_before_exit = judge->ignores_exit;
 	for (size_t i = 0; i < count && i < AHEAD; i++)
 		expect_sample(judge, samples[i]);

@@ -149,10 +149,12 @@ struct th_judge {
 	bool ignores_exit; /* what died in it counts as alive */
 	double seconds;    /* between warm-up and horizon in which the heap was sampled */
 	struct th_sampling_density density; /* since the warm-up */
-	struct th_sampling_clock clock;     /* of blocks of any size, if that is even */
+	struct th_sampling_clock clock;     /* of any site, if that is even */
 	/* Samples of the heap between the warm-up and the start of each part of that time. */
 	double activity[TH_DENSITY_PARTS + 1];
 	/* State of the current site */
+	const uint32_t *samples; /* indices */
+	size_t samples_count;
 	double *resident; /* bytes at each snapshot; NULL: no data */
 	TH_ARRAY(struct th_birth,
 		births); /* of survivors since the warm-up, unjudged ones included */

@@ -273,7 +273,8 @@ void
 th_evidence_test_births(struct th_evidence *evidence, struct th_judge *judge, double size)
 {
 	const struct th_birth *births = judge->births;
-	struct th_sampling_clock of_size;
+	struct th_sampling_density density;
+	struct th_sampling_clock of_site;
 	const struct th_sampling_clock *clock = &judge->clock;
 	size_t count;
 
@@ -283,8 +284,11 @@ th_evidence_test_births(struct th_evidence *evidence, struct th_judge *judge, do
 	if (!count)
 		return;
 	if (!judge->density.is_even) {
-		th_sampling_clock_init(&of_size, &judge->density, size);
-		clock = &of_size;
+		th_sampling_density_of_site(&density, &judge->density,
+			judge->profile->recording, judge->heap, judge->samples,
+			judge->samples_count);
+		th_sampling_clock_init(&of_site, &density, size);
+		clock = &of_site;
 	}
 	evidence->first_since = births[0].time;
 	evidence->last_birth = births[count - 1].time;

@@ -27,25 +27,19 @@ start_of(uint64_t from, uint64_t to, unsigned part)
 }
 
 static void
-sum_up(struct part_sums *sums, const struct th_recording *recording, enum th_heap heap,
-	uint64_t from, uint64_t to)
+add_sample(struct part_sums *sums, const struct th_recording *recording,
+	const struct th_sample *sample, uint64_t from, uint64_t to)
 {
-	const struct th_samples *samples = &recording->samples[heap];
-
-	for (size_t i = 0; i < samples->items_count; i++) {
-		const struct th_sample *sample = &samples->items[i];
-
-		if (sample->time < from || sample->time >= to)
-			continue;
-		double place = (double)(sample->time - from) / (double)(to - from);
-		unsigned part = (unsigned)fmin(place * TH_DENSITY_PARTS, TH_DENSITY_PARTS - 1);
-		/* Those that a ring left out count as well: they were recorded. */
-		double recorded = 1 / th_recording_thinned(recording, sample);
-		sums[part].samples += recorded;
-		sums[part].due += sample->keep > 0 ? 1 / (double)sample->keep : 1;
-		sums[part].intervals += recorded *
-					(double)th_recording_sample_interval(recording, sample);
-	}
+	if (sample->time < from || sample->time >= to)
+		return;
+	double place = (double)(sample->time - from) / (double)(to - from);
+	unsigned part = (unsigned)fmin(place * TH_DENSITY_PARTS, TH_DENSITY_PARTS - 1);
+	/* Those that a ring left out count as well: they were recorded. */
+	double recorded = 1 / th_recording_thinned(recording, sample);
+	sums[part].samples += recorded;
+	sums[part].due += sample->keep > 0 ? 1 / (double)sample->keep : 1;
+	sums[part].intervals += recorded *
+				(double)th_recording_sample_interval(recording, sample);
 }
 
 static bool
@@ -85,7 +79,8 @@ th_sampling_density_init(struct th_sampling_density *density,
 	density->is_even = true;
 	if (from >= to)
 		return;
-	sum_up(sums, recording, heap, from, to);
+	for (size_t i = 0; i < recording->samples[heap].items_count; i++)
+		add_sample(sums, recording, &recording->samples[heap].items[i], from, to);
 	unsigned known = first_known(sums);
 	for (unsigned i = 0; i < TH_DENSITY_PARTS; i++) {
 		uint64_t start = start_of(from, to, i);
@@ -105,6 +100,30 @@ th_sampling_density_init(struct th_sampling_density *density,
 		}
 	}
 	density->is_even = is_even(density);
+}
+
+void
+th_sampling_density_of_site(struct th_sampling_density *density,
+	const struct th_sampling_density *of_heap, const struct th_recording *recording,
+	enum th_heap heap, const uint32_t *indices, size_t count)
+{
+	struct part_sums sums[TH_DENSITY_PARTS];
+	const struct th_sample *samples = recording->samples[heap].items;
+	double proportion = 1;
+
+	*density = *of_heap;
+	if (density->is_even)
+		return;
+	memset(sums, 0, sizeof(sums));
+	for (size_t i = 0; i < count; i++)
+		add_sample(sums, recording, &samples[indices[i]], density->from, density->to);
+	for (unsigned i = first_known(sums); i < TH_DENSITY_PARTS; i++) {
+		struct th_sampling_density_part *part = &density->parts[i];
+
+		if (sums[i].samples > 0 && part->keep > 0)
+			proportion = sums[i].samples / sums[i].due / part->keep;
+		part->keep *= proportion;
+	}
 }
 
 /* Expected samples of a steady allocation in a part, up to a factor. */

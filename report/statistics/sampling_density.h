@@ -38,6 +38,15 @@ struct th_sampling_density {
 void th_sampling_density_init(struct th_sampling_density *density,
 	const struct th_recording *recording, enum th_heap heap, uint64_t from, uint64_t to);
 
+/*
+ * The same for some of its samples, those with `count` indices, which ascend: samples are thinned out
+ * by call site, so a site may be kept less while the heap is not. Where it has no samples, it is
+ * assumed to be kept in the same proportion to the heap as before.
+ */
+void th_sampling_density_of_site(struct th_sampling_density *density,
+	const struct th_sampling_density *of_heap, const struct th_recording *recording,
+	enum th_heap heap, const uint32_t *indices, size_t count);
+
 struct th_sampling_clock {
 	uint64_t from;
 	uint64_t to;

@@ -130,6 +130,37 @@ test_growth_since_warm_up_is_leak(void **state)
 	leaks_expect(&log, TH_VERDICT_LEAK, TH_REASON_GROWS);
 }
 
+/* The same site, beside one that is not thinned out: the heap's density stays the same. */
+static void
+test_only_the_site_is_thinned(void **state)
+{
+	struct log_builder log;
+	struct leaks_found found;
+
+	(void)state;
+	add_thinned(&log, 10000);
+	leaks_add(&log, (struct leaks_series){.stack = STACK_C,
+				.to = END_MS,
+				.every = 5,
+				.life = 1,
+				.interval = BLOCK,
+				.keep = 1});
+	leaks_find(&found, &log);
+	assert_int_equal(found.findings[0].evidence.verdict, TH_VERDICT_LEAK);
+	assert_int_equal(found.findings[0].evidence.reason, TH_REASON_GROWS);
+	leaks_end(&found, &log);
+	add_thinned(&log, 6000);
+	leaks_add(&log, (struct leaks_series){.stack = STACK_C,
+				.to = END_MS,
+				.every = 5,
+				.life = 1,
+				.interval = BLOCK,
+				.keep = 1});
+	leaks_find(&found, &log);
+	assert_int_equal(found.findings[0].evidence.verdict, TH_VERDICT_PLATEAU);
+	leaks_end(&found, &log);
+}
+
 /* The same site, which freed one old block. */
 static void
 test_growth_with_loss_is_unclear(void **state)
@@ -904,6 +935,7 @@ main(void)
 		cmocka_unit_test(test_sampled_leak),
 		cmocka_unit_test(test_few_samples),
 		cmocka_unit_test(test_growth_since_warm_up_is_leak),
+		cmocka_unit_test(test_only_the_site_is_thinned),
 		cmocka_unit_test(test_growth_with_loss_is_unclear),
 		cmocka_unit_test(test_growth_before_is_plateau),
 		cmocka_unit_test(test_start_up_is_plateau),
