@@ -48,8 +48,6 @@
 #define FIRST_BYTES 256
 /* Most samples kept in a second, as a multiple of the mean. */
 #define SURGE 4
-/* The rate of dropped samples with known stacks is a mean over about this time. */
-#define KNOWN_NS TH_NS_PER_S
 /* However full the log is. */
 #define LEAST_PER_S 2
 /*
@@ -244,23 +242,6 @@ step(struct th_plan *plan, unsigned i, uint64_t now, const struct th_plan_figure
 
 /* Review */
 
-static double
-known_keep(struct th_plan *plan, uint64_t now, const struct th_plan_figures *figures,
-	double samples)
-{
-	double elapsed = (double)(now - plan->reviewed);
-	double lost = (double)(figures->known_lost - plan->known_lost);
-
-	if (!plan->limits.overhead || plan->limits.rate)
-		return 0;
-	if (elapsed > 0)
-		plan->known_rate += (lost * TH_NS_PER_S - plan->known_rate * elapsed) /
-				    (elapsed + KNOWN_NS);
-	plan->known_lost = figures->known_lost;
-	plan->reviewed = now;
-	return plan->known_rate > samples ? samples / plan->known_rate : 1;
-}
-
 static void
 keep_budget(struct th_plan *plan, uint64_t now, const struct th_plan_figures *figures)
 {
@@ -306,7 +287,6 @@ th_plan_review(struct th_plan *plan, uint64_t now, const struct th_plan_figures 
 	double level = th_water_level(expected, TH_PLAN_HEAPS, samples);
 	for (unsigned i = 0; i < TH_PLAN_HEAPS; i++)
 		result.keep[i] = level;
-	result.known_keep = known_keep(plan, now, figures, samples);
 	return result;
 }
 
@@ -323,11 +303,8 @@ th_plan_init(struct th_plan *plan, const struct th_plan_limits *limits, uint64_t
 {
 	static const struct th_plan_figures none;
 
-	*plan = (struct th_plan){.limits = *limits,
-		.begun = now,
-		.reviewed = now,
-		.cost = FIRST_COST_NS,
-		.bytes = FIRST_BYTES};
+	*plan = (struct th_plan){
+		.limits = *limits, .begun = now, .cost = FIRST_COST_NS, .bytes = FIRST_BYTES};
 	th_budget_init(&plan->budget, limits->overhead, limits->burst);
 	plan->allowance = th_budget_first(&plan->budget);
 	for (unsigned i = 0; i < TH_PLAN_HEAPS; i++) {

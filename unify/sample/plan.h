@@ -12,9 +12,6 @@
  * wanted.  With a budget more are wanted than can be kept, since a sample that is dropped costs
  * little, and the frequent sites pay for it (site_rates.h): the finer interval is for the rare.
  *
- * With a budget, samples whose stack is known (stack_memo.h) have a second chance when they were
- * dropped, since they need no walk: as many as are kept otherwise, with one probability for all.
- *
  * Nothing here reads a clock or the log: the caller brings all figures.
  */
 #ifndef TH_UNIFY_SAMPLE_PLAN_H
@@ -45,8 +42,7 @@ struct th_plan_limits {
 /* Totals since the start of the recording, unless stated otherwise. */
 struct th_plan_figures {
 	uint64_t due[TH_PLAN_HEAPS];
-	uint64_t kept;                /* without those kept by a second chance */
-	uint64_t known_lost;          /* samples with known stacks that were dropped at first */
+	uint64_t kept;
 	struct th_budget_times times; /* zero without a budget */
 	uint64_t times_cost;          /* ns: CPU time of getting them */
 	uint64_t log_bytes;
@@ -67,15 +63,11 @@ struct th_plan {
 	struct th_plan_limits limits;
 	struct th_budget budget;
 	struct th_plan_heap heaps[TH_PLAN_HEAPS];
-	uint64_t begun;   /* ns */
-	uint64_t next;    /* ns: time of the next review */
-	double allowance; /* ns of CPU time per second, for captures */
-	/* Means for each sample of `kept`, with its part of those kept by a second chance. */
-	double cost;                 /* ns: of captures */
-	double bytes;                /* in the log */
-	double known_rate;           /* `known_lost` per second, lately */
-	uint64_t known_lost;         /* as of the last review */
-	uint64_t reviewed;           /* ns: time of the last review */
+	uint64_t begun;              /* ns */
+	uint64_t next;               /* ns: time of the next review */
+	double allowance;            /* ns of CPU time per second, for captures */
+	double cost;                 /* ns: mean of a capture */
+	double bytes;                /* mean of a kept sample in the log */
 	struct th_plan_figures last; /* when cost and bytes were last updated */
 };
 
@@ -86,7 +78,6 @@ struct th_plan_target {
 	/* By which the number of due samples is expected to change: intervals have changed. */
 	double factor[TH_PLAN_HEAPS];
 	double all_factor; /* of all heaps, <= 1: a decrease of an interval appears as a surge */
-	double known_keep; /* probability of a second chance */
 };
 
 /* `now` in ns.  Returns the first target, in samples per second. */

@@ -150,27 +150,16 @@ probability(const struct th_rate *rate, uint64_t target, uint64_t n, uint64_t no
 	return (p < 1 ? p : 1) * brake(allowed ? allowed : 1, kept);
 }
 
-static double
-probability_of(const struct th_rate *rate, uint64_t population, uint64_t now)
+double
+th_rate_count(struct th_rate *rate, uint64_t now)
 {
 	uint64_t target = th_load_relaxed(&rate->target);
+	uint64_t population = th_add_relaxed(&rate->population, 1) + 1;
 
 	if (!target)
 		return 1;
 	return probability(rate, target,
 		since(population, th_load_relaxed(&rate->population_before)), now);
-}
-
-double
-th_rate_count(struct th_rate *rate, uint64_t now)
-{
-	return probability_of(rate, th_add_relaxed(&rate->population, 1) + 1, now);
-}
-
-double
-th_rate_look(const struct th_rate *rate, uint64_t now)
-{
-	return probability_of(rate, th_load_relaxed(&rate->population) + 1, now);
 }
 
 void

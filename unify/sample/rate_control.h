@@ -102,9 +102,6 @@ void th_rate_roll(struct th_rate *rate, uint64_t now);
  */
 double th_rate_count(struct th_rate *rate, uint64_t now);
 
-/* What th_rate_count() would return, without counting. [in-malloc] */
-double th_rate_look(const struct th_rate *rate, uint64_t now);
-
 /* Counts the sample as kept. [in-malloc] */
 void th_rate_keep(struct th_rate *rate);
 

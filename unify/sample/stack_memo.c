@@ -72,32 +72,16 @@ is_checked(uint32_t agreed, uint64_t random)
 	       random / TH_STACK_MEMO_CHECKED % agreed < TH_STACK_MEMO_TRUSTED / 2;
 }
 
-/* Captures in a row that gave the stack of `key`; 0: it is not known. */
-static uint32_t
-look_up(uint64_t key, struct th_remembered *ret)
+bool
+th_stack_memo_find(uint64_t key, uint64_t random, struct th_remembered *ret)
 {
 	struct entry *entries = th_load_acquire(&memo.entries);
 
 	if (!key || !entries || is_unreliable())
-		return 0;
+		return false;
 	uint32_t agreed = read_entry(entry_of(entries, key), key, ret);
-	return agreed < TH_STACK_MEMO_TRUSTED ? 0 : agreed;
-}
-
-bool
-th_stack_memo_knows(uint64_t key)
-{
-	struct th_remembered ignored;
-
-	return look_up(key, &ignored) != 0;
-}
-
-bool
-th_stack_memo_find(uint64_t key, uint64_t random, struct th_remembered *ret)
-{
-	uint32_t agreed = look_up(key, ret);
-
-	if (!agreed || is_checked(agreed, random) || !th_stack_log_use(ret->stack.use))
+	if (agreed < TH_STACK_MEMO_TRUSTED || is_checked(agreed, random) ||
+		!th_stack_log_use(ret->stack.use))
 		return false;
 	th_log_count(TH_COUNTER_STACKS_REMEMBERED, 1);
 	return true;

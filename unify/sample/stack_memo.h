@@ -31,9 +31,6 @@ struct th_remembered {
 	uint32_t detail; /* sample.h */
 };
 
-/* Whether the stack of `key` is known, so that most samples with it need no walk. [in-malloc] */
-bool th_stack_memo_knows(uint64_t key);
-
 /*
  * The stack of `key`, which the log has; false: it has to be captured.  `random`: uniform.
  * [in-malloc]

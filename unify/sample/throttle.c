@@ -12,7 +12,6 @@
 #include "unify/sample/rate_control.h"
 #include "unify/sample/settings.h"
 #include "unify/sample/site_rates.h"
-#include "unify/sample/stack_memo.h"
 #include "unify/sample/survivors.h"
 #include "unify/sample/thread.h"
 #include "unify/shared/clock.h"
@@ -45,12 +44,8 @@ static struct {
 	struct th_rate rate;
 	struct th_site_rates sites[TH_PLAN_HEAPS];
 	uint64_t due[TH_PLAN_HEAPS]; /* atomic */
-	/* A second chance for samples with known stacks (plan.h). */
-	uint64_t known_lost;    /* atomic: dropped at first */
-	uint64_t known_kept;    /* atomic: kept then */
-	uint64_t known_keep;    /* the writer's, atomic: probability, in 2^-32 */
-	uint64_t capture_ns[2]; /* atomic: [1] of samples, [0] of other captures */
-	struct th_plan plan;    /* the writer's, except for the intervals */
+	uint64_t capture_ns[2];      /* atomic: [1] of samples, [0] of other captures */
+	struct th_plan plan;         /* the writer's, except for the intervals */
 	/* Private to the writer. */
 	uint64_t start;
 	uint64_t next_survivors; /* when they are counted */
@@ -89,9 +84,6 @@ th_throttle_reset(void)
 {
 	for (unsigned i = 0; i < TH_PLAN_HEAPS; i++)
 		throttle.due[i] = 0;
-	throttle.known_lost = 0;
-	throttle.known_kept = 0;
-	throttle.known_keep = 0;
 	throttle.capture_ns[false] = 0;
 	throttle.capture_ns[true] = 0;
 	throttle.due_logged = 0;
@@ -128,8 +120,7 @@ static void
 log_rate(uint64_t now)
 {
 	uint64_t due = th_throttle_due();
-	uint64_t kept = th_load_relaxed(&throttle.rate.kept) +
-			th_load_relaxed(&throttle.known_kept);
+	uint64_t kept = th_load_relaxed(&throttle.rate.kept);
 	struct th_event_rate event = {
 		.time = now,
 		.interval = th_throttle_interval(TH_HEAP_NATIVE),
@@ -195,7 +186,6 @@ get_figures(const struct th_log_header *header, struct th_plan_figures *figures)
 	for (unsigned i = 0; i < TH_PLAN_HEAPS; i++)
 		figures->due[i] = th_load_relaxed(&throttle.due[i]);
 	figures->kept = th_load_relaxed(&throttle.rate.kept);
-	figures->known_lost = th_load_relaxed(&throttle.known_lost);
 	figures->log_bytes = th_load_relaxed(&header->tail);
 	figures->ring_bytes = header->ring_bytes;
 	if (header->most_bytes > figures->log_bytes)
@@ -251,7 +241,6 @@ th_throttle_review(uint64_t now)
 	th_rate_set_target(&throttle.rate, target.rate);
 	if (target.all_factor < 1)
 		th_rate_rescale(&throttle.rate, target.all_factor);
-	th_store_relaxed(&throttle.known_keep, (uint64_t)(target.known_keep * 0x1p32));
 	count_survivors(now);
 	roll_sites(now, &target);
 }
@@ -293,38 +282,20 @@ draw(struct th_thread_record *record, double probability)
 	return probability >= 1 || th_random_unit(&record->random) <= probability;
 }
 
-/*
- * The rate control sees what is left by the sites.  All probabilities depend on earlier samples only:
- * that of a second chance as well, since whether a stack is known does.
- */
+/* The rate control sees what is left by the sites: it depends on earlier samples only, too. */
 static bool
 is_kept(struct th_thread_record *record, enum th_heap heap, struct th_site_key site,
 	uint64_t now, double *keep_ret)
 {
-	double second = 0;
 	double of_site = 1;
 
 	if (th_throttle_needs_sites())
 		of_site = th_site_rates_count(&throttle.sites[heap - 1], site);
-	if (of_site < 1 && th_stack_memo_knows(site.stack))
-		second = (double)th_load_relaxed(&throttle.known_keep) * 0x1p-32;
-	bool is_passed = draw(record, of_site);
-	if (!is_passed && second <= 0)
+	if (!draw(record, of_site))
 		return false;
-	double of_rate = is_passed ? th_rate_count(&throttle.rate, now)
-				   : th_rate_look(&throttle.rate, now);
-	*keep_ret = 1 - (1 - of_site * of_rate) * (1 - second);
-	if (is_passed && draw(record, of_rate)) {
-		th_rate_keep(&throttle.rate);
-		return true;
-	}
-	if (second <= 0)
-		return false;
-	th_add_relaxed(&throttle.known_lost, 1);
-	if (!draw(record, second))
-		return false;
-	th_add_relaxed(&throttle.known_kept, 1);
-	return true;
+	double of_rate = th_rate_count(&throttle.rate, now);
+	*keep_ret = of_site * of_rate;
+	return draw(record, of_rate);
 }
 
 bool
@@ -337,6 +308,7 @@ th_throttle_keeps(struct th_thread_record *record, enum th_heap heap, struct th_
 		th_log_count(TH_COUNTER_RATE_THINNED, 1);
 		return false;
 	}
+	th_rate_keep(&throttle.rate);
 	return true;
 }
 

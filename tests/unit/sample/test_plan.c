@@ -27,8 +27,6 @@ struct process {
 	double capture_ns;
 	double sample_bytes; /* in the log */
 	double agent_ns;     /* per second */
-	double known;        /* part of the dropped samples that have a known stack */
-	double known_ns;     /* cost of one of these */
 };
 
 struct run {
@@ -38,8 +36,6 @@ struct run {
 	uint64_t now;
 	double due[TH_PLAN_HEAPS];
 	double kept[TH_PLAN_HEAPS];
-	double known_lost;
-	double second_kept; /* of these, by the second chance */
 	double log;
 };
 
@@ -78,20 +74,14 @@ pass_tick(struct run *run, const struct process *process)
 			     (double)th_plan_interval(&run->plan, (enum th_heap)(i + 1));
 		double most = run->target.rate ? run->target.keep[i] * part : due;
 		double kept = due < most ? due : most;
-		double known = (due - kept) * process->known;
-		double second = known * run->target.known_keep;
 
 		run->due[i] += due;
 		run->kept[i] += kept;
 		run->figures.due[i] = (uint64_t)run->due[i];
 		run->figures.times.others += (uint64_t)(due * th_plan_due_ns[i]);
-		run->known_lost += known;
-		run->second_kept += second;
-		run->figures.times.captures += (uint64_t)(kept * process->capture_ns +
-							  second * process->known_ns);
-		run->log += (kept + second) * process->sample_bytes;
+		run->figures.times.captures += (uint64_t)(kept * process->capture_ns);
+		run->log += kept * process->sample_bytes;
 	}
-	run->figures.known_lost = (uint64_t)run->known_lost;
 	run->figures.kept = (uint64_t)sum(run->kept);
 	run->figures.times.others += (uint64_t)(process->agent_ns * part);
 	run->figures.times.process += (uint64_t)(process->cpu * TICK);
@@ -124,9 +114,9 @@ spent(const struct run *run)
 }
 
 /* A service of 40 MB/s in each heap that uses one processor. */
-static const struct process quiet = {{40e6, 40e6, 0}, 1, 4000, 110, 1e6, 0, 0};
+static const struct process quiet = {{40e6, 40e6, 0}, 1, 4000, 110, 1e6};
 /* 3 GB/s on two processors. */
-static const struct process heavy = {{2e9, 1e9, 0}, 2, 5000, 110, 2e6, 0, 0};
+static const struct process heavy = {{2e9, 1e9, 0}, 2, 5000, 110, 2e6};
 
 /* Finer than the first interval, within 20 seconds, and within the budget. */
 static void
@@ -162,42 +152,11 @@ a_heavy_process_stays_within_the_budget(void **state)
 	assert_true(interval >= 256 * KIB);
 }
 
-/* As many again have a second chance if their stacks are known, and the budget holds all the same. */
-static void
-known_stacks_have_a_second_chance(void **state)
-{
-	struct process known = heavy;
-	struct run run;
-
-	(void)state;
-	known.capture_ns = 30000;
-	known.known = 0.7;
-	known.known_ns = 4000;
-	init(&run, &adaptive);
-	for (int i = 0; i < 60; i++) {
-		pass(&run, &known, 1);
-		assert_true(spent(&run) <= 70e6 + 0.0105 * (double)run.figures.times.process);
-	}
-	double kept = sum(run.kept);
-	double second = run.second_kept;
-	pass(&run, &known, 20);
-	kept = sum(run.kept) - kept;
-	second = run.second_kept - second;
-	assert_true(second >= 0.8 * kept);
-	assert_true(second <= 1.2 * kept);
-	/* A given rate is not exceeded. */
-	struct th_plan_limits rate = adaptive;
-	rate.rate = 100;
-	init(&run, &rate);
-	pass(&run, &known, 20);
-	assert_true(run.second_kept <= 0);
-}
-
 /* Native churn of 100 times the bytes takes no samples away from the Java heap's half. */
 static void
 one_heap_does_not_thin_the_other(void **state)
 {
-	const struct process both = {{40e6, 4e9, 0}, 2, 5000, 110, 2e6, 0, 0};
+	const struct process both = {{40e6, 4e9, 0}, 2, 5000, 110, 2e6};
 	struct run run;
 
 	(void)state;
@@ -216,7 +175,7 @@ one_heap_does_not_thin_the_other(void **state)
 static void
 an_unused_share_is_not_lost(void **state)
 {
-	const struct process java = {{2e9, 0, 0}, 2, 5000, 110, 2e6, 0, 0};
+	const struct process java = {{2e9, 0, 0}, 2, 5000, 110, 2e6};
 	struct run run;
 
 	(void)state;
@@ -248,7 +207,7 @@ the_log_lasts(void **state)
 static void
 an_idle_heap_is_not_sampled_finely(void **state)
 {
-	const struct process idle = {{0, 0, 0}, 0.01, 4000, 110, 1e6, 0, 0};
+	const struct process idle = {{0, 0, 0}, 0.01, 4000, 110, 1e6};
 	struct run run;
 
 	(void)state;
@@ -294,7 +253,7 @@ a_given_interval(void **state)
 	init(&run, &limits);
 	pass(&run, &heavy, 10);
 	assert_true(interval_of(&run, TH_HEAP_JAVA) > 256 * KIB);
-	pass(&run, &(const struct process){{1e6, 1e6, 0}, 1, 4000, 110, 1e6, 0, 0}, 60);
+	pass(&run, &(const struct process){{1e6, 1e6, 0}, 1, 4000, 110, 1e6}, 60);
 	assert_int_equal(interval_of(&run, TH_HEAP_JAVA), 16 * KIB);
 }
 
@@ -331,7 +290,6 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_quiet_process_is_sampled_finely),
 		cmocka_unit_test(a_heavy_process_stays_within_the_budget),
-		cmocka_unit_test(known_stacks_have_a_second_chance),
 		cmocka_unit_test(one_heap_does_not_thin_the_other),
 		cmocka_unit_test(an_unused_share_is_not_lost),
 		cmocka_unit_test(the_log_lasts),
