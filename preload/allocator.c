@@ -110,11 +110,14 @@ is_past_us(const char *name)
 	return found && th_allocator_is_underneath(found);
 }
 
-/* A foreign malloc is not called to find out: it may not be initialized yet. */
+/*
+ * A foreign malloc is not called to find out: it may not be initialized yet.  Ours is: valgrind redirects
+ * calls of it, whatever the address says.
+ */
 static bool
 is_reached_by(void *found)
 {
-	return th_next_is_ours(found) || (th_next_leads_on(found) && reaches_us(found));
+	return (th_next_is_ours(found) || th_next_leads_on(found)) && reaches_us(found);
 }
 
 void
