@@ -110,7 +110,7 @@ th_life_ledger(void)
 static void
 log_settings(void)
 {
-	static const char names[][32] = {
+	static const char names[][TH_SETTING_WORD_BYTES] = {
 #define S(NAME, letter, option, variable, ...) variable,
 		TH_SETTINGS(S)
 #undef S

@@ -11,7 +11,6 @@
 #include "unify/base/system.h"
 #include "unify/shared/log_format.h"
 #include "unify/shared/settings_table.h"
-#include "unify/shared/size.h"
 
 /* Matches any path of libtwinheap.so or libtwinheap.so.1. */
 #define LIBRARY "libtwinheap"
@@ -72,9 +71,10 @@ has_preload(int descriptor)
 static bool
 is_other_than(const char *root)
 {
-	uint64_t pid;
+	char *end;
+	unsigned long pid = strtoul(root, &end, 10);
 
-	return !th_size_parse(root, &pid) || pid != (uint64_t)getpid();
+	return *end || pid != (unsigned long)getpid();
 }
 
 bool

@@ -12,13 +12,10 @@
 #include "unify/shared/glob.h"
 #include "unify/shared/size.h"
 
-#define WORD_BYTES 32
-
-/* Arrays, not pointers, which the loader would have to relocate in every process. */
 struct setting {
-	char option[WORD_BYTES]; /* "": by variable only */
-	char variable[WORD_BYTES];
-	char argument[WORD_BYTES];
+	char option[TH_SETTING_WORD_BYTES]; /* "": by variable only */
+	char variable[TH_SETTING_WORD_BYTES];
+	char argument[TH_SETTING_WORD_BYTES];
 	enum th_setting_kind kind;
 	enum th_setting_access access;
 	uint64_t minimum;
@@ -34,9 +31,10 @@ static const struct setting table[TH_SETTING_COUNT] = {
 };
 
 /* A word that fills its array would have no terminator. */
-#define S(NAME, letter, option, variable, KIND, ACCESS, argument, ...)                   \
-	_Static_assert(sizeof(option) <= WORD_BYTES && sizeof(variable) <= WORD_BYTES && \
-			       sizeof(argument) <= WORD_BYTES,                           \
+#define S(NAME, letter, option, variable, KIND, ACCESS, argument, ...)      \
+	_Static_assert(sizeof(option) <= TH_SETTING_WORD_BYTES &&           \
+			       sizeof(variable) <= TH_SETTING_WORD_BYTES && \
+			       sizeof(argument) <= TH_SETTING_WORD_BYTES,   \
 		#NAME ": too long");
 TH_SETTINGS(S)
 #undef S
@@ -55,10 +53,7 @@ read_choice(const char *word, const char *choices, uint64_t *position_ret)
 	size_t length = strlen(word);
 
 	for (uint64_t position = 0;; position++) {
-		size_t end = 0;
-
-		while (choices[end] && choices[end] != '|')
-			end++;
+		size_t end = strcspn(choices, "|");
 
 		if (end == length && !strncmp(word, choices, length)) {
 			*position_ret = position;
@@ -73,11 +68,7 @@ read_choice(const char *word, const char *choices, uint64_t *position_ret)
 static bool
 is_decimal(const char *text)
 {
-	if (!*text)
-		return false;
-	while (*text >= '0' && *text <= '9')
-		text++;
-	return !*text;
+	return *text && text[strspn(text, "0123456789")] == '\0';
 }
 
 static bool

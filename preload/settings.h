@@ -11,6 +11,12 @@
 
 enum th_follow { TH_FOLLOW_JAVA, TH_FOLLOW_ALL, TH_FOLLOW_NONE };
 
+/*
+ * The longest word of a setting.  Tables of words are arrays, not pointers, which the loader would
+ * have to relocate in every process.
+ */
+#define TH_SETTING_WORD_BYTES 32
+
 /* Space for the values given: a path and a few words. */
 #define TH_SETTINGS_BYTES 8192
 
@@ -19,8 +25,8 @@ struct th_settings {
 	uint64_t number[TH_SETTING_COUNT];  /* sizes, numbers, flags; choices by position */
 	bool is_given[TH_SETTING_COUNT];
 	bool is_option[TH_SETTING_COUNT]; /* given by an agent's options, not by a variable */
-	/* Copies, because programs that set their title overwrite their environment. */
 	size_t given_bytes;
+	/* Copies, because programs that set their title overwrite their environment. */
 	char given[TH_SETTINGS_BYTES];
 };
 

@@ -67,14 +67,10 @@ print_diff(const struct side *old_side, const struct side *new_side)
 
 	th_diff_init(&found, &(struct th_side){old_side->profile, &old_side->places},
 		&(struct th_side){new_side->profile, &new_side->places});
-	if (new_side->options.format == TH_OUTPUT_JSON) {
-		th_view_diff_json(stdout, &found);
-	} else {
-		FILE *file = th_terminal_fit(stdout);
-
-		th_view_diff(file, &found);
-		th_terminal_fitted(file);
-	}
+	FILE *file = th_output_fit(&new_side->options);
+	(new_side->options.format == TH_OUTPUT_JSON ? th_view_diff_json : th_view_diff)(
+		file, &found);
+	th_terminal_fitted(file);
 	th_diff_deinit(&found);
 }
 

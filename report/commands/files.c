@@ -52,6 +52,12 @@ th_output_open(const struct th_options *options, FILE **file_ret)
 	return NULL;
 }
 
+FILE *
+th_output_fit(const struct th_options *options)
+{
+	return options->format == TH_OUTPUT_JSON ? stdout : th_terminal_fit(stdout);
+}
+
 struct th_error *
 th_output_close(FILE *file, const char *path)
 {

@@ -22,6 +22,9 @@ struct th_error *th_output_open(const struct th_options *options, FILE **file_re
 /* Creates or opens such a file, with further flags of open(2); NULL and errno if it cannot. */
 FILE *th_output_open_private(const char *path, int flags);
 
+/* Standard output; text is cut to the width of a terminal until th_terminal_fitted(). */
+FILE *th_output_fit(const struct th_options *options);
+
 /*
  * Writes what is pending, and closes the file if it is not standard output. `path` (NULL = standard
  * output) is for the message. EPIPE is not an error: the reader, such as `head`, has closed the pipe.

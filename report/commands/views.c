@@ -127,20 +127,15 @@ static void
 print_leaks(const struct th_options *options, struct th_recording *recording, int *status_ret)
 {
 	struct th_profile *profile = th_profile_create(recording, options, th_input_warn, NULL);
-	FILE *file;
 	struct th_leaks found;
 
 	th_leaks_prepare(&found, profile);
 	/* The sites have what findings need of them. */
 	th_profile_forget_sums(profile);
 	th_leaks_find(&found);
-	if (options->format == TH_OUTPUT_JSON) {
-		th_view_leaks_json(stdout, &found);
-	} else {
-		file = th_terminal_fit(stdout);
-		th_view_leaks(file, &found);
-		th_terminal_fitted(file);
-	}
+	FILE *file = th_output_fit(options);
+	(options->format == TH_OUTPUT_JSON ? th_view_leaks_json : th_view_leaks)(file, &found);
+	th_terminal_fitted(file);
 	*status_ret = th_view_leaks_status(&found);
 	th_leaks_deinit(&found);
 	th_profile_destroy(profile);
@@ -172,7 +167,7 @@ show_ledger(const struct th_options *options, struct th_recording *recording)
 	struct th_ledger found;
 
 	th_ledger_init(&found, profile);
-	FILE *file = is_json ? stdout : th_terminal_fit(stdout);
+	FILE *file = th_output_fit(options);
 	if (!found.was_on && !is_json)
 		error = th_error_create(TH_ERROR_UNREADABLE,
 			"%s: the ledger was not on: twinheap run --ledger, or twinheap ctl PID "
@@ -206,7 +201,7 @@ show_holders(const struct th_options *options, struct th_recording *recording)
 			options->log);
 	profile = th_profile_create(recording, options, th_input_warn, NULL);
 	th_leaks_init(&found, profile);
-	FILE *file = is_json ? stdout : th_terminal_fit(stdout);
+	FILE *file = th_output_fit(options);
 	(is_json ? th_view_holders_json : th_view_holders)(file, &found);
 	th_terminal_fitted(file);
 	th_leaks_deinit(&found);
@@ -268,7 +263,6 @@ static struct th_error *
 show_rss(const struct th_options *options, struct th_recording *recording)
 {
 	bool is_end = options->at == TH_AT_LAST || options->at == TH_AT_END;
-	FILE *file = stdout;
 	struct th_profile *profile;
 	struct th_leaks leaks;
 
@@ -282,8 +276,7 @@ show_rss(const struct th_options *options, struct th_recording *recording)
 	/* Verdicts apply to the end of a recording. */
 	if (is_end)
 		th_leaks_init(&leaks, profile);
-	if (options->format != TH_OUTPUT_JSON)
-		file = th_terminal_fit(stdout);
+	FILE *file = th_output_fit(options);
 	(options->format == TH_OUTPUT_JSON ? th_view_rss_json : th_view_rss)(
 		file, profile, is_end ? &leaks : NULL);
 	th_terminal_fitted(file);

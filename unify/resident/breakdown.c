@@ -26,6 +26,7 @@
 #include "unify/resident/schedule.h"
 #include "unify/resident/tables.h"
 #include "unify/resident/write.h"
+#include "unify/sample/live_blocks.h"
 #include "unify/shared/clock.h"
 
 /* Claims per rank: a stack for each of 65,536 threads, or a mapping for each block. */
@@ -166,7 +167,7 @@ init_tables(struct th_breakdown_tables *tables)
 	tables->claims.exact.items = th_memory_map(CLAIMS_MAX * sizeof(struct th_claim));
 	tables->claims.owners.items = th_memory_map(CLAIMS_MAX * sizeof(struct th_claim));
 	tables->rows.items = th_memory_map(TH_BREAKDOWN_ROWS_MAX * sizeof(*tables->rows.items));
-	tables->blocks = th_memory_map(TH_BREAKDOWN_BLOCKS_MAX * sizeof(*tables->blocks));
+	tables->blocks = th_memory_map(TH_LIVE_BLOCKS_MAX * sizeof(*tables->blocks));
 	return tables->claims.exact.items && tables->claims.owners.items &&
 	       tables->rows.items && tables->blocks && th_address_space_init(&tables->space);
 }

@@ -309,7 +309,7 @@ add_block(uintptr_t address, uint64_t sample, void *data)
 	struct th_breakdown_tables *tables = data;
 	const struct th_event_native_alloc *alloc = th_log_get(sample, TH_EVENT_NATIVE_ALLOC);
 
-	if (alloc && alloc->address == address && tables->block_count < TH_BREAKDOWN_BLOCKS_MAX)
+	if (alloc && alloc->address == address && tables->block_count < TH_LIVE_BLOCKS_MAX)
 		tables->blocks[tables->block_count++] = (struct th_breakdown_block){
 			address, sample, alloc->size};
 }

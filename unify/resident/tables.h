@@ -52,12 +52,10 @@ struct th_breakdown_block {
 	uint64_t size;
 };
 
-/* Of all that the table of live blocks has room for; 5.3 MiB, touched as needed. */
-#define TH_BREAKDOWN_BLOCKS_MAX 229376u
-
 struct th_breakdown_tables {
 	struct th_address_space space;
-	struct th_breakdown_block *blocks; /* by th_breakdown_owners_settle() */
+	struct th_breakdown_block
+		*blocks; /* TH_LIVE_BLOCKS_MAX, by th_breakdown_owners_settle() */
 	uint32_t block_count;
 	struct th_breakdown_claims claims;
 	struct th_breakdown_rows rows;

@@ -22,6 +22,7 @@
 #define SLOTS (1u << SLOT_BITS)
 /* Above this many entries clusters become long (Knuth: 5.5 probes for a miss at 7/8 x 90 %). */
 #define SHARD_FULL (SLOTS * 7 / 8)
+_Static_assert(SHARDS *SHARD_FULL == TH_LIVE_BLOCKS_MAX, "full shards");
 /* Slots that th_live_blocks_each() copies under one hold of a shard's lock: 2 KiB of stack. */
 #define SLOTS_AT_ONCE 128
 /*

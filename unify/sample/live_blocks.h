@@ -79,6 +79,9 @@ void th_live_blocks_settle(void);
 typedef void th_live_blocks_visit(uintptr_t address, uint64_t sample, void *data);
 void th_live_blocks_each(th_live_blocks_visit *visit, void *data);
 
+/* Blocks that the table has room for, at most. */
+#define TH_LIVE_BLOCKS_MAX 229376u
+
 /* The number of blocks in the table, about. [any] */
 uint64_t th_live_blocks_count(void);
 

@@ -132,30 +132,30 @@ test_growth_since_warm_up_is_leak(void **state)
 
 /* The same site, beside one that is not thinned out: the heap's density stays the same. */
 static void
+add_thinned_beside_another(struct log_builder *log, uint32_t to)
+{
+	add_thinned(log, to);
+	leaks_add(log, (struct leaks_series){.stack = STACK_C,
+			       .to = END_MS,
+			       .every = 5,
+			       .life = 1,
+			       .interval = BLOCK,
+			       .keep = 1});
+}
+
+static void
 test_only_the_site_is_thinned(void **state)
 {
 	struct log_builder log;
 	struct leaks_found found;
 
 	(void)state;
-	add_thinned(&log, 10000);
-	leaks_add(&log, (struct leaks_series){.stack = STACK_C,
-				.to = END_MS,
-				.every = 5,
-				.life = 1,
-				.interval = BLOCK,
-				.keep = 1});
+	add_thinned_beside_another(&log, 10000);
 	leaks_find(&found, &log);
 	assert_int_equal(found.findings[0].evidence.verdict, TH_VERDICT_LEAK);
 	assert_int_equal(found.findings[0].evidence.reason, TH_REASON_GROWS);
 	leaks_end(&found, &log);
-	add_thinned(&log, 6000);
-	leaks_add(&log, (struct leaks_series){.stack = STACK_C,
-				.to = END_MS,
-				.every = 5,
-				.life = 1,
-				.interval = BLOCK,
-				.keep = 1});
+	add_thinned_beside_another(&log, 6000);
 	leaks_find(&found, &log);
 	assert_int_equal(found.findings[0].evidence.verdict, TH_VERDICT_PLATEAU);
 	leaks_end(&found, &log);
