@@ -215,7 +215,7 @@ filter_by_names(jvmtiEnv *jvmti, JNIEnv *env)
 static void
 log_judged(void)
 {
-	th_collections_log();
+	th_collections_log_all();
 	reap(thread.env);
 	th_batches_flush(th_collections_last_start());
 	th_class_loaders_log();
@@ -272,7 +272,7 @@ flush(void)
 	if (!th_load_relaxed(&thread.is_alive))
 		return;
 	if (pthread_equal(thread.self, pthread_self())) {
-		th_collections_log();
+		th_collections_log_all();
 		reap(thread.env);
 		th_batches_flush(th_collections_last_start());
 		th_function_names_log(true);
@@ -366,7 +366,7 @@ run(jvmtiEnv *jvmti, JNIEnv *env, void *argument)
 	}
 	stop_serving();
 	log_held();
-	th_collections_log();
+	th_collections_log_all();
 	th_collections_flush();
 	reap(env);
 	th_class_loaders_log();

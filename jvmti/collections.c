@@ -17,9 +17,10 @@
 #include "unify/shared/collector_name.h"
 
 /*
- * Collections that may wait for the agent thread; if there are more, the oldest are not
- * written.
+ * Pauses written, of which so many at once; of more the oldest are left out.  A loop that allocates
+ * in a small young generation makes thousands per second, of 80 bytes of log each.
  */
+#define PAUSES_PER_S 100
 #define PAUSES_MAX 256
 /* hsperfdata numbers the collectors of a VM from 0: young, old, concurrent. */
 #define COLLECTORS_MAX 4
@@ -31,6 +32,13 @@ static const uint64_t later[] = {500000000, 1500000000};
 /* The VM's value for a collection without a recorded cause. */
 #define NO_CAUSE "No GC"
 #define LATER_COUNT (sizeof(later) / sizeof(later[0]))
+/*
+ * The agent thread looks no more often than this while collections follow each other, and asks
+ * the VM for the use of its heap, which may have to wait for a safepoint, no more often than
+ * that.
+ */
+#define LOOK_SPACING_NS 20000000
+#define HEAP_USE_SPACING_NS 100000000
 /* How often the state of a collection that promotes all objects is read while it runs. */
 #define FULL_TURN_NS 20000000
 /* Number of pauses averaged, and the minimum required. */
@@ -40,6 +48,7 @@ static const uint64_t later[] = {500000000, 1500000000};
 struct pause {
 	uint64_t start;
 	uint64_t end;
+	uint64_t total; /* of all pauses so far, ns */
 };
 
 struct collector {
@@ -55,11 +64,19 @@ static struct {
 	const char *last_cause; /* of the previous one */
 	/* Writer: the collecting thread of the VM, one at a time. */
 	uint64_t started;
+	uint64_t paused; /* in total, ns */
 	struct pause pauses[PAUSES_MAX];
 	uint32_t finished; /* atomic: pauses written since the start */
 	/* Writer: the agent thread. */
+	uint64_t next_look; /* atomic: it is awake by then, even if nobody wakes it */
+	uint64_t next_use;  /* no earlier is the use of the heap asked for again */
+	bool use_is_due;
 	uint32_t noticed; /* pauses after which the heap was examined */
 	uint32_t logged;
+	struct {
+		uint64_t time; /* ns */
+		uint64_t pauses;
+	} room;         /* pauses that could be written then */
 	bool is_forced; /* the last collection was requested, so it was one of the whole heap */
 	bool has_kinds; /* the VM says which collectors ran */
 	unsigned looks; /* entries of `later` used since the last collection */
@@ -119,11 +136,15 @@ th_collections_finished(jvmtiEnv *jvmti)
 	uint64_t now = th_clock_now();
 
 	(void)jvmti;
-	collections.pauses[number % PAUSES_MAX] = (struct pause){collections.started, now};
+	collections.paused += now - collections.started;
+	collections.pauses[number % PAUSES_MAX] = (struct pause){
+		collections.started, now, collections.paused};
 	th_humongous_look(now);
 	/* Pairs with the acquire in th_collections_log(). */
 	th_store_release(&collections.finished, number + 1);
-	th_server_wake();
+	/* Read after the store: whoever sleeps later than this has seen it. */
+	if (th_clock_now() >= th_load_relaxed(&collections.next_look))
+		th_server_wake();
 }
 
 /*
@@ -155,14 +176,29 @@ describe_forced(char *text, size_t capacity)
 	snprintf(text, capacity, "concurrent or full collection (ForceGarbageCollection)");
 }
 
+/* Leaves out the oldest pauses that are more than may be written now; the last one always is. */
+static void
+leave_out(uint32_t finished)
+{
+	uint64_t now = th_clock_now();
+	uint64_t room = collections.room.pauses +
+			(now - collections.room.time) * PAUSES_PER_S / TH_NS_PER_S;
+
+	room = room < PAUSES_MAX ? room : PAUSES_MAX;
+	if (finished - collections.logged > room)
+		collections.logged = finished - (room ? (uint32_t)room : 1);
+	room -= room ? finished - collections.logged : 0;
+	collections.room.time = now;
+	collections.room.pauses = room;
+}
+
 static void
 log_pauses(uint32_t finished)
 {
 	char kind[COLLECTORS_MAX * 48 + 64];
 	struct th_log_part part;
 
-	if (finished - collections.logged > PAUSES_MAX)
-		collections.logged = finished - PAUSES_MAX;
+	leave_out(finished);
 	if (collections.is_forced && !collections.has_kinds)
 		describe_forced(kind, sizeof(kind));
 	else
@@ -175,6 +211,7 @@ log_pauses(uint32_t finished)
 		struct th_event_collection event = {
 			.start = pause->start,
 			.end = pause->end,
+			.paused = pause->total,
 			.number = collections.logged + 1,
 		};
 
@@ -195,14 +232,17 @@ th_collections_heap_use(uint64_t *committed_ret, uint64_t *used_ret)
 }
 
 static void
-log_heap_use(uint32_t finished)
+log_heap_use(void)
 {
-	struct th_event_heap_use event = {.collections = finished};
+	struct th_event_heap_use event = {
+		.collections = th_load_acquire(&collections.finished)};
 	struct th_log_part source = th_log_text("Runtime.totalMemory - freeMemory");
 
+	collections.use_is_due = false;
 	if (!th_collections_heap_use(&event.committed, &event.used))
 		return;
 	event.time = th_clock_now();
+	collections.next_use = event.time + HEAP_USE_SPACING_NS;
 	th_log_append(TH_EVENT_HEAP_USE, &event, &source, 1);
 }
 
@@ -351,12 +391,58 @@ th_collections_mean_pause(void)
 	return sum / count;
 }
 
-/* The VM updates its counters shortly after it reports the end of a collection. */
-static bool
-is_counted(uint32_t finished)
+static uint64_t
+min(uint64_t a, uint64_t b)
 {
-	return th_clock_now() >=
-	       collections.pauses[(finished - 1) % PAUSES_MAX].end + TH_COLLECTIONS_COUNT_NS;
+	return a < b ? a : b;
+}
+
+static uint64_t
+end_of(uint32_t number)
+{
+	return collections.pauses[number % PAUSES_MAX].end;
+}
+
+/*
+ * When the pauses that are not logged yet may be.  The VM updates its counters shortly after it
+ * reports the end of a collection; where the next one follows at once, the last one may be counted
+ * with those that are logged later.
+ */
+static uint64_t
+counted_at(uint32_t finished)
+{
+	uint64_t all = end_of(finished - 1) + TH_COLLECTIONS_COUNT_NS;
+
+	return min(all, end_of(collections.logged) + 2 * TH_COLLECTIONS_COUNT_NS);
+}
+
+static void
+log_counted(uint32_t finished, uint64_t now)
+{
+	/* The cause, too, is valid only then. */
+	if (finished != collections.logged && now >= counted_at(finished))
+		log_pauses(finished);
+}
+
+static bool
+is_later_look_due(uint32_t finished, uint64_t now)
+{
+	if (collections.looks == LATER_COUNT ||
+		now < end_of(finished - 1) + later[collections.looks])
+		return false;
+	collections.looks++;
+	return true;
+}
+
+static bool
+is_look_due(uint32_t finished, uint64_t now)
+{
+	if (finished == collections.noticed)
+		return is_later_look_due(finished, now);
+	collections.noticed = finished;
+	collections.looks = 0;
+	th_store_relaxed(&collections.next_look, now + LOOK_SPACING_NS);
+	return true;
 }
 
 void
@@ -372,32 +458,25 @@ bool
 th_collections_log(void)
 {
 	uint32_t finished = th_load_acquire(&collections.finished);
-	uint64_t last_end;
+	uint64_t now = th_clock_now();
+	bool is_due;
 
 	if (finished == 0)
 		return false;
-	/* The cause, too, is valid only then. */
-	if (is_counted(finished))
-		th_collections_flush();
-	if (finished != collections.noticed) {
-		log_heap_use(finished);
-		collections.noticed = finished;
-		collections.looks = 0;
-		return true;
-	}
-	last_end = collections.pauses[(finished - 1) % PAUSES_MAX].end;
-	if (collections.looks == LATER_COUNT ||
-		th_clock_now() < last_end + later[collections.looks])
-		return false;
-	collections.looks++;
-	log_heap_use(finished);
-	return true;
+	log_counted(finished, now);
+	is_due = is_look_due(finished, now);
+	collections.use_is_due |= is_due;
+	if (collections.use_is_due && now >= collections.next_use)
+		log_heap_use();
+	return is_due;
 }
 
-static uint64_t
-min(uint64_t a, uint64_t b)
+void
+th_collections_log_all(void)
 {
-	return a < b ? a : b;
+	th_collections_log();
+	if (collections.use_is_due)
+		log_heap_use();
 }
 
 uint64_t
@@ -405,14 +484,18 @@ th_collections_next(uint64_t now)
 {
 	uint32_t finished = th_load_acquire(&collections.finished);
 	uint64_t next = collections.full.is_under_way ? now + FULL_TURN_NS : UINT64_MAX;
-	uint64_t last_end;
 
 	if (!finished)
 		return next;
-	last_end = collections.pauses[(finished - 1) % PAUSES_MAX].end;
+	if (finished != collections.noticed)
+		next = now;
+	if (now < collections.next_look)
+		next = min(next, collections.next_look);
 	if (finished != collections.logged)
-		next = min(next, last_end + TH_COLLECTIONS_COUNT_NS);
+		next = min(next, counted_at(finished));
+	if (collections.use_is_due)
+		next = min(next, collections.next_use);
 	if (collections.looks < LATER_COUNT)
-		next = min(next, last_end + later[collections.looks]);
+		next = min(next, end_of(finished - 1) + later[collections.looks]);
 	return next;
 }

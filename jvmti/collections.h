@@ -26,16 +26,23 @@ void JNICALL th_collections_started(jvmtiEnv *jvmti);
 void JNICALL th_collections_finished(jvmtiEnv *jvmti);
 
 /*
- * Writes the pending COLLECTION records and a HEAP_USE.  True when objects may have died since
- * the last call.  For a collector that clears references after its pauses, it returns true
- * again some time later. [agent-thread]
+ * Writes the pending COLLECTION records, and a HEAP_USE at most ten times a second: one that is
+ * left out is written by a later call.  True when objects may have died since the last call.  For
+ * a collector that clears references after its pauses, it returns true again some time later.
+ * [agent-thread]
  */
 bool th_collections_log(void);
+
+/* Also the HEAP_USE that was left out last. [agent-thread] */
+void th_collections_log_all(void);
 
 /* When the next th_collections_log() or th_collections_watch_full() is due (ns). [agent-thread] */
 uint64_t th_collections_next(uint64_t now);
 
-/* Writes the pending records at the end of the recording. [agent-thread] */
+/*
+ * Writes the pending COLLECTION records, at the end of the recording also on another thread after
+ * the agent thread has ended.
+ */
 void th_collections_flush(void);
 
 /*

@@ -214,8 +214,8 @@ th_watch_line_collections(const struct th_watch *watch)
 			bytes((double)use->used).text, bytes((double)use->committed).text);
 	}
 	char *jni = jni_text(recording);
-	char *line = th_format_new("%sGC %s, %s ago: %s%s", in_use, th_format_count(count).text,
-		seconds_text(ago).text, kind, jni);
+	char *line = th_format_new("%sGC %s, %s ago: %s%s", in_use,
+		th_format_count(last->number).text, seconds_text(ago).text, kind, jni);
 	free(kind);
 	free(jni);
 	return line;

@@ -246,6 +246,19 @@ end_of_object(const struct th_recording *recording, uint64_t time, uint64_t samp
 		.time = time, .record = record_of(recording, sample), .thread = TH_ID_MAP_NONE};
 }
 
+/* Older logs have all pauses, but not their sum. */
+static bool
+on_collection(struct th_recording *recording, struct th_decoded_collection collection)
+{
+	size_t count = recording->collections_count;
+
+	if (!collection.paused && collection.end > collection.start)
+		collection.paused = collection.end - collection.start +
+				    (count ? recording->collections[count - 1].paused : 0);
+	saw_time(recording, collection.end);
+	return keep(recording, collections, collection);
+}
+
 static bool
 on_java_followed(
 	struct th_recording *recording, const struct th_decoded_java_followed *followed)
@@ -479,8 +492,7 @@ add(struct th_recording *recording, uint32_t type, const union th_decoded *event
 		return keep_timed(recording, levels, event->java_level);
 
 	case TH_EVENT_COLLECTION:
-		saw_time(recording, event->collection.end);
-		return keep(recording, collections, event->collection);
+		return on_collection(recording, event->collection);
 	case TH_EVENT_HEAP_USE:
 		return keep_timed(recording, heap_uses, event->heap_use);
 	case TH_EVENT_MAPPED_USE:

@@ -158,24 +158,6 @@ last_collection(const struct th_profile *profile)
 	return last;
 }
 
-static double
-total_pause(const struct th_profile *profile, uint32_t *count_ret)
-{
-	const struct th_recording *recording = profile->recording;
-	double seconds = 0;
-
-	*count_ret = 0;
-	for (size_t i = 0; i < recording->collections_count; i++) {
-		const struct th_decoded_collection *collection = &recording->collections[i];
-
-		if (collection->end > profile->at.time || collection->end < collection->start)
-			continue;
-		++*count_ret;
-		seconds += (double)(collection->end - collection->start) / 1e9;
-	}
-	return seconds;
-}
-
 /* Start of the next collection: deaths found by a collection are recorded until then. */
 static uint64_t
 next_start(const struct th_recording *recording, uint64_t time)
@@ -261,7 +243,6 @@ void
 th_live_section_collections(FILE *file, const struct th_profile *profile)
 {
 	const struct th_decoded_collection *last = last_collection(profile);
-	uint32_t count;
 
 	if (!th_profile_has_heap(profile, TH_HEAP_JAVA) || !profile->recording->has_jvm)
 		return;
@@ -270,7 +251,7 @@ th_live_section_collections(FILE *file, const struct th_profile *profile)
 		th_live_section_doubts(file, profile);
 		return;
 	}
-	double pause = total_pause(profile, &count);
+	double pause = (double)last->paused / 1e9;
 	double duration = th_profile_seconds(profile, profile->at.time);
 	char *kind = th_text_clean(last->kind);
 	const struct th_decoded_heap_use *use = th_heap_use_after(
@@ -278,7 +259,7 @@ th_live_section_collections(FILE *file, const struct th_profile *profile)
 	fprintf(file,
 		"  %s, with pauses of %s s in total (%s of the time); the last at "
 		"%s s: %s\n",
-		th_format_count(count).text, th_format_time(pause).text,
+		th_format_count(last->number).text, th_format_time(pause).text,
 		th_format_share(pause, duration).text,
 		th_format_time(th_profile_seconds(profile, last->start)).text,
 		kind[0] ? kind : "[unknown]");

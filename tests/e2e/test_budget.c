@@ -146,6 +146,39 @@ compiler(const struct th_jdk *jdk)
 	free(javac);
 }
 
+/*
+ * Thousands of collections per second: the log has a hundred of them per second and their exact number
+ * and time, and the VM is asked for the use of its heap, which waits for safepoints, ten times a second.
+ */
+static void
+many_collections(const struct th_jdk *jdk)
+{
+	struct th_recording recording;
+	struct th_dump dump;
+	uint64_t pauses = 0, paused = 0;
+	size_t written = 0, uses;
+
+	record(jdk,
+		TH_WORDS(jdk->java, "-XX:+UseSerialGC", "-Xmx64m", "-Xmn4m", "-cp",
+			PROGRAMS "/programs.jar", "Surge", "3:0"),
+		"TWINHEAP_VERBOSE=0", &recording);
+	check_cost(&recording);
+	th_dump_init(&dump, recording.log);
+	for (; th_dump_next(&dump, "collection"); written++) {
+		pauses = th_dump_number(&dump, "number");
+		paused = th_dump_number(&dump, "paused");
+	}
+	uses = th_dump_count(&dump, "heap_use");
+	th_dump_deinit(&dump);
+	print_message("  %llu pauses of %.2f s, %zu written, %zu times asked\n",
+		(unsigned long long)pauses, (double)paused / 1e9, written, uses);
+	assert_true((double)pauses >= 300 * seconds(&recording));
+	assert_true(paused / pauses >= 1000 && (double)paused < 1e9 * seconds(&recording));
+	assert_true((double)written <= 150 * seconds(&recording) + 256);
+	assert_true((double)uses <= 10 * seconds(&recording) + 3 && uses > 0);
+	th_recording_deinit(&recording);
+}
+
 /* A given interval is the interval, without a cap. */
 static void
 given_interval(const struct th_jdk *jdk)
@@ -214,6 +247,7 @@ main(void)
 		{"gigabytes per second", busy_churn, 0},
 		{"40 MB per second", quiet_program, 0},
 		{"a compiler", compiler, 0},
+		{"thousands of collections per second", many_collections, 0},
 		{"a given interval", given_interval, 0},
 		{"an idle VM", idle_vm, 0},
 		{NULL, NULL, 0},

@@ -69,8 +69,8 @@ directory_of_another_user(void **state)
 	    "export TMPDIR=/nonexistent\n"
 	    "trap 'rm -f /dev/shm/libtwinheap.so /dev/shm/native_sites' EXIT\n"
 	    "cd /\n"
-	    "LD_PRELOAD=/dev/shm/libtwinheap.so setpriv --reuid=1234 --regid=1234"
-	    " --clear-groups /dev/shm/native_sites 1000 >/dev/null\n"
+	    "setpriv --reuid=1234 --regid=1234 --clear-groups"
+	    " env LD_PRELOAD=/dev/shm/libtwinheap.so /dev/shm/native_sites 1000 >/dev/null\n"
 	    "ls /tmp/twinheap.*.thl\n",
 		directory, &outcome);
 	th_assert_contains(outcome.errors, "Permission denied; recording to /tmp/twinheap.");
@@ -103,8 +103,8 @@ list_finds_it(void **state)
 	(void)state;
 	run(READ_ONLY("$PWD") "cd $PWD; export TMPDIR=$PWD/../temporary\n" PRELOADED
 			      "TWINHEAP_VERBOSE=1 sleep 60 & pid=$!\n"
-			      "for i in $(seq 100); do ls $TMPDIR | grep -q thl && break; "
-			      "sleep 0.1; done\n" TH_TOOL " list\nkill $pid\n",
+			      "for i in $(seq 100); do " TH_TOOL
+			      " list | grep /temporary/ && break; sleep 0.1; done\nkill $pid\n",
 		th_temporary_directory(), &outcome);
 	th_assert_contains(outcome.output, "/temporary/twinheap.");
 	th_outcome_deinit(&outcome);

@@ -264,7 +264,7 @@ leave_user(void)
 static int
 leave_root(void)
 {
-	char empty[] = "/tmp/native_host.XXXXXX";
+	char empty[] = "empty.XXXXXX";
 
 	return !mkdtemp(empty) || chroot(empty) || chdir("/");
 }

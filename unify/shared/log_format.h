@@ -498,7 +498,8 @@ enum th_content_type {
 #define TH_FIELDS_COLLECTION(F)                                                                \
 	F(U64, NANOSECONDS, start, "Start")                                                    \
 	F(U64, NANOSECONDS, end, "End")                                                        \
-	F(U32, COUNT, number, "Number, from 1")                                                \
+	F(U64, COUNT, paused, "Nanoseconds of all pauses so far")                              \
+	F(U32, COUNT, number, "Pauses so far")                                                 \
 	F(TEXT, NONE, kind, "Collectors that ran, and the cause")
 #define TH_FIELDS_HEAP_USE(F)                                                                  \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
