@@ -275,6 +275,55 @@ unite_uses(struct th_leaks_work *work, uint32_t *leaders)
 	free(uses.items);
 }
 
+/*
+ * What names the finding of a group: its heap, the line of the creator and that of its user, which is
+ * in another library; 0: it has none of them.
+ */
+static uint64_t
+title_of(const struct th_leaks_work *work, const struct th_leak_group *group)
+{
+	const struct th_leak_sites *places = &work->leaks->places;
+	const struct th_leak_site *place;
+	uint64_t user;
+
+	if (!group->places_count || group->node != TH_NO_NODE)
+		return 0;
+	place = &places->items[th_groups_largest(work, group)];
+	if (!place->creator || place->internal)
+		return 0;
+	user = th_leak_sites_user_frame(places, place);
+	if (user == TH_NO_FRAME)
+		return 0;
+	return ((uint64_t)th_leak_sites_creator_frame(places, place) << 32 | user) * TH_HEAPS +
+	       (uint64_t)group->heap;
+}
+
+/*
+ * Leaks of one line of a library that one line of its user leads to, on different ways through the
+ * library, and what is unclear there.  Those of a library that calls the creator's, as frameworks do,
+ * have creators of their own.
+ */
+static void
+unite_titles(struct th_leaks_work *work, enum th_verdict verdict, struct th_id_map *titles,
+	uint32_t *first)
+{
+	for (uint32_t i = 0; i < work->groups_count; i++) {
+		struct th_leak_group *group = &work->groups[i];
+		uint64_t title = group->verdict == verdict ? title_of(work, group) : 0;
+		bool added = false;
+		uint32_t index;
+
+		if (!title || live_of(work, i) <= 0)
+			continue;
+		index = verdict == TH_VERDICT_LEAK ? th_id_map_intern(titles, title, &added)
+						   : th_id_map_find(titles, title);
+		if (added)
+			first[index] = i;
+		else if (index != TH_ID_MAP_NONE)
+			absorb(&work->groups[first[index]], group);
+	}
+}
+
 static uint32_t *
 find_leaks_of_places(const struct th_leaks_work *work)
 {
@@ -313,16 +362,19 @@ th_groups_unite(struct th_leaks_work *work)
 	uint32_t *leaders = th_allocate(work->groups_count, sizeof(*leaders));
 	uint32_t *first = th_allocate(work->groups_count, sizeof(*first));
 	uint32_t *leak_of_place;
-	struct th_id_map lines = {0};
+	struct th_id_map lines = {0}, titles = {0};
 
 	for (uint32_t i = 0; i < work->groups_count; i++)
 		leaders[i] = i;
 	unite_uses(work, leaders);
+	unite_titles(work, TH_VERDICT_LEAK, &titles, first);
+	unite_titles(work, TH_VERDICT_UNCLEAR, &titles, first);
 	leak_of_place = find_leaks_of_places(work);
 	unite_lines(work, leaders, TH_VERDICT_LEAK, &lines, first);
 	unite_owners(work, leaders, leak_of_place);
 	unite_lines(work, leaders, TH_VERDICT_UNCLEAR, &lines, first);
 	link_groups(work, leaders);
+	th_id_map_deinit(&titles);
 	th_id_map_deinit(&lines);
 	free(leak_of_place);
 	free(first);

@@ -309,6 +309,47 @@ test_a_library_used_by_several_methods(void **state)
 	leaks_end(&found, &log);
 }
 
+/*
+ * One line of a library leaks on two ways from one line of the application and on one from another:
+ * a finding for each line of the application.
+ */
+static void
+test_ways_through_a_library(void **state)
+{
+	enum { METHOD_OPEN = 300, METHOD_WAY = 310, METHOD_USER = 320, WAYS = 3 };
+	struct log_builder log;
+	struct leaks_found found;
+
+	(void)state;
+	leaks_begin(&log);
+	log_method(&log, METHOD_OPEN, "Lorg/driver/File;", "open");
+	log_method(&log, METHOD_USER, "Lapp/User;", "run");
+	for (uint32_t i = 0; i < WAYS; i++) {
+		const uint64_t frames[] = {th_frame_native(MODULE_WORK, 0x10),
+			th_frame_java(METHOD_OPEN, 0), th_frame_java(METHOD_WAY + i, 0),
+			th_frame_java(i < 2 ? METHOD_WORK : METHOD_USER, 0),
+			th_frame_java(METHOD_MAIN, 0)};
+		char *class = th_format_new("Lorg/driver/Way%u;", i);
+
+		log_method(&log, METHOD_WAY + i, class, "go");
+		free(class);
+		log_stack(&log, STACK_SPREAD + i, frames, 5);
+		leaks_add_leak(&log, STACK_SPREAD + i);
+	}
+	leaks_find(&found, &log);
+	assert_int_equal(found.findings_count, 2);
+	for (size_t i = 0; i < 2; i++) {
+		const struct th_finding *finding = &found.findings[i];
+
+		assert_int_equal(finding->evidence.verdict, TH_VERDICT_LEAK);
+		assert_int_equal(finding->level, TH_LEVEL_LINE);
+		assert_int_equal(finding->place_count, 2 - i);
+		assert_true(
+			finding->evidence.live_bytes.estimate == (2 - (double)i) * 100 * BLOCK);
+	}
+	leaks_end(&found, &log);
+}
+
 /* Items made by thirty threads that have no method in common: a leak of the class. */
 static void
 test_a_class(void **state)
@@ -543,6 +584,7 @@ main(void)
 		cmocka_unit_test(test_a_line_explains_its_method),
 		cmocka_unit_test(test_a_library_used_by_a_method),
 		cmocka_unit_test(test_a_library_used_by_several_methods),
+		cmocka_unit_test(test_ways_through_a_library),
 		cmocka_unit_test(test_a_class),
 		cmocka_unit_test(test_a_library),
 		cmocka_unit_test(test_a_line_leaks_in_both_heaps),
