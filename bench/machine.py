@@ -54,9 +54,10 @@ def find_library(peer):
     return None
 
 
-def find_fetched():
-    """The directory of bench/realworld/fetch, or None."""
-    return output_of(os.path.join(ROOT, "bench/realworld/fetch"), "--where") or None
+def find_fetched(directory="bench/realworld"):
+    """Where bench/realworld/fetch has put the libraries of that directory's pom.xml, or None."""
+    return output_of(os.path.join(ROOT, "bench/realworld/fetch"), "--where",
+                     os.path.join(ROOT, directory)) or None
 
 
 def find_async_profiler(scratch):
