@@ -105,6 +105,12 @@ def collector_options(jdk, collector):
     return options if tried.returncode == 0 else None
 
 
+def counters(tool, log):
+    """{name: value}: what the library has counted in a recording until its end."""
+    return {name: int(value) for name, value in
+            re.findall(r'counter "(\w+)" = (\d+)', output_of(tool, "dump", log))}
+
+
 # --- description in a page -------------------------------------------------------------------
 
 def version_of_package(name):
