@@ -20,12 +20,12 @@ public final class Main {
 		/* By name, because not all libraries need be there. */
 		String type = "servers." + name.substring(0, 1).toUpperCase(Locale.ROOT)
 				+ name.substring(1);
-		try (Scratch scratch = new Scratch();
-				Server server = (Server) Class.forName(type).getDeclaredConstructor()
-						.newInstance()) {
+		try (Scratch scratch = new Scratch()) {
+			Server server = (Server) Class.forName(type).getDeclaredConstructor().newInstance();
 			System.out.println("{\"port\": " + server.start(scratch) + "}");
 			while (System.in.read() >= 0)
 				continue;
+			server.close();
 		} catch (Exception | LinkageError error) {
 			error.printStackTrace();
 			status = 1;
