@@ -9,7 +9,7 @@ import java.nio.charset.StandardCharsets;
 import services.Texts;
 
 /** Lines for a job of Flink, whose numbers come back over the same connection. */
-final class Events implements Load.Clients {
+final class Events implements OpenLoop.Clients {
 	private static final int USERS = 20_000;
 	private static final int TEXT_BYTES = 300;
 	/** Sent before the load begins, until the job answers. */
@@ -22,23 +22,27 @@ final class Events implements Load.Clients {
 		socket = new Socket(InetAddress.getLoopbackAddress(), port);
 		socket.setTcpNoDelay(true);
 		in = new DataInputStream(socket.getInputStream());
-		send(FIRST);
+		send(0, FIRST);
 		if (in.readInt() != FIRST)
 			throw new IOException("another answer");
 	}
 
-	private void send(int number) throws IOException {
-		int user = Math.floorMod(number * 7919L, USERS);
-		String line = number + "," + user + "," + Texts.text(number, TEXT_BYTES) + "\n";
-		socket.getOutputStream().write(line.getBytes(StandardCharsets.ISO_8859_1));
+	@Override
+	public int senders() {
+		return 1;
 	}
 
 	@Override
-	public void start(OpenLoop loop) {
-		Load.start("sender", () -> loop.send(0, 1, this::send));
-		Load.start("receiver", () -> {
-			while (true)
-				loop.answered(in.readInt());
-		});
+	public boolean send(int sender, int number) throws IOException {
+		int user = Math.floorMod(number * 7919L, USERS);
+		String line = number + "," + user + "," + Texts.text(number, TEXT_BYTES) + "\n";
+		socket.getOutputStream().write(line.getBytes(StandardCharsets.ISO_8859_1));
+		return false;
+	}
+
+	/** Receives numbers; does not return. */
+	void receive(OpenLoop loop) throws IOException {
+		while (true)
+			loop.answered(in.readInt());
 	}
 }

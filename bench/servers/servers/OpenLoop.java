@@ -1,95 +1,119 @@
 // SPDX-License-Identifier: Apache-2.0
 package servers;
 
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Requests at fixed times, whatever the server does.  Latencies count from these times, so that a
- * server that stalls delays all requests that were due meanwhile.
+ * Requests at fixed times, whatever the server does, in turns.  Latencies count from these times, so
+ * that a server that stalls delays all requests that were due meanwhile.
  */
 final class OpenLoop {
-	private static final long POLL_NANOS = 10_000_000;
-	/** How long answers are waited for after the end. */
+	private static final long POLL_NANOS = 1_000_000;
+	/** How long answers are waited for after a turn. */
 	private static final long PATIENCE_NANOS = 10_000_000_000L;
 
 	private final double interval;
-	private final int first;
-	/** By the number of the request, in ns; 0: not answered yet.  Each is written once. */
-	private final long[] latencies;
-	private long begin;
+	private final Clients clients;
+	private final List<Turn> measured = new ArrayList<>();
+	private volatile Turn turn;
 
-	interface Request {
-		void send(int number) throws Exception;
+	/** What sends the requests. */
+	interface Clients {
+		/** The number of threads that send, in turn. */
+		int senders();
+
+		/** Returns whether the request has been answered; called by one thread for each sender. */
+		boolean send(int sender, int number) throws Exception;
 	}
 
-	OpenLoop(double perSecond, double warmUpSeconds, double seconds) {
+	OpenLoop(double perSecond, Clients clients) {
 		interval = 1e9 / perSecond;
-		first = (int) (warmUpSeconds * perSecond);
-		latencies = new long[first + (int) (seconds * perSecond)];
+		this.clients = clients;
+		turn = new Turn(0, 0);
 	}
 
-	/** The first request is due now.  Called before the threads that send are started. */
-	void begin() {
-		begin = System.nanoTime();
+	/** Requests without a pause. */
+	private final class Turn {
+		/** The number of the first request, which is due at the beginning. */
+		final int first;
+		final long begin = System.nanoTime();
+		/** In ns; 0: not answered yet.  Each is written once. */
+		final long[] latencies;
+
+		Turn(int first, int count) {
+			this.first = first;
+			latencies = new long[count];
+		}
+
+		long due(int index) {
+			return begin + (long) (index * interval);
+		}
+
+		void send(int sender) throws Exception {
+			for (int i = sender; i < latencies.length; i += clients.senders()) {
+				waitUntil(due(i));
+				if (clients.send(sender, first + i))
+					answered(first + i);
+			}
+		}
+
+		void answered(int number) {
+			int index = number - first;
+			/* Others are late answers of an earlier turn. */
+			if (index >= 0 && index < latencies.length)
+				latencies[index] = Math.max(1, System.nanoTime() - due(index));
+		}
+
+		long unanswered() {
+			return Arrays.stream(latencies).filter(latency -> latency == 0).count();
+		}
+
+		long answeredInTime() {
+			long end = due(latencies.length);
+			long count = 0;
+			for (int i = 0; i < latencies.length; i++)
+				if (latencies[i] > 0 && due(i) + latencies[i] < end)
+					count++;
+			return count;
+		}
 	}
 
-	private long due(int number) {
-		return begin + (long) (number * interval);
-	}
-
-	private void waitFor(int number) {
-		for (long left = due(number) - System.nanoTime(); left > 0;
-				left = due(number) - System.nanoTime())
+	private static void waitUntil(long time) {
+		for (long left = time - System.nanoTime(); left > 0; left = time - System.nanoTime())
 			LockSupport.parkNanos(left);
 	}
 
-	/** Sends every step-th request from one on, each when it is due or, if that is over, at once. */
-	void send(int from, int step, Request request) throws Exception {
-		for (int number = from; number < latencies.length; number += step) {
-			waitFor(number);
-			request.send(number);
-		}
-	}
-
 	void answered(int number) {
-		latencies[number] = Math.max(1, System.nanoTime() - due(number));
+		turn.answered(number);
 	}
 
-	/** Waits for the end of the warm-up. */
-	void awaitWarm() {
-		waitFor(first);
-	}
-
-	/** Waits for the end of the time in which requests are due. */
-	void awaitEnd() {
-		waitFor(latencies.length);
-	}
-
-	/** Waits for the last answers, at most so long; then describes the requests after the warm-up. */
-	String tell() {
-		long end = due(latencies.length);
-		while (unanswered() > 0 && System.nanoTime() - end < PATIENCE_NANOS)
-			LockSupport.parkNanos(POLL_NANOS);
-		long[] sorted = Arrays.stream(latencies).skip(first).map(
-				latency -> latency > 0 ? latency : PATIENCE_NANOS).sorted().toArray();
-		return String.format("{\"due\": %d, \"answered\": %d, \"p50\": %d, \"p99\": %d,"
-				+ " \"max\": %d}", sorted.length, answeredBetween(due(first), end),
-				percentile(sorted, 50), percentile(sorted, 99), sorted[sorted.length - 1]);
-	}
-
-	private long unanswered() {
-		return Arrays.stream(latencies).filter(latency -> latency == 0).count();
-	}
-
-	private int answeredBetween(long from, long to) {
-		int count = 0;
-		for (int number = 0; number < latencies.length; number++) {
-			long time = due(number) + latencies[number];
-			if (latencies[number] > 0 && time >= from && time < to)
-				count++;
+	/** Sends requests for so long, then waits for the last answers. */
+	void run(double seconds, boolean isMeasured) {
+		Turn now = new Turn(turn.first + turn.latencies.length, (int) (seconds * 1e9 / interval));
+		turn = now;
+		for (int i = 0; i < clients.senders(); i++) {
+			int sender = i;
+			Load.start("sender" + i, () -> now.send(sender));
 		}
-		return count;
+		long end = now.due(now.latencies.length);
+		waitUntil(end);
+		while (now.unanswered() > 0 && System.nanoTime() - end < PATIENCE_NANOS)
+			LockSupport.parkNanos(POLL_NANOS);
+		if (isMeasured)
+			measured.add(now);
+	}
+
+	/** Describes the requests of the measured turns; those that are not answered took longest. */
+	String tell() {
+		long[] sorted = measured.stream().flatMapToLong(one -> Arrays.stream(one.latencies))
+				.map(latency -> latency > 0 ? latency : PATIENCE_NANOS).sorted().toArray();
+		return String.format("{\"due\": %d, \"answered\": %d, \"p50\": %d, \"p99\": %d,"
+				+ " \"max\": %d}", sorted.length,
+				measured.stream().mapToLong(Turn::answeredInTime).sum(),
+				percentile(sorted, 50), percentile(sorted, 99), sorted[sorted.length - 1]);
 	}
 
 	private static long percentile(long[] sorted, int percent) {

@@ -16,7 +16,7 @@ import services.KafkaNode;
 import services.Texts;
 
 /** Producers of Kafka, and a consumer: a record is answered when it is consumed. */
-final class Records implements Load.Clients {
+final class Records implements OpenLoop.Clients {
 	private static final String TOPIC = "orders";
 	private static final int PRODUCERS = 4;
 	private static final int PARTITIONS = 4;
@@ -36,29 +36,30 @@ final class Records implements Load.Clients {
 		consumer.subscribe(List.of(TOPIC));
 		for (int i = 0; i < PRODUCERS; i++) {
 			producers.add(KafkaNode.producer(port));
-			send(producers.get(i), FIRST).get();
+			produce(i, FIRST).get();
 		}
 		for (int seen = 0; seen < PRODUCERS; )
 			seen += consumer.poll(POLL).count();
 	}
 
-	private static Future<?> send(KafkaProducer<String, byte[]> producer,
-			int number) {
-		return producer.send(new ProducerRecord<>(TOPIC, Integer.toString(number),
-				Texts.bytes(number, RECORD_BYTES)));
+	private Future<?> produce(int producer, int number) {
+		return producers.get(producer).send(new ProducerRecord<>(TOPIC,
+				Integer.toString(number), Texts.bytes(number, RECORD_BYTES)));
 	}
 
 	@Override
-	public void start(OpenLoop loop) {
-		for (int i = 0; i < PRODUCERS; i++) {
-			int own = i;
-			Load.start("producer" + i, () -> loop.send(own, PRODUCERS,
-					number -> send(producers.get(own), number)));
-		}
-		Load.start("consumer", () -> consume(loop));
+	public int senders() {
+		return PRODUCERS;
 	}
 
-	private void consume(OpenLoop loop) {
+	@Override
+	public boolean send(int sender, int number) {
+		produce(sender, number);
+		return false;
+	}
+
+	/** Receives records; does not return. */
+	void consume(OpenLoop loop) {
 		while (true)
 			for (ConsumerRecord<String, byte[]> record : consumer.poll(POLL))
 				loop.answered(Integer.parseInt(record.key()));

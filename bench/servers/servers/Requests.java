@@ -9,7 +9,7 @@ import services.GatewayClient;
 import services.HttpConnection;
 
 /** Connections of HTTP: each sends requests in turn, and is sometimes made anew. */
-final class Requests implements Load.Clients {
+final class Requests implements OpenLoop.Clients {
 	private static final int CONNECTIONS = 16;
 	private static final int REQUESTS_PER_CONNECTION = 100;
 
@@ -38,17 +38,18 @@ final class Requests implements Load.Clients {
 	}
 
 	@Override
-	public void start(OpenLoop loop) {
-		for (int i = 0; i < CONNECTIONS; i++) {
-			int own = i;
-			Load.start("client" + i, () -> loop.send(own, CONNECTIONS, number -> {
-				if (number / CONNECTIONS % REQUESTS_PER_CONNECTION == own) {
-					connections[own].close();
-					connections[own] = connect();
-				}
-				get(own, number);
-				loop.answered(number);
-			}));
+	public int senders() {
+		return CONNECTIONS;
+	}
+
+	@Override
+	public boolean send(int sender, int number) throws IOException {
+		/* Not all at the same time. */
+		if (number / CONNECTIONS % REQUESTS_PER_CONNECTION == sender) {
+			connections[sender].close();
+			connections[sender] = connect();
 		}
+		get(sender, number);
+		return true;
 	}
 }
