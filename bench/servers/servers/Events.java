@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.util.Random;
 import services.Texts;
 
 /** Lines for a job of Flink, whose numbers come back over the same connection. */
@@ -34,7 +35,7 @@ final class Events implements OpenLoop.Clients {
 
 	@Override
 	public boolean send(int sender, int number) throws IOException {
-		int user = Math.floorMod(number * 7919L, USERS);
+		int user = new Random(number).nextInt(USERS);
 		String line = number + "," + user + "," + Texts.text(number, TEXT_BYTES) + "\n";
 		socket.getOutputStream().write(line.getBytes(StandardCharsets.ISO_8859_1));
 		return false;

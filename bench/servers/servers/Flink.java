@@ -60,7 +60,7 @@ final class Flink implements Server {
 		return listener.getLocalPort();
 	}
 
-	/** The lines that the client sends. */
+	/** The lines that the client sends; time is their number, so that it stops while none comes. */
 	private static final class Lines implements SourceFunction<String> {
 		private static final long serialVersionUID = 1;
 		private static final int WATERMARK_PERIOD = 100;
@@ -74,11 +74,10 @@ final class Flink implements Server {
 			BufferedReader in = new BufferedReader(new InputStreamReader(
 					client.getInputStream(), StandardCharsets.ISO_8859_1));
 			String line;
-			for (int count = 0; !isCancelled && (line = in.readLine()) != null; count++) {
-				long time = System.currentTimeMillis();
+			for (long time = 0; !isCancelled && (line = in.readLine()) != null; time++) {
 				synchronized (context.getCheckpointLock()) {
 					context.collectWithTimestamp(line, time);
-					if (count % WATERMARK_PERIOD == 0)
+					if (time % WATERMARK_PERIOD == 0)
 						context.emitWatermark(new Watermark(time - 1));
 				}
 			}
@@ -118,10 +117,10 @@ final class Flink implements Server {
 		public String last;
 	}
 
-	/** Counts the events of sessions, which end some seconds after their last event. */
+	/** Counts the events of sessions, which end some time after their last event. */
 	private static final class Sessions extends KeyedProcessFunction<Integer, Event, Integer> {
 		private static final long serialVersionUID = 1;
-		private static final long SESSION_MILLIS = 20_000;
+		private static final long SESSION = 20_000;
 
 		private transient ValueState<Session> state;
 
@@ -137,11 +136,10 @@ final class Flink implements Server {
 			Session session = state.value();
 			if (session == null) {
 				session = new Session();
-				context.timerService()
-						.registerEventTimeTimer(context.timestamp() + SESSION_MILLIS);
+				context.timerService().registerEventTimeTimer(context.timestamp() + SESSION);
 			}
 			session.events++;
-			session.until = context.timestamp() + SESSION_MILLIS;
+			session.until = context.timestamp() + SESSION;
 			session.last = event.text;
 			state.update(session);
 			out.collect(event.number);
