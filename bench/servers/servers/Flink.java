@@ -31,7 +31,7 @@ import services.Scratch;
  */
 final class Flink implements Server {
 	private static final int PARALLELISM = 2;
-	private static final int CHECKPOINT_MILLIS = 5000;
+	private static final int CHECKPOINT_MILLIS = 30_000;
 	/** The default, 100 ms, would be nearly all of the latency. */
 	private static final int BUFFER_MILLIS = 5;
 	private static final MemorySize MANAGED = MemorySize.ofMebiBytes(64);
