@@ -54,9 +54,10 @@ def find_library(peer):
     return None
 
 
-def find_fetched():
-    """The directory of bench/realworld/fetch, or None."""
-    return output_of(os.path.join(ROOT, "bench/realworld/fetch"), "--where") or None
+def find_fetched(directory="bench/realworld"):
+    """Where bench/realworld/fetch has put the libraries of that directory's pom.xml, or None."""
+    return output_of(os.path.join(ROOT, "bench/realworld/fetch"), "--where",
+                     os.path.join(ROOT, directory)) or None
 
 
 def find_async_profiler(scratch):
@@ -102,6 +103,12 @@ def collector_options(jdk, collector):
     tried = subprocess.run([java_of(jdk)] + options + ["-version"], stdout=subprocess.DEVNULL,
                            stderr=subprocess.DEVNULL, check=False)
     return options if tried.returncode == 0 else None
+
+
+def counters(tool, log):
+    """{name: value}: what the library has counted in a recording until its end."""
+    return {name: int(value) for name, value in
+            re.findall(r'counter "(\w+)" = (\d+)', output_of(tool, "dump", log))}
 
 
 # --- description in a page -------------------------------------------------------------------

@@ -49,11 +49,20 @@ def twinheap(build, name="twinheap", pauses=False, interval=None, **settings):
                   interval=interval)
 
 
+def null_interposer(build):
+    return Config("null interposer", [os.path.join(build, "bench/libnull.so")])
+
+
+def async_profiler(agent, name, events):
+    return Config(name, rounds=FEW, java=[
+        "-agentpath:%s=start,%s,jfr,file=async.jfr" % (agent, events)])
+
+
 def for_any(build):
     """Configurations for C and Java programs."""
     configs = [
         plain(),
-        Config("null interposer", [os.path.join(build, "bench/libnull.so")]),
+        null_interposer(build),
         twinheap(build),
         twinheap(build, "twinheap, disabled", DISABLE="1"),
         twinheap(build, "twinheap, paused", pauses=True),
@@ -89,8 +98,7 @@ def for_java(build, scratch):
             ("async-profiler, native without frees", "event=nativemem,nativemem=512k,nofree"),
             ("async-profiler, both heaps", "event=nativemem,nativemem=512k,alloc=512k"),
         ):
-            configs.append(Config(name, rounds=FEW, java=[
-                "-agentpath:%s=start,%s,jfr,file=async.jfr" % (agent, events)]))
+            configs.append(async_profiler(agent, name, events))
     configs.append(Config("JFR, allocation samples", rounds=FEW, java=[
         "-XX:StartFlightRecording=filename=flight.jfr,settings=profile", "-Xlog:jfr*=off"]))
     return configs

@@ -20,8 +20,8 @@
 /* The blocks of docs/benchmarks.md and the commands that write them. */
 static const char *const blocks[] = {"machine", "pairs", "mapped", "jni", "programs", "startup",
 	"scaling", "sample-cost", "sample-where", "live-cost", "services-leaks",
-	"services-clean", "services-cost", "services-peer", "collectors", "classes", "attach",
-	"report", NULL};
+	"services-clean", "services-cost", "services-peer", "servers", "collectors", "classes",
+	"attach", "report", NULL};
 
 static char *
 read_text(const char *path)

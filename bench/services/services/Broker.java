@@ -5,31 +5,15 @@ import com.github.luben.zstd.Zstd;
 import com.github.luben.zstd.ZstdInputStreamNoFinalizer;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
-import java.io.PrintStream;
-import java.io.OutputStream;
-import java.net.InetAddress;
-import java.net.ServerSocket;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Properties;
 import java.util.UUID;
-import kafka.server.KafkaConfig;
-import kafka.server.KafkaRaftServer;
-import kafka.tools.StorageTool;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
-import org.apache.kafka.common.Uuid;
-import org.apache.kafka.common.serialization.ByteArrayDeserializer;
-import org.apache.kafka.common.serialization.ByteArraySerializer;
-import org.apache.kafka.common.serialization.StringDeserializer;
-import org.apache.kafka.common.serialization.StringSerializer;
-import org.apache.kafka.common.utils.Time;
 
 /**
  * A broker of Kafka with a producer and a consumer; batches are compressed with zstd, and so are
@@ -47,12 +31,10 @@ final class Broker implements Service {
 	private static final int SHORT_BYTES = 100;
 	/** Measured: growth of the C heap. */
 	private static final int STREAM_BYTES = 96_100;
-	/** Segments are deleted within the run, so that the number of files stays constant. */
-	private static final int SEGMENT_BYTES = 8 << 20;
 
 	private final Map<UUID, byte[]> receipts = new HashMap<>();
 	private Scratch scratch;
-	private KafkaRaftServer server;
+	private KafkaNode server;
 	private KafkaProducer<String, byte[]> producer;
 	private KafkaConsumer<String, byte[]> consumer;
 	private Leaks leaks;
@@ -62,19 +44,9 @@ final class Broker implements Service {
 	public void start(Load load, Leaks on) throws Exception {
 		leaks = on;
 		scratch = new Scratch();
-		int port = freePort();
-		Properties properties = properties(port, freePort());
-		format(properties);
-		server = new KafkaRaftServer(KafkaConfig.fromProps(properties), Time.SYSTEM);
-		server.startup();
-		producer = new KafkaProducer<>(
-				Map.of("bootstrap.servers", "localhost:" + port, "compression.type", "zstd",
-						"linger.ms", "5", "batch.size", "65536", "acks", "1"),
-				new StringSerializer(), new ByteArraySerializer());
-		consumer = new KafkaConsumer<>(
-				Map.of("bootstrap.servers", "localhost:" + port, "group.id", "shop",
-						"auto.offset.reset", "earliest"),
-				new StringDeserializer(), new ByteArrayDeserializer());
+		server = new KafkaNode(scratch);
+		producer = KafkaNode.producer(server.port());
+		consumer = KafkaNode.consumer(server.port());
 		consumer.subscribe(List.of(TOPIC));
 		/* Both find the topic before the load begins. */
 		send(0);
@@ -86,43 +58,6 @@ final class Broker implements Service {
 				send(1 + step * RECORDS_PER_BATCH + i);
 		});
 		load.run("consumer", BATCHES_PER_SECOND, step -> poll());
-	}
-
-	private Properties properties(int port, int controllerPort) {
-		Properties properties = new Properties();
-		properties.putAll(Map.of(
-				"process.roles", "broker,controller", "node.id", "1",
-				"listeners", "PLAINTEXT://localhost:" + port + ",CONTROLLER://localhost:"
-						+ controllerPort,
-				"advertised.listeners", "PLAINTEXT://localhost:" + port,
-				"listener.security.protocol.map", "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
-				"controller.listener.names", "CONTROLLER",
-				"controller.quorum.voters", "1@localhost:" + controllerPort,
-				"log.dirs", scratch.path("log").toString(),
-				"log.segment.bytes", Integer.toString(SEGMENT_BYTES),
-				"log.retention.bytes", Integer.toString(2 * SEGMENT_BYTES)));
-		properties.putAll(Map.of("log.retention.check.interval.ms", "2000",
-				"log.segment.delete.delay.ms", "1000", "num.partitions", "1",
-				"offsets.topic.num.partitions", "1", "offsets.topic.replication.factor", "1",
-				"group.initial.rebalance.delay.ms", "0"));
-		return properties;
-	}
-
-	private void format(Properties properties) throws IOException {
-		Path file = scratch.path("server.properties");
-		try (OutputStream out = Files.newOutputStream(file)) {
-			properties.store(out, null);
-		}
-		String[] arguments = {"format", "-t", Uuid.randomUuid().toString(), "-c",
-				file.toString()};
-		if (StorageTool.execute(arguments, new PrintStream(OutputStream.nullOutputStream())) != 0)
-			throw new IOException("the storage was not formatted");
-	}
-
-	private static int freePort() throws IOException {
-		try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-			return socket.getLocalPort();
-		}
 	}
 
 	private void send(int number) {
@@ -157,8 +92,7 @@ final class Broker implements Service {
 	public void close() throws Exception {
 		producer.close();
 		consumer.close();
-		server.shutdown();
-		server.awaitShutdown();
+		server.close();
 		scratch.close();
 	}
 }

@@ -13,7 +13,7 @@ import java.security.cert.X509Certificate;
 import java.security.spec.ECGenParameterSpec;
 
 /** A key and its self-signed certificate, which the JDK has no public class to make. */
-final class Certificate {
+public final class Certificate {
 	private static final int SEQUENCE = 0x30;
 	private static final int SET = 0x31;
 	private static final int VERSION = 0xa0;
@@ -25,10 +25,10 @@ final class Certificate {
 	private static final byte[] ECDSA = {6, 8, 0x2a, (byte) 0x86, 0x48, (byte) 0xce, 0x3d, 4, 3, 2};
 	private static final byte[] COMMON_NAME = {6, 3, 0x55, 4, 3};
 
-	final PrivateKey key;
-	final X509Certificate certificate;
+	public final PrivateKey key;
+	public final X509Certificate certificate;
 
-	Certificate(String name) throws Exception {
+	public Certificate(String name) throws Exception {
 		KeyPairGenerator generator = KeyPairGenerator.getInstance("EC");
 		generator.initialize(new ECGenParameterSpec("secp256r1"));
 		KeyPair pair = generator.generateKeyPair();

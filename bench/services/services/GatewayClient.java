@@ -2,9 +2,7 @@
 package services;
 
 import com.github.luben.zstd.Zstd;
-import java.io.BufferedInputStream;
 import java.io.IOException;
-import java.io.InputStream;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.ByteBuffer;
@@ -21,11 +19,11 @@ import javax.net.ssl.TrustManager;
 import javax.net.ssl.X509TrustManager;
 
 /** The clients of {@link Gateway}, with the JDK's TLS; they trust any certificate. */
-final class GatewayClient {
+public final class GatewayClient {
 	private final InetSocketAddress address;
 	private final SSLContext context;
 
-	GatewayClient(InetSocketAddress address) throws Exception {
+	public GatewayClient(InetSocketAddress address) throws Exception {
 		this.address = address;
 		context = SSLContext.getInstance("TLS");
 		context.init(null, new TrustManager[] {new Trusting()}, new SecureRandom());
@@ -68,18 +66,9 @@ final class GatewayClient {
 
 	/** A connection with some requests, whose answers are unpacked. */
 	void connect(String name, int number, int requests) throws IOException {
-		try (SSLSocket socket = (SSLSocket) context.getSocketFactory().createSocket()) {
-			SSLParameters parameters = socket.getSSLParameters();
-			parameters.setServerNames(List.of(new SNIHostName(name)));
-			socket.setSSLParameters(parameters);
-			socket.setTcpNoDelay(true);
-			socket.connect(address);
-			InputStream in = new BufferedInputStream(socket.getInputStream());
+		try (HttpConnection connection = open(name)) {
 			for (int i = 0; i < requests; i++) {
-				String request = "GET /page/" + number + "/" + i + " HTTP/1.1\r\nhost: "
-						+ name + "\r\n\r\n";
-				socket.getOutputStream().write(request.getBytes(StandardCharsets.US_ASCII));
-				byte[] body = in.readNBytes(lengthOfBody(in));
+				byte[] body = connection.get("/page/" + number + "/" + i);
 				byte[] page = Zstd.decompress(body, (int) Zstd.decompressedSize(body));
 				if (!new String(page, StandardCharsets.ISO_8859_1).contains("word"))
 					throw new IOException("not the page");
@@ -87,26 +76,12 @@ final class GatewayClient {
 		}
 	}
 
-	/** Reads the head of an answer; returns the content-length. */
-	private static int lengthOfBody(InputStream in) throws IOException {
-		int length = -1;
-		for (String line = line(in); !line.isEmpty(); line = line(in))
-			if (line.startsWith("content-length: "))
-				length = Integer.parseInt(line.substring("content-length: ".length()));
-		if (length < 0)
-			throw new IOException("no content-length");
-		return length;
-	}
-
-	private static String line(InputStream in) throws IOException {
-		StringBuilder line = new StringBuilder();
-		int next;
-		while ((next = in.read()) != '\r') {
-			if (next < 0)
-				throw new IOException("the connection was closed");
-			line.append((char) next);
-		}
-		in.read();
-		return line.toString();
+	/** Connects, and asks for the server of that name. */
+	public HttpConnection open(String name) throws IOException {
+		SSLSocket socket = (SSLSocket) context.getSocketFactory().createSocket();
+		SSLParameters parameters = socket.getSSLParameters();
+		parameters.setServerNames(List.of(new SNIHostName(name)));
+		socket.setSSLParameters(parameters);
+		return new HttpConnection(socket, address, name);
 	}
 }

@@ -10,14 +10,14 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** A directory that is removed at the end. */
-final class Scratch implements AutoCloseable {
+public final class Scratch implements AutoCloseable {
 	private final Path directory;
 
-	Scratch() throws IOException {
+	public Scratch() throws IOException {
 		directory = Files.createTempDirectory("services");
 	}
 
-	Path path(String name) {
+	public Path path(String name) {
 		return directory.resolve(name);
 	}
 

@@ -20,6 +20,7 @@ import org.apache.lucene.search.BooleanClause;
 import org.apache.lucene.search.BooleanQuery;
 import org.apache.lucene.search.IndexSearcher;
 import org.apache.lucene.search.Query;
+import org.apache.lucene.search.ScoreDoc;
 import org.apache.lucene.search.SearcherManager;
 import org.apache.lucene.search.TermQuery;
 import org.apache.lucene.store.Directory;
@@ -29,7 +30,7 @@ import org.apache.lucene.store.MMapDirectory;
  * A search server of Lucene: documents are replaced while they are searched.  Queries that were
  * subscribed to are never removed, and readers of an archive, which map its files, are not closed.
  */
-final class Search implements Service {
+public final class Search implements Service {
 	private static final int DOCUMENTS = 20_000;
 	private static final int DOCUMENT_BYTES = 1500;
 	private static final double UPDATES_PER_SECOND = 60;
@@ -93,11 +94,11 @@ final class Search implements Service {
 		return created;
 	}
 
-	private static Term id(int number) {
+	public static Term id(int number) {
 		return new Term("id", Integer.toString(number));
 	}
 
-	private static Document document(int number, int version) {
+	public static Document document(int number, int version) {
 		Document document = new Document();
 		String text = Texts.text(version, DOCUMENT_BYTES);
 		document.add(new StringField("id", Integer.toString(number), Field.Store.YES));
@@ -109,7 +110,7 @@ final class Search implements Service {
 	private void query(int number) throws Exception {
 		Query query = parse(number); // leak: subscriptions
 		if (number % SEARCHED_PERIOD == 0)
-			search(query);
+			search(searchers, query);
 		Texts.renderPage(number);
 		if (leaks.has(number, SUBSCRIBED_PERIOD)) {
 			leaks.add("subscriptions", QUERY_BYTES);
@@ -117,17 +118,20 @@ final class Search implements Service {
 		}
 	}
 
-	private void search(Query query) throws Exception {
+	/** Reads the documents found, and returns their number. */
+	public static int search(SearcherManager searchers, Query query) throws Exception {
 		IndexSearcher searcher = searchers.acquire();
 		try {
-			for (var hit : searcher.search(query, 10).scoreDocs)
+			ScoreDoc[] hits = searcher.search(query, 10).scoreDocs;
+			for (ScoreDoc hit : hits)
 				searcher.storedFields().document(hit.doc);
+			return hits.length;
 		} finally {
 			searchers.release(searcher);
 		}
 	}
 
-	private static Query parse(int number) {
+	public static Query parse(int number) {
 		BooleanQuery.Builder builder = new BooleanQuery.Builder(); // leak: subscriptions
 		for (int i = 0; i < TERMS; i++) {
 			String word = "word" + (number * 31 + i * 17) % VOCABULARY; // leak: subscriptions

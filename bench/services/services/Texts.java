@@ -5,7 +5,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Random;
 
 /** Texts that compress like real ones. */
-final class Texts {
+public final class Texts {
 	private static final int VOCABULARY = 2000;
 	private static final int STOCK_BYTES = 1 << 20;
 	private static final int PAGE_BYTES = 400 << 10;
@@ -24,13 +24,13 @@ final class Texts {
 	}
 
 	/** A piece of text that depends on the seed. */
-	static byte[] bytes(long seed, int length) {
+	public static byte[] bytes(long seed, int length) {
 		byte[] bytes = new byte[length];
 		System.arraycopy(STOCK, start(seed, length), bytes, 0, length);
 		return bytes;
 	}
 
-	static String text(long seed, int length) {
+	public static String text(long seed, int length) {
 		return new String(STOCK, start(seed, length), length, StandardCharsets.ISO_8859_1);
 	}
 
