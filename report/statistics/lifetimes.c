@@ -26,6 +26,8 @@
 
 /* A site with fewer judged objects has no ratio of its own. */
 #define JUDGED_AT_LEAST 5
+/* Objects below 64 KiB are pooled whatever their size. */
+#define POOLED_BITS 16
 
 /* Ends */
 
@@ -144,7 +146,11 @@ find_followed(struct th_lifetimes *lifetimes, uint64_t young)
 	}
 }
 
-/* Objects of one site, or of all sites with too few judged objects. */
+/*
+ * Objects of one site, or those of like size of all sites with too few judged objects.  Small ones
+ * compete for places among the followed objects with small ones, large ones with large ones: a
+ * site of large arrays that has none must not raise the weights of small objects.
+ */
 struct few_group {
 	double older;  /* bytes of samples from before the last collection */
 	double judged; /* bytes that the judged ones of them represent */
@@ -152,16 +158,17 @@ struct few_group {
 };
 
 struct few_groups {
-	struct th_id_map sites;             /* stack and class -> number - 1 */
-	TH_ARRAY(struct few_group, groups); /* the first pools the sites with too few */
+	struct th_id_map sites; /* stack and class -> number */
+	TH_ARRAY(struct few_group, groups);
+	struct few_group pools[65 - POOLED_BITS]; /* of the sites with too few, by pool_of() */
 };
 
 static uint32_t
 group_of(struct few_groups *few, const struct th_sample *sample)
 {
 	bool added;
-	uint32_t number = 1 + th_id_map_intern(&few->sites,
-				      (uint64_t)sample->class << 32 | sample->stack, &added);
+	uint32_t number = th_id_map_intern(
+		&few->sites, (uint64_t)sample->class << 32 | sample->stack, &added);
 
 	if (added)
 		th_array_append(few, groups, ((struct few_group){0}));
@@ -195,19 +202,31 @@ sum_followed(struct th_lifetimes *lifetimes, uint64_t young, struct few_groups *
 						  : 1 / (1 + (double)samples->items_count);
 }
 
-static void
-pool_small(struct few_groups *few)
+/* All small sizes together, then each doubling. */
+static struct few_group *
+pool_of(struct few_groups *few, const struct th_sample *sample)
 {
-	struct few_group *pool = &few->groups[0];
+	uint64_t above = sample->size >> POOLED_BITS;
 
-	for (size_t i = 1; i < few->groups_count; i++) {
-		const struct few_group *group = &few->groups[i];
+	return &few->pools[above ? 64 - __builtin_clzll(above) : 0];
+}
 
-		if (group->members >= JUDGED_AT_LEAST)
+static void
+sum_pools(const struct th_lifetimes *lifetimes, uint64_t young, struct few_groups *few)
+{
+	const struct th_recording *recording = lifetimes->recording;
+	const struct th_samples *samples = &recording->samples[TH_HEAP_JAVA];
+
+	for (size_t i = 0; i < samples->items_count; i++) {
+		const struct th_sample *sample = &samples->items[i];
+		double followed = (double)lifetimes->followed[i];
+
+		if (sample->time >= young ||
+			few->groups[group_of(few, sample)].members >= JUDGED_AT_LEAST)
 			continue;
-		pool->older += group->older;
-		pool->judged += group->judged;
-		pool->members += group->members;
+		struct few_group *pool = pool_of(few, sample);
+		pool->older += bytes_of(recording, sample, 1);
+		pool->judged += followed > 0 ? bytes_of(recording, sample, followed) : 0;
 	}
 }
 
@@ -218,12 +237,13 @@ scale_followed(struct th_lifetimes *lifetimes, uint64_t young, struct few_groups
 	const struct th_samples *samples = &lifetimes->recording->samples[TH_HEAP_JAVA];
 
 	for (size_t i = 0; i < samples->items_count; i++) {
-		if (!(lifetimes->followed[i] > 0) || samples->items[i].time >= young)
+		const struct th_sample *sample = &samples->items[i];
+
+		if (!(lifetimes->followed[i] > 0) || sample->time >= young)
 			continue;
-		uint32_t number = group_of(few, &samples->items[i]);
-		const struct few_group *group = &few->groups[number];
+		const struct few_group *group = &few->groups[group_of(few, sample)];
 		if (group->members < JUDGED_AT_LEAST)
-			group = &few->groups[0];
+			group = pool_of(few, sample);
 		lifetimes->followed[i] *= (float)(group->judged / group->older);
 	}
 }
@@ -233,13 +253,12 @@ find_followed_parts(struct th_lifetimes *lifetimes, uint64_t young)
 {
 	struct few_groups few = {0};
 
-	th_array_append(&few, groups, ((struct few_group){0}));
 	sum_followed(lifetimes, young, &few);
 	for (size_t i = 0; i < few.groups_count; i++) {
 		lifetimes->older_bytes += few.groups[i].older;
 		lifetimes->judged_bytes += few.groups[i].judged;
 	}
-	pool_small(&few);
+	sum_pools(lifetimes, young, &few);
 	scale_followed(lifetimes, young, &few);
 	th_id_map_deinit(&few.sites);
 	free(few.groups);

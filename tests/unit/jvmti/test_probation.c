@@ -326,6 +326,51 @@ test_coverage_of_live_bytes(void **state)
 		assert_true(fabs(tallies[i].ratio / tallies[i].sites - 1) < 0.05);
 }
 
+/* A sample of a site; `is_judged`: a collection has found its object alive. */
+static void
+log_sampled(struct program *program, enum site site, bool is_judged)
+{
+	uint64_t sample = log_java(&program->log, (struct log_sample){.ms = 1,
+							  .size = sites[site].size,
+							  .interval = INTERVAL,
+							  .thread = 1,
+							  .stack = site + 1,
+							  .class = 1});
+
+	if (is_judged)
+		log_add_fields(&program->log, TH_EVENT_JAVA_FOLLOWED,
+			LOG_U64(LOG_START + UINT64_C(1000000)), LOG_U64(sample), LOG_F64(1),
+			LOG_U32(1));
+}
+
+/*
+ * Three objects of a site were judged, and none of a site of larger ones: these are unknown, and do
+ * not raise what the three represent.
+ */
+static void
+test_larger_objects_without_a_judged_one(void **state)
+{
+	static struct program program;
+	struct shown shown;
+
+	(void)state;
+	begin(&program, 1);
+	for (int i = 0; i < 200; i++)
+		log_sampled(&program, CACHE, false);
+	for (int i = 0; i < 3; i++)
+		log_sampled(&program, LEAK, true);
+	log_collection(&program.log, 1000, 1001, 1, "ZGC major");
+	log_end(&program.log, 1010);
+	show(&shown, &program.log, NULL);
+	json_t *root = show_json(&shown);
+	double live = estimate_of(row_with_frame(root, sites[LEAK].name), "live_bytes");
+	assert_true(live > 2.9 * INTERVAL && live < 3.1 * INTERVAL);
+	json_decref(root);
+	show_end(&shown);
+	log_deinit(&program.log);
+	simulated_heap_deinit(&program.heap);
+}
+
 int
 main(void)
 {
@@ -334,6 +379,7 @@ main(void)
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_rare_sites_stay),
 		cmocka_unit_test(test_coverage_of_live_bytes),
+		cmocka_unit_test(test_larger_objects_without_a_judged_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
