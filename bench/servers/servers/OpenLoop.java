@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Requests at fixed times, whatever the server does, in turns.  Latencies count from these times, so
- * that a server that stalls delays all requests that were due meanwhile.
+ * Requests at fixed times, whatever the server does, in turns.  Latencies count from these times,
+ * so that a server that stalls delays all requests that were due meanwhile.
  */
 final class OpenLoop {
 	private static final long POLL_NANOS = 1_000_000;
