@@ -23,6 +23,7 @@ final class Load {
 	private double wanted;
 	private volatile long begin = System.nanoTime();
 	private volatile Throwable failure;
+	private volatile boolean isStopped;
 
 	interface Step {
 		void run(int number) throws Exception;
@@ -56,10 +57,14 @@ final class Load {
 		thread.start();
 	}
 
+	private boolean isWanted() {
+		return System.nanoTime() - begin < nanos && failure == null && !isStopped;
+	}
+
 	private void repeat(double interval, Step step) throws Exception {
 		long start = begin;
 		long sinceStart = 0;
-		for (int number = 0; System.nanoTime() - begin < nanos && failure == null; number++) {
+		for (int number = 0; isWanted(); number++) {
 			step.run(number);
 			done.incrementAndGet();
 			sinceStart++;
@@ -81,12 +86,22 @@ final class Load {
 				Thread.sleep(POLL_MILLIS);
 			atTime.run();
 		}
-		for (Thread thread : threads)
-			thread.join();
+		join();
 		if (failure instanceof LinkageError)
 			throw (LinkageError) failure;
 		if (failure != null)
 			throw new IllegalStateException("a step failed", failure);
+	}
+
+	/** Ends the load before its time, as a signal does; returns after the last step. */
+	void stop() throws InterruptedException {
+		isStopped = true;
+		join();
+	}
+
+	private void join() throws InterruptedException {
+		for (Thread thread : threads)
+			thread.join();
 	}
 
 	/** Steps done, and steps that were due. */

@@ -74,15 +74,17 @@ public final class Main {
 	private static void run(String name, double seconds, Leaks leaks) throws Exception {
 		Load load = new Load(seconds);
 		Service service = TABLE.get(name).get();
-		Runtime.getRuntime().addShutdownHook(new Thread(() -> close(service), "service-shutdown"));
+		Runtime.getRuntime().addShutdownHook(
+				new Thread(() -> close(service, load), "service-shutdown"));
 		service.start(load, leaks);
 		load.await(TIMES, () -> System.out.println(Memory.tell(load.share())));
 		leaks.tell();
 		System.out.println(load.tell());
 	}
 
-	private static void close(Service service) {
+	private static void close(Service service, Load load) {
 		try {
+			load.stop();
 			service.close();
 		} catch (Exception error) {
 			error.printStackTrace();
