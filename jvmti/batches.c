@@ -33,13 +33,8 @@
  * CPU time: 1 to 2 % of a processor (bench/collectors).
  */
 #define BURDENED_PER_SECOND 2
-/*
- * Batches waiting for the old generation or for a collection of the whole heap: where there is none,
- * as many as begin in 100 s, and half as many in heaps below BATCHES_HEAP, of which what they keep
- * alive is a larger part.
- */
-#define BATCHES 8
-#define BATCHES_HEAP (UINT64_C(512) << 20)
+/* Batches waiting for the old generation or for a collection of the whole heap. */
+#define BATCHES 4
 /*
  * Members that may be evicted between two turns of the agent thread; beyond that no object is
  * chosen.
@@ -73,7 +68,6 @@ static struct {
 	jweak spares[SPARES];    /* references to be deleted */
 	uint32_t spare_count;
 	struct batch batches[BATCHES];
-	struct batch *end;  /* of those in use */
 	uint64_t next_open; /* the next batch opens no earlier than this */
 	uint64_t judged;    /* births up to this time; 0 = none */
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -88,7 +82,7 @@ enter(struct batch *batch, enum state state, const struct th_collector_counts *n
 static void
 open_batch(uint64_t time, const struct th_collector_counts *now)
 {
-	for (struct batch *batch = all.batches; batch < all.end; batch++) {
+	for (struct batch *batch = all.batches; batch < all.batches + BATCHES; batch++) {
 		if (batch->state != EMPTY)
 			continue;
 		th_probation_reset(&batch->members, all.bytes_max, th_random_next(&all.random));
@@ -110,8 +104,6 @@ th_batches_init(const struct th_hotspot *hotspot, th_batches_prove *prove,
 	all.prove = prove;
 	all.report = report;
 	all.bytes_max = th_collector_heap_max(hotspot) / HEAP_PARTS;
-	all.end = all.batches +
-		  (th_collector_heap_max(hotspot) < BATCHES_HEAP ? BATCHES / 2 : BATCHES);
 	th_random_seed(&all.random, th_recorder_settings()->seed);
 	all.hotspot = hotspot;
 	open_batch(th_clock_now(), &now);
