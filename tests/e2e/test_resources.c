@@ -410,7 +410,8 @@ attached_and_killed_for_its_memory(void **state)
 		"done\n"
 		"sleep 0.3; " TH_TOOL
 		" attach -q ${pid%% } -i 16k -o $PWD/log.thl; echo attach $?\n"
-		"touch flood; wait $top\n"
+		/* Methods have their names in the log within 0.2 s. */
+		"sleep 1; touch flood; wait $top\n"
 		"cat /sys/fs/cgroup/memory/%s/memory.oom_control "
 		"/sys/fs/cgroup/%s/memory.events 2>/dev/null | grep 'oom_kill [1-9]'\n" TH_TOOL
 		" dump log.thl | grep -a -o 'cgroup limit=[0-9]*' | head -n 1\n" TH_TOOL

@@ -8,7 +8,7 @@ import java.util.zip.Deflater;
 /**
  * Runs until the file "stop" exists in the current directory: two threads create deflaters and end
  * most of them. With the argument "leak" one of them forgets one of twenty; with "busy" they never
- * sleep. With "flood" it waits for the file of that name, and then forgets all, until it is killed.
+ * sleep. With "flood" it forgets all, slowly until there is a file of that name, until it is killed.
  */
 public final class Attached {
 	private static final List<Deflater> kept = new ArrayList<>();
@@ -44,8 +44,10 @@ public final class Attached {
 	}
 
 	private static void flood() throws InterruptedException {
-		while (!new File("flood").exists())
-			Thread.sleep(10);
+		while (!new File("flood").exists()) {
+			leak();
+			Thread.sleep(100);
+		}
 		for (;;)
 			leak();
 	}
