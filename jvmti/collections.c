@@ -68,7 +68,7 @@ static struct {
 	struct pause pauses[PAUSES_MAX];
 	uint32_t finished; /* atomic: pauses written since the start */
 	/* Writer: the agent thread. */
-	uint64_t next_look; /* atomic: it is awake by then, even if nobody wakes it */
+	uint64_t next_look; /* atomic: ns; the agent thread wakes up by itself by then */
 	uint64_t next_use;  /* no earlier is the use of the heap asked for again */
 	bool use_is_due;
 	uint32_t noticed; /* pauses after which the heap was examined */
@@ -142,7 +142,7 @@ th_collections_finished(jvmtiEnv *jvmti)
 	th_humongous_look(now);
 	/* Pairs with the acquire in th_collections_log(). */
 	th_store_release(&collections.finished, number + 1);
-	/* Read after the store: whoever sleeps later than this has seen it. */
+	/* After the store: at a later time the agent thread reads `finished` before it sleeps. */
 	if (th_clock_now() >= th_load_relaxed(&collections.next_look))
 		th_server_wake();
 }
