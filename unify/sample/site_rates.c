@@ -19,10 +19,11 @@
  */
 #define TRUSTED 2
 /*
- * Samples between two rolls of a key that are kept all if the key is rare, or new; of n this
- * times the logarithm of n.
+ * Samples between two rolls of a key whose probability is 1 that are all kept: this many, for new
+ * keys, and this multiple of what its rate predicts.  Of n samples, `free` (1 + ln(n / free)).
  */
 #define FREE 4
+#define FREE_PER_EXPECTED 2
 /*
  * A time with less than this part of the usual number of samples belongs to the load, which may
  * come in bursts: up to PAUSE_NS, it is counted together with the burst that follows.
@@ -68,17 +69,21 @@ th_site_rates_count(struct th_site_rates *sites, struct th_site_key key)
 {
 	uint32_t least = UINT32_MAX;
 	uint32_t fewest = UINT32_MAX;
+	uint32_t expected = UINT32_MAX;
 
 	for (unsigned row = 0; row < TH_SITE_ROWS; row++) {
 		unsigned slot = slot_of(key, row);
 		uint32_t dropped = th_load_relaxed(&sites->dropped[row][slot]);
 		uint32_t count = th_add_relaxed(&sites->counts[row][slot], 1);
+		uint32_t slot_expected = th_load_relaxed(&sites->expected[row][slot]);
 
 		fewest = count < fewest ? count : fewest;
 		least = dropped < least ? dropped : least;
+		expected = slot_expected < expected ? slot_expected : expected;
 	}
-	if (!least && fewest >= FREE && th_load_relaxed(&sites->drops))
-		return (double)FREE / (fewest + 1);
+	double free = FREE + FREE_PER_EXPECTED * (double)expected;
+	if (!least && fewest >= free && th_load_relaxed(&sites->drops))
+		return free / (fewest + 1);
 	return 1 - least / ONE;
 }
 
@@ -232,6 +237,20 @@ weight(const struct th_site_rates *sites, unsigned row, unsigned slot, double pa
 	return weight_of(sites->rolls - sites->first[row][slot] + 1, part);
 }
 
+/* What the rates predict until the next roll, which may be as far away as the last two were. */
+static void
+expect(struct th_site_rates *sites)
+{
+	double seconds = (double)(sites->elapsed[0] > sites->elapsed[1] ? sites->elapsed[0]
+									: sites->elapsed[1]) /
+			 TH_NS_PER_S;
+
+	for (unsigned row = 0; row < TH_SITE_ROWS; row++)
+		for (unsigned i = 0; i < TH_SITE_SLOTS; i++)
+			th_store_relaxed(&sites->expected[row][i],
+				(uint32_t)(sites->rates[row][i] * seconds));
+}
+
 /* Takes the counts since the last roll, and moves the rates towards them by `part`. */
 static void
 follow(struct th_site_rates *sites, double seconds, double part)
@@ -287,6 +306,8 @@ th_site_rates_roll(struct th_site_rates *sites, uint64_t now, double target)
 	if (!elapsed || is_quiet(sites, sum, elapsed))
 		return;
 	sites->time = now;
+	sites->elapsed[1] = sites->elapsed[0];
+	sites->elapsed[0] = elapsed;
 	if (!(sum > 0)) {
 		forget(sites);
 		return;
@@ -296,6 +317,7 @@ th_site_rates_roll(struct th_site_rates *sites, uint64_t now, double target)
 	sites->total = sum_rates(sites);
 	sites->rolls++;
 	sites->usual += weight_of(sites->rolls, part) * (sum / seconds - sites->usual);
+	expect(sites);
 	set_all(sites, target);
 }
 
@@ -309,4 +331,5 @@ th_site_rates_rescale(struct th_site_rates *sites, double factor)
 		}
 	sites->total *= factor;
 	sites->usual *= min(factor, 1);
+	expect(sites);
 }

@@ -59,7 +59,8 @@ struct th_site_rates {
 	uint32_t counts[TH_SITE_ROWS][TH_SITE_SLOTS];
 	/* Written by the writer, atomic: 1 - probability, in 2^-31. */
 	uint32_t dropped[TH_SITE_ROWS][TH_SITE_SLOTS];
-	bool drops; /* the same: some are dropped */
+	uint32_t expected[TH_SITE_ROWS][TH_SITE_SLOTS]; /* the same: until the next roll */
+	bool drops;                                     /* the same: some are dropped */
 	/* Private to the writer. */
 	double rates[TH_SITE_ROWS][TH_SITE_SLOTS]; /* samples per second */
 	double total;                              /* the same, of all keys */
@@ -68,6 +69,7 @@ struct th_site_rates {
 	uint32_t rolls;
 	uint32_t first[TH_SITE_ROWS][TH_SITE_SLOTS]; /* rates are means since this roll */
 	uint64_t time;                               /* ns: of the last roll */
+	uint64_t elapsed[2]; /* ns: before the last two, the last first */
 };
 
 void th_site_rates_init(struct th_site_rates *sites, uint64_t now);

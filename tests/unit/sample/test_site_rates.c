@@ -244,6 +244,44 @@ a_new_site_is_kept(void **state)
 	assert_true(th_site_rates_count(&run.sites, same_key(1000)) == 1);
 }
 
+#define FEW 8
+
+/* Samples that are kept, as expected, of a roll with so many of the sites 1 and 2. */
+static double
+count_roll(struct th_site_rates *rates, unsigned roll, const unsigned *numbers)
+{
+	double kept = 0;
+
+	for (unsigned i = 0; i < numbers[0]; i++)
+		th_site_rates_count(rates, same_key(1));
+	for (unsigned i = 0; i < numbers[1]; i++)
+		kept += th_site_rates_count(rates, same_key(2));
+	th_site_rates_roll(rates, (roll + 1) * ROLL, AIM * TARGET);
+	return kept;
+}
+
+/* What comes regularly, if more than once between two rolls; not all of a surge of it. */
+static void
+what_is_usual_for_a_rare_site_is_kept(void **state)
+{
+	static struct th_site_rates rates;
+	const double free = 2 * FEW + 4;
+	double kept = 0;
+
+	(void)state;
+	th_site_rates_init(&rates, 0);
+	for (unsigned roll = 0; roll < 50; roll++) {
+		double of_roll = count_roll(&rates, roll, (unsigned[]){1000, FEW});
+
+		kept += roll >= 10 ? of_roll : 0;
+	}
+	assert_true(kept == 40 * FEW);
+	kept = count_roll(&rates, 50, (unsigned[]){1000, 50 * FEW});
+	assert_true(kept > 2 * FEW);
+	/* All of the first, and as many times the logarithm of the ratio. */
+	assert_true(kept < free * (1 + log(50.0 * FEW / free)) + 1);
+}
+
 /*
  * A load that comes in a tenth of each second: as much is kept as of an even load, and with even
  * weights.  Their effective number (Kish, Survey Sampling, 1965) is that of samples of equal
@@ -423,6 +461,7 @@ main(void)
 		cmocka_unit_test(rare_sites_are_kept_beside_many_paths),
 		cmocka_unit_test(nothing_is_thinned_without_need),
 		cmocka_unit_test(a_new_site_is_kept),
+		cmocka_unit_test(what_is_usual_for_a_rare_site_is_kept),
 		cmocka_unit_test(bursts_have_even_weights),
 		cmocka_unit_test(a_wrong_forecast_is_forgotten),
 		cmocka_unit_test(a_pause_changes_nothing),
