@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "jvmti/agent_thread.h"
+#include "jvmti/attaching.h"
 #include "jvmti/buffers.h"
 #include "jvmti/class_ids.h"
 #include "jvmti/class_loaders.h"
@@ -79,6 +80,7 @@ static struct {
 	bool has_frames;    /* native stacks carry Java frames */
 	bool is_logged;     /* the log has a JVM event */
 	bool is_elsewhere;  /* another agent holds the capability, and a note was written */
+	bool is_refused;    /* samples would damage the VM's memory, and a note was written */
 	uint64_t interval;  /* the interval with which the VM draws */
 	uint32_t feature_release;
 } agent;
@@ -206,9 +208,7 @@ log_jvm(void)
 static bool
 set_event(jvmtiEvent event, bool on)
 {
-	return !(*agent.jvmti)
-			->SetEventNotificationMode(
-				agent.jvmti, on ? JVMTI_ENABLE : JVMTI_DISABLE, event, NULL);
+	return th_attaching_set_event(agent.jvmti, event, on);
 }
 
 static const jvmtiCapabilities sampling = {.can_generate_sampled_object_alloc_events = 1};
@@ -258,7 +258,7 @@ every_turn(void)
 static void
 take_sampling(void)
 {
-	if (agent.samples_java || !th_admission_wants(TH_HEAP_JAVA) ||
+	if (agent.samples_java || agent.is_refused || !th_admission_wants(TH_HEAP_JAVA) ||
 		!add_capabilities(&sampling))
 		return;
 	set_interval(th_throttle_interval(TH_HEAP_JAVA));
@@ -339,6 +339,31 @@ report_other_agent(void)
 	th_control_show_java(true);
 }
 
+/* Gives the capability back if threads that attach would do damage (attaching.h). */
+static void
+refuse_damage(void)
+{
+	if (!agent.is_hotspot || th_attaching_begin(agent.vm, agent.jvmti, &agent.hotspot,
+					 agent.feature_release))
+		return;
+	give_sampling();
+	agent.is_refused = true;
+	note(1, "Java objects are not sampled: in this VM, threads that attach meanwhile "
+		"damage its memory (JDK-8319935), and it does not export what prevents that");
+}
+
+static void
+start_sampling(JNIEnv *env)
+{
+	take_sampling();
+	if (agent.samples_java)
+		refuse_damage();
+	if (agent.samples_java)
+		begin_samples(env);
+	else if (!agent.is_refused && th_admission_wants(TH_HEAP_JAVA))
+		report_other_agent();
+}
+
 /*
  * On the agent thread.  False: sampling is requested, and another agent holds the capability.
  */
@@ -352,12 +377,8 @@ switch_sampling(bool is_wanted)
 	if (!is_wanted || agent.samples_java ||
 		(*agent.vm)->GetEnv(agent.vm, (void **)&env, JNI_VERSION_1_6) != JNI_OK)
 		return true;
-	take_sampling();
-	if (agent.samples_java)
-		begin_samples(env);
-	else
-		report_other_agent();
-	return agent.samples_java;
+	start_sampling(env);
+	return agent.samples_java || agent.is_refused;
 }
 
 /* On the agent thread. */
@@ -458,21 +479,11 @@ start_references(JNIEnv *env)
 static void
 retry_sampling(void)
 {
-	if (agent.samples_java || !th_admission_wants(TH_HEAP_JAVA) || !switch_sampling(true) ||
-		!agent.is_elsewhere)
+	if (agent.samples_java || agent.is_refused || !th_admission_wants(TH_HEAP_JAVA) ||
+		!switch_sampling(true) || !agent.is_elsewhere)
 		return;
 	agent.is_elsewhere = false;
 	note(0, "the Java heap is sampled from now on");
-}
-
-static void
-start_sampling(JNIEnv *env)
-{
-	take_sampling();
-	if (agent.samples_java)
-		begin_samples(env);
-	else if (th_admission_wants(TH_HEAP_JAVA))
-		report_other_agent();
 }
 
 /* The VM's performance counters (perf_data.h); NULL: it exports none. */
@@ -592,11 +603,11 @@ check_hotspot(JNIEnv *env)
 
 /* Without the event the end of a VM that has no hooks is not seen in time. */
 static void
-start_exit_collection(void)
+start_exit_collection(JNIEnv *env, jthread thread)
 {
 	if (agent.host.gc_at_exit == TH_GC_AT_EXIT_NEVER)
 		return;
-	th_shutdown_init(perf_data());
+	th_shutdown_init(agent.jvmti, env, thread, perf_data());
 	if (add_capabilities(&binding))
 		set_event(JVMTI_EVENT_NATIVE_METHOD_BIND, true);
 }
@@ -651,7 +662,7 @@ go_live(JNIEnv *env, jthread thread)
 	th_heap_thread_starts(agent.jvmti, env, thread, true);
 	set_event(JVMTI_EVENT_THREAD_START, true);
 	set_event(JVMTI_EVENT_THREAD_END, true);
-	start_exit_collection();
+	start_exit_collection(env, thread);
 	log_missed_names();
 	duties.full_collections = (struct th_full_collection_plan){
 		.period = agent.host.gc_every, .at_exit = agent.host.gc_at_exit};
@@ -689,7 +700,7 @@ on_thread_start(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 	record = th_thread_record();
 	if (record)
 		record->is_attached = true;
-	th_shutdown_thread_starts(jvmti, env, thread, record ? record->name : "");
+	th_shutdown_thread_starts(jvmti, env, thread, record);
 	th_guard_leave();
 }
 
@@ -699,7 +710,7 @@ on_thread_end(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 	th_guard_enter();
 	if (th_thread.record)
 		th_thread.record->is_attached = false;
-	th_shutdown_thread_ends(jvmti, env, thread);
+	th_shutdown_thread_ends(th_thread.record);
 	th_guard_leave();
 	th_heap_thread_ends(jvmti, env, thread);
 }
@@ -920,5 +931,6 @@ th_agent_stop(void)
 	set_event(JVMTI_EVENT_THREAD_START, false);
 	set_event(JVMTI_EVENT_THREAD_END, false);
 	set_event(JVMTI_EVENT_NATIVE_METHOD_BIND, false);
+	th_attaching_end(agent.vm);
 	th_capture_set_java(NULL);
 }

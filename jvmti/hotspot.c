@@ -326,6 +326,8 @@ read_fields(struct th_hotspot *hotspot, const struct field_table *fields)
 		fields, "StubRoutines", "_call_stub_return_address");
 	hotspot->global_references = static_field(fields, "JNIHandles", "_global_handles");
 	hotspot->weak_references = static_field(fields, "JNIHandles", "_weak_global_handles");
+	hotspot->export_flag = (const void *)static_field(
+		fields, "JvmtiExport", "_can_post_on_exceptions");
 	read_threads(hotspot, fields);
 	read_code_heaps(hotspot, fields);
 	read_g1(hotspot, fields);

@@ -98,6 +98,7 @@ struct th_hotspot {
 	int64_t queue_bytes;                /* int */
 	const uintptr_t *global_references; /* OopStorage of JNI: JNIHandles::_global_handles */
 	const uintptr_t *weak_references;   /* JNIHandles::_weak_global_handles */
+	const void *export_flag;            /* JvmtiExport::_can_post_on_exceptions, a byte */
 };
 
 /*

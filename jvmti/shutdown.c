@@ -25,6 +25,7 @@
 #include "jvmti/missed_names.h"
 #include "jvmti/perf_data.h"
 #include "unify/base/atomic.h"
+#include "unify/base/system.h"
 #include "unify/recording/teardown.h"
 
 #define HOOKS_CLASS "java.lang.ApplicationShutdownHooks"
@@ -41,21 +42,24 @@ static struct {
 	uint32_t is_over; /* atomic: the shutdown was seen, or the field does not exist */
 } hooks;
 
-/* Threads of the VM (threadService.cpp); NULL: unknown.  Those that end still count. */
+/*
+ * How long a thread may take from its event to the VM's count, or from there to its event: tens of
+ * microseconds, or until it gets a processor.
+ */
+#define NAP_NS 100000
+#define NAPS 200
+
+/*
+ * Threads that the VM waits for before it ends: those that are no daemons.  The VM counts them from
+ * before their first event until after their last one (threadService.cpp); here they are counted
+ * between their events, so threads that end at the same time see which is the last.
+ */
 static struct {
-	const int64_t *live;
+	const int64_t *live; /* the VM's counts; NULL: unknown, and none are made here */
 	const int64_t *daemons;
+	uint32_t count;         /* atomic */
 	uint32_t main_returned; /* atomic */
 } threads;
-
-void
-th_shutdown_init(const char *perf_data)
-{
-	threads.live = th_perf_data_long(perf_data, "java.threads.live");
-	threads.daemons = th_perf_data_long(perf_data, "java.threads.daemon");
-	if (perf_data && (!threads.live || !threads.daemons))
-		th_missed_names_add("counter", "java.threads.live or daemon");
-}
 
 /* Reading a field would initialize its class, so that is left to the program. */
 static bool
@@ -117,11 +121,19 @@ handles_signal(const char *name)
 	       !strcmp(name, "SIGHUP handler");
 }
 
-/* Whether the VM waits for so many threads, the one that destroys it included. */
+/*
+ * Whether the VM waits for the thread that destroys it alone, and for `ending` threads that have
+ * had their event: others that the VM counts have had it as well, or are about to be counted here.
+ */
 static bool
-waits_for(int64_t count)
+is_destroyed_after(int64_t ending)
 {
-	return threads.live && threads.daemons && *threads.live - *threads.daemons == count;
+	for (int i = 0; i < NAPS && th_load_acquire(&threads.count) == 1; i++) {
+		if (*threads.live - *threads.daemons <= 1 + ending)
+			return true;
+		th_system_nap(NAP_NS);
+	}
+	return false;
 }
 
 /* What the VM knows of a thread. */
@@ -145,6 +157,25 @@ look_at(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, struct look *ret)
 	return true;
 }
 
+void
+th_shutdown_init(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, const char *perf_data)
+{
+	struct th_thread_record *record = th_thread_record();
+	const int64_t *live = th_perf_data_long(perf_data, "java.threads.live");
+	struct look look;
+
+	threads.daemons = th_perf_data_long(perf_data, "java.threads.daemon");
+	if (perf_data && (!live || !threads.daemons))
+		th_missed_names_add("counter", "java.threads.live or daemon");
+	/* In a VM that has run for a while others may be starting and ending. */
+	if (!live || !threads.daemons || !record || *live - *threads.daemons != 1 ||
+		!look_at(jvmti, env, thread, &look) || look.is_daemon)
+		return;
+	record->keeps_vm = true;
+	threads.count = 1;
+	threads.live = live;
+}
+
 static void
 hooks_begin(void)
 {
@@ -155,36 +186,47 @@ hooks_begin(void)
 	th_agent_thread_vm_ends();
 }
 
-static bool
-is_destroyer(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
+static void
+count_thread(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, struct th_thread_record *record)
 {
 	struct look look;
 
-	return threads.live && look_at(jvmti, env, thread, &look) && look.is_destroyer;
+	/* The event of the thread that made the VM may come after VMInit. */
+	if (!threads.live || !record || record->keeps_vm ||
+		!look_at(jvmti, env, thread, &look) || look.is_daemon)
+		return;
+	record->keeps_vm = true;
+	th_add_acq_rel(&threads.count, 1);
+	if (!look.is_destroyer)
+		return;
+	th_store_release(&threads.main_returned, 1);
+	if (is_destroyed_after(0))
+		th_full_collection_at_exit();
 }
 
 void
-th_shutdown_thread_starts(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, const char *name)
+th_shutdown_thread_starts(
+	jvmtiEnv *jvmti, JNIEnv *env, jthread thread, struct th_thread_record *record)
 {
+	const char *name = record ? record->name : "";
+
+	count_thread(jvmti, env, thread, record);
 	if (handles_signal(name)) {
 		th_full_collection_at_exit();
 		th_teardown_begins(TH_TEARDOWN_SIGNAL, name);
-	} else if (is_destroyer(jvmti, env, thread)) {
-		th_store_relaxed(&threads.main_returned, 1);
-		if (waits_for(1))
-			th_full_collection_at_exit();
 	}
 	if (!th_load_relaxed(&hooks.is_over) && have_begun(jvmti, env))
 		hooks_begin();
 }
 
 void
-th_shutdown_thread_ends(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
+th_shutdown_thread_ends(struct th_thread_record *record)
 {
-	struct look look;
-
-	if (th_load_relaxed(&threads.main_returned) && waits_for(2) &&
-		look_at(jvmti, env, thread, &look) && !look.is_daemon)
+	if (!record || !record->keeps_vm)
+		return;
+	record->keeps_vm = false;
+	uint32_t before = th_add_acq_rel(&threads.count, -1);
+	if (before == 2 && th_load_acquire(&threads.main_returned) && is_destroyed_after(1))
 		th_full_collection_at_exit();
 }
 

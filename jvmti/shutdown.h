@@ -8,18 +8,28 @@
 
 #include <jvmti.h>
 
-/* `perf_data`: PerfMemory::_start, NULL if unknown.  Before the functions below. [jvmti] */
-void th_shutdown_init(const char *perf_data);
+#include "unify/sample/thread.h"
+
+/*
+ * `perf_data`: PerfMemory::_start, NULL if unknown.  In the live phase, before the functions below;
+ * `thread` is the calling one.  The end of a VM without hooks is seen only if this is the thread that
+ * has just made it. [jvmti]
+ */
+void th_shutdown_init(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, const char *perf_data);
 
 /*
  * A thread starts, on that thread: marks the log if the VM has begun to shut down or handles a
- * signal that usually ends it, after a full collection if that is configured.  `name` is the thread's.
- * The guard must be held. [jvmti]
+ * signal that usually ends it, after a full collection if that is configured.  `record` is the
+ * thread's, or NULL.  The guard must be held. [jvmti]
  */
-void th_shutdown_thread_starts(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, const char *name);
+void th_shutdown_thread_starts(
+	jvmtiEnv *jvmti, JNIEnv *env, jthread thread, struct th_thread_record *record);
 
-/* A thread ends, on that thread: collects if the VM ends with it.  As above. [jvmti] */
-void th_shutdown_thread_ends(jvmtiEnv *jvmti, JNIEnv *env, jthread thread);
+/*
+ * A thread ends, on that thread: collects if the VM ends with it.  May wait 20 ms for a thread that
+ * starts or ends at the same time.  As above. [jvmti]
+ */
+void th_shutdown_thread_ends(struct th_thread_record *record);
 
 /* A native method is bound, before its first call: collects if System.exit() calls it. [jvmti] */
 void th_shutdown_native_bound(jvmtiEnv *jvmti, JNIEnv *env, jmethodID method);

@@ -14,6 +14,7 @@
 #include "report/base/format.h"
 #include "report/base/progress.h"
 #include "report/base/worker.h"
+#include "report/profile/internal_threads.h"
 #include "report/profile/mapped_use.h"
 #include "report/profile/resident_blocks.h"
 #include "report/statistics/heap_use.h"
@@ -50,7 +51,6 @@ struct home {
 /* State of a build, beside the profile. */
 struct builder {
 	struct th_profile *profile;
-	bool *is_internal;       /* by thread index */
 	uint32_t *thread_labels; /* by name index */
 	uint32_t *class_names;   /* by class index */
 	uint32_t virtual_label;
@@ -89,40 +89,6 @@ label_thread(struct th_profile *profile, const struct th_thread_name *of)
 	return label;
 }
 
-/*
- * A thread belongs to the VM when its stacks have code of the VM and never Java or other code:
- * the collector, the compilers, the VM's workers.
- */
-static void
-find_internal_threads(struct builder *builder)
-{
-	const struct th_recording *recording = builder->profile->recording;
-	uint8_t *stacks = th_allocate(recording->stacks_count, 1);
-	uint8_t *threads = th_allocate(recording->threads_count, 1);
-
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		const struct th_samples *samples = &recording->samples[heap];
-
-		for (size_t i = 0; i < samples->items_count; i++) {
-			const struct th_sample *sample = &samples->items[i];
-			uint8_t *thread = &threads[th_recording_thread(recording, sample)];
-			uint8_t *stack = &stacks[sample->stack];
-
-			/* Most threads are known to be the program's by their first sample. */
-			if (*thread & ~TH_TRAIT_VM)
-				continue;
-			if (!*stack)
-				*stack = (uint8_t)th_frames_traits(
-					builder->profile->frames, sample->stack);
-			*thread |= *stack;
-		}
-	}
-	for (uint32_t i = 0; i < recording->threads_count; i++)
-		builder->is_internal[i] = threads[i] == TH_TRAIT_VM;
-	free(stacks);
-	free(threads);
-}
-
 uint32_t
 th_profile_class_name(const struct th_profile *profile, uint32_t index)
 {
@@ -143,7 +109,6 @@ builder_init(struct builder *builder, struct th_profile *profile)
 
 	*builder = (struct builder){
 		.profile = profile,
-		.is_internal = th_allocate(recording->threads_count, sizeof(bool)),
 		.thread_labels = th_allocate(recording->thread_names_count, sizeof(uint32_t)),
 		.class_names = th_allocate(recording->classes_count, sizeof(uint32_t)),
 		.virtual_label = th_frames_special_function(
@@ -153,7 +118,6 @@ builder_init(struct builder *builder, struct th_profile *profile)
 		builder->thread_labels[i] = label_thread(profile, &recording->thread_names[i]);
 	for (uint32_t i = 0; i < recording->classes_count; i++)
 		builder->class_names[i] = th_profile_class_name(profile, i);
-	find_internal_threads(builder);
 }
 
 /* The same numbers of the other heap's samples have other rows. */
@@ -176,7 +140,6 @@ forget_heap(struct builder *builder)
 static void
 builder_deinit(struct builder *builder)
 {
-	free(builder->is_internal);
 	free(builder->thread_labels);
 	free(builder->class_names);
 	forget_heap(builder);
@@ -239,7 +202,9 @@ row_for(const struct th_profile *profile, const struct th_subject *subject)
 static bool
 is_internal(const struct builder *builder, const struct th_sample *sample)
 {
-	return builder->is_internal[th_recording_thread(builder->profile->recording, sample)];
+	const struct th_profile *profile = builder->profile;
+
+	return profile->internal_threads[th_recording_thread(profile->recording, sample)];
 }
 
 /* The row of samples with these numbers, which occur for the first time. */
@@ -625,7 +590,8 @@ init_estimators(void *data)
 			&profile->heaps[heap], recording, (enum th_heap)heap, &profile->window);
 	th_lifetimes_init(&profile->lifetimes, recording);
 	profile->end = th_lifetimes_moment(&profile->lifetimes, recording->end);
-	th_teardown_find(&profile->teardown, recording, &profile->lifetimes);
+	th_teardown_find(
+		&profile->teardown, recording, &profile->lifetimes, profile->internal_threads);
 	profile->at = moment_of(profile);
 	profile->java_bound = th_heap_use_bound(
 		recording, &profile->heaps[TH_HEAP_JAVA], profile->at.time);
@@ -688,6 +654,8 @@ build(struct th_profile *profile)
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		profile->sample_rows[heap] = th_allocate(
 			profile->recording->samples[heap].items_count, sizeof(uint32_t));
+	profile->internal_threads = th_internal_threads_find(
+		profile->recording, profile->frames);
 	th_worker_begin(&worker, init_estimators, profile);
 	th_paths_number(profile->paths);
 	builder_init(&builder, profile);
@@ -758,6 +726,7 @@ clear(struct th_profile *profile)
 	}
 	for (int measure = 0; measure < TH_MEASURES; measure++)
 		free(profile->sums[measure]);
+	free(profile->internal_threads);
 	th_lifetimes_deinit(&profile->lifetimes);
 	free(profile->rows);
 }

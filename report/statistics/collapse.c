@@ -105,24 +105,39 @@ add_sample(struct curve *curve, const struct th_recording *recording,
 		curve->live[boundary_of(curve, end)] -= weight;
 }
 
+static const struct th_samples *
+samples_of(const struct th_collapse_blocks *blocks)
+{
+	return &blocks->recording->samples[blocks->heap];
+}
+
+/* When a block that lived for `least` nanoseconds ended; TH_END_UNKNOWN: it does not count. */
+static uint64_t
+end_of(const struct th_collapse_blocks *blocks, size_t index, uint64_t least)
+{
+	const struct th_sample *sample = &samples_of(blocks)->items[index];
+	uint64_t end = blocks->lifetimes->ends[blocks->heap][index];
+
+	if (end - sample->time < least ||
+		blocks->is_internal[th_recording_thread(blocks->recording, sample)])
+		return TH_END_UNKNOWN;
+	return end;
+}
+
 /* Of what lived for `least` nanoseconds. */
 static struct curve *
-curve_create(const struct th_recording *recording, const struct th_lifetimes *lifetimes,
-	enum th_heap heap, uint64_t from, uint64_t to, uint64_t least)
+curve_create(
+	const struct th_collapse_blocks *blocks, uint64_t from, uint64_t to, uint64_t least)
 {
-	const struct th_samples *samples = &recording->samples[heap];
+	const struct th_samples *samples = samples_of(blocks);
 	struct curve *curve = th_allocate(1, sizeof(*curve));
 
 	curve->from = from;
 	curve->to = to;
 	curve->bins_per_ns = BINS / (double)(to - from);
-	for (size_t i = 0; i < samples->items_count; i++) {
-		const struct th_sample *sample = &samples->items[i];
-		uint64_t sample_end = lifetimes->ends[heap][i];
-
-		if (sample_end - sample->time >= least)
-			add_sample(curve, recording, sample, sample_end);
-	}
+	for (size_t i = 0; i < samples->items_count; i++)
+		add_sample(
+			curve, blocks->recording, &samples->items[i], end_of(blocks, i, least));
 	for (size_t i = 1; i <= BINS; i++)
 		curve->live[i] += curve->live[i - 1];
 	return curve;
@@ -185,23 +200,22 @@ is_large(double fall, double top, double warm)
 
 /* Whether what was freed between two times is more than chance, and more than one working set. */
 static bool
-has_accumulated(const struct th_recording *recording, const struct th_lifetimes *lifetimes,
-	enum th_heap heap, uint64_t from, uint64_t to)
+has_accumulated(const struct th_collapse_blocks *blocks, uint64_t from, uint64_t to)
 {
-	const struct th_samples *samples = &recording->samples[heap];
-	uint64_t length = to - recording->start;
+	const struct th_samples *samples = samples_of(blocks);
+	uint64_t start = blocks->recording->start;
+	uint64_t length = to - start;
 	uint64_t least = least_lifetime(length);
 	size_t count = 0, parts = 0;
 	bool has_births[BIRTH_PARTS + 1] = {false};
 
 	for (size_t i = 0; i < samples->items_count; i++) {
 		uint64_t time = samples->items[i].time;
-		uint64_t end = lifetimes->ends[heap][i];
+		uint64_t end = end_of(blocks, i, least);
 
-		if (time > from || end <= from || end > to || end - time < least)
+		if (time > from || end <= from || end > to)
 			continue;
-		size_t part = (size_t)((double)(time - recording->start) / (double)length *
-				       BIRTH_PARTS);
+		size_t part = (size_t)((double)(time - start) / (double)length * BIRTH_PARTS);
 		parts += !has_births[part];
 		has_births[part] = true;
 		count++;
@@ -232,11 +246,10 @@ is_collapse(const struct curve *last, size_t top, const struct curve *whole)
 
 /* What lived for a short time may have been freed first: the latest elements of a list. */
 static struct th_collapse
-start_of_fall(const struct th_recording *recording, const struct th_lifetimes *lifetimes,
-	enum th_heap heap, const struct curve *last, size_t top)
+start_of_fall(const struct th_collapse_blocks *blocks, const struct curve *last, size_t top)
 {
-	struct curve *all = curve_create(recording, lifetimes, heap, last->from, last->to, 0);
-	double least = (double)least_lifetime(last->to - recording->start);
+	struct curve *all = curve_create(blocks, last->from, last->to, 0);
+	double least = (double)least_lifetime(last->to - blocks->recording->start);
 	size_t bins = (size_t)(least * last->bins_per_ns);
 	size_t start = find_top(all, top > bins ? top - bins : 0, top);
 	struct th_collapse collapse = {
@@ -247,30 +260,28 @@ start_of_fall(const struct th_recording *recording, const struct th_lifetimes *l
 }
 
 bool
-th_collapse_find(struct th_collapse *ret, const struct th_recording *recording,
-	const struct th_lifetimes *lifetimes, enum th_heap heap, uint64_t end)
+th_collapse_find(struct th_collapse *ret, const struct th_collapse_blocks *blocks, uint64_t end)
 {
-	uint64_t start = recording->start;
+	uint64_t start = blocks->recording->start;
 	uint64_t length = end > start ? end - start : 0;
 	uint64_t part = length / LAST_PART < LAST_MOST_NS ? length / LAST_PART : LAST_MOST_NS;
 	bool found = false;
 
-	if (part < BINS || !recording->samples[heap].items_count)
+	if (part < BINS || !samples_of(blocks)->items_count)
 		return false;
 	uint64_t least = least_lifetime(length);
-	struct curve *last = curve_create(recording, lifetimes, heap, end - part, end, least);
+	struct curve *last = curve_create(blocks, end - part, end, least);
 	size_t top = find_top(last, 0, BINS);
 
 	if (may_collapse(last, top, length) &&
-		has_accumulated(recording, lifetimes, heap, time_of(last, top), end)) {
-		struct curve *whole = curve_create(
-			recording, lifetimes, heap, start, end, least);
+		has_accumulated(blocks, time_of(last, top), end)) {
+		struct curve *whole = curve_create(blocks, start, end, least);
 
 		found = is_collapse(last, top, whole);
 		free(whole);
 	}
 	if (found)
-		*ret = start_of_fall(recording, lifetimes, heap, last, top);
+		*ret = start_of_fall(blocks, last, top);
 	free(last);
 	return found;
 }

@@ -18,11 +18,19 @@ struct th_collapse {
 };
 
 /*
- * Whether live bytes of a heap (C or mapped) collapsed right before `end`.  Takes O(samples) and
- * 64 KiB.
+ * Whose live bytes: those of a heap (C or mapped) that the Java VM did not allocate in threads of
+ * its own.  What a collection frees of its own tables, or a compiler, is no collapse.
  */
-bool th_collapse_find(struct th_collapse *ret, const struct th_recording *recording,
-	const struct th_lifetimes *lifetimes, enum th_heap heap, uint64_t end);
+struct th_collapse_blocks {
+	const struct th_recording *recording;
+	const struct th_lifetimes *lifetimes;
+	const bool *is_internal; /* by index of the thread: one of the VM */
+	enum th_heap heap;
+};
+
+/* Whether they collapsed right before `end`.  Takes O(samples) and 64 KiB. */
+bool th_collapse_find(
+	struct th_collapse *ret, const struct th_collapse_blocks *blocks, uint64_t end);
 
 /*
  * The bytes that a sample represents, roughly (as if each byte was sampled by itself): for sums

@@ -151,15 +151,16 @@ before_collection(const struct th_recording *recording, uint64_t end)
 
 static void
 look_for_collapse(struct th_teardown *teardown, const struct th_recording *recording,
-	const struct th_lifetimes *lifetimes)
+	const struct th_lifetimes *lifetimes, const bool *is_internal)
 {
 	uint64_t end = before_collection(recording, teardown->time);
 
 	for (int heap = TH_HEAP_NATIVE; heap <= TH_HEAP_MAPPED; heap++) {
+		const struct th_collapse_blocks blocks = {
+			recording, lifetimes, is_internal, (enum th_heap)heap};
 		struct th_collapse collapse;
 
-		if (!th_collapse_find(
-			    &collapse, recording, lifetimes, (enum th_heap)heap, end) ||
+		if (!th_collapse_find(&collapse, &blocks, end) ||
 			collapse.time >= teardown->time)
 			continue;
 		teardown->time = collapse.time;
@@ -171,7 +172,7 @@ look_for_collapse(struct th_teardown *teardown, const struct th_recording *recor
 
 void
 th_teardown_find(struct th_teardown *ret, const struct th_recording *recording,
-	const struct th_lifetimes *lifetimes)
+	const struct th_lifetimes *lifetimes, const bool *is_internal)
 {
 	*ret = (struct th_teardown){.time = recording->end};
 	use_mark(ret, process_mark(recording));
@@ -180,7 +181,7 @@ th_teardown_find(struct th_teardown *ret, const struct th_recording *recording,
 		use_mark(ret, signal_mark(recording, ret->time));
 	/* Without an end, a fall is part of the process's work. */
 	if (ret->is_found || (recording->is_complete && !was_stopped(recording)))
-		look_for_collapse(ret, recording, lifetimes);
+		look_for_collapse(ret, recording, lifetimes, is_internal);
 }
 
 const char *

@@ -27,10 +27,11 @@ struct th_teardown {
 
 /*
  * Finds it.  A mark counts only if the process ended with it: a VM may be destroyed, or main's
- * thread end, in a process that goes on.
+ * thread end, in a process that goes on.  `is_internal`, by index of the thread: a thread of the
+ * Java VM itself.
  */
 void th_teardown_find(struct th_teardown *ret, const struct th_recording *recording,
-	const struct th_lifetimes *lifetimes);
+	const struct th_lifetimes *lifetimes, const bool *is_internal);
 
 /*
  * The full collection that the library requested because the Java VM was about to end: `time` is

@@ -158,6 +158,7 @@ found(const struct th_jdk *jdk)
 		{"-XX:+UseG1GC", NO_MODE, "exit", "leak", "", 0, NULL},
 		{"-XX:+UseG1GC", NO_MODE, "return", "leak", "", 0, NULL},
 		{"-XX:+UseG1GC", NO_MODE, "thread", "leak", "", 0, NULL},
+		{"-XX:+UseG1GC", NO_MODE, "threads", "leak", "", 0, NULL},
 		{"-XX:+UseG1GC", NO_MODE, "signal", "leak", "", 128 + 15, NULL},
 		{"-XX:+UseParallelGC", NO_MODE, "hook", "leak", "", 0, NULL},
 	};

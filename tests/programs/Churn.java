@@ -139,7 +139,7 @@ public final class Churn {
 		return 0;
 	}
 
-	private static long allocated() throws Exception {
+	static long allocated() throws Exception {
 		String text = (String) ManagementFactory.getPlatformMBeanServer().invoke(
 				new ObjectName("com.sun.management:type=DiagnosticCommand"),
 				"vmNativeMemory", new Object[] {new String[] {"summary"}},

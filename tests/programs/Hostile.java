@@ -13,6 +13,7 @@ import java.util.List;
  * Hostile LIBRARY all          every case in turn
  * Hostile LIBRARY crash        a native method writes to address 0
  * Hostile LIBRARY escape       a C++ exception leaves a native method
+ * Hostile LIBRARY attach       4000 native threads attach and detach; prints what the VM then holds
  * </pre>
  */
 public final class Hostile {
@@ -24,6 +25,8 @@ public final class Hostile {
 	private static final int REDEFINITIONS = 25;
 	private static final int THREADS = 60;
 	private static final int CHILDREN = 6;
+	private static final int ATTACHED = 20;
+	private static final int ATTACH_TURNS = 200;
 
 	static volatile Object sink;
 	private static long blocks;
@@ -223,7 +226,7 @@ public final class Hostile {
 			all.add(thread);
 		}
 		all.forEach(Hostile::join);
-		return all.size() + " and " + attachThreads(() -> work(1), 20);
+		return all.size() + " and " + attachThreads(() -> work(1), ATTACHED);
 	}
 
 	private static String processes() throws Exception {
@@ -246,6 +249,19 @@ public final class Hostile {
 		say("processes", processes());
 	}
 
+	/** Prints by how much the VM's memory has grown, of which it must keep account. */
+	private static void attach() throws Exception {
+		long before = 0;
+		for (int i = 0; i < ATTACH_TURNS; i++) {
+			if (i == ATTACH_TURNS / 10)
+				before = Churn.allocated();
+			attachThreads(() -> sink = "here", ATTACHED);
+			work(BLOCKS_PER_MOMENT / 10);
+		}
+		System.out.printf("{\"grown\": %d, \"bytes\": %d}%n", Churn.allocated() - before,
+			blocks * BLOCK_BYTES);
+	}
+
 	private static void printSite(String site, String heap, long objects, long bytes) {
 		System.out.printf("{\"site\": \"%s\", \"heap\": \"%s\", \"objects\": %d, \"bytes\": %d}%n",
 			site, heap, objects, bytes);
@@ -262,6 +278,9 @@ public final class Hostile {
 			work(BLOCKS_PER_MOMENT);
 			escape();
 			break;
+		case "attach":
+			attach();
+			return;
 		default:
 			all();
 			break;

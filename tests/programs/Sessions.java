@@ -4,13 +4,14 @@ import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
 
 /**
  * A static map that remembers sessions, or, if clean, a cache of which the oldest expire.  Beside it garbage, enough for young collections only.
- * Then the program ends in the given way: main returns, another thread ends after main,
- * System.exit() is called, the same with a shutdown hook that clears the map, or SIGTERM.
+ * Then the program ends in the given way: main returns, another thread ends after main, or several
+ * at once, System.exit() is called, the same with a shutdown hook that clears the map, or SIGTERM.
  *
- * <pre>Sessions return|thread|exit|hook|signal leak|clean SECONDS</pre>
+ * <pre>Sessions return|thread|threads|exit|hook|signal leak|clean SECONDS</pre>
  */
 public final class Sessions {
 	private static final int BYTES = 2048;
@@ -18,9 +19,11 @@ public final class Sessions {
 	private static final int STEP_MS = 100;
 	private static final int CACHED = 4 * PER_STEP;
 	private static final int GARBAGE = 10000;
+	private static final int THREADS = 8;
 
 	private static final Map<Integer, byte[]> SESSIONS = new HashMap<>();
 	private static final ArrayDeque<byte[]> CACHE = new ArrayDeque<>();
+	private static final CountDownLatch DONE = new CountDownLatch(1);
 	private static volatile byte[] sink;
 
 	private Sessions() {
@@ -55,6 +58,14 @@ public final class Sessions {
 		}
 	}
 
+	private static void await() {
+		try {
+			DONE.await();
+		} catch (InterruptedException e) {
+			throw new IllegalStateException(e);
+		}
+	}
+
 	private static void end(String way) throws IOException, InterruptedException {
 		if (way.equals("exit") || way.equals("hook"))
 			System.exit(0);
@@ -73,8 +84,15 @@ public final class Sessions {
 
 		if (way.equals("hook"))
 			Runtime.getRuntime().addShutdownHook(new Thread(SESSIONS::clear));
-		if (way.equals("thread")) {
-			new Thread(() -> work(leaks, seconds)).start();
+		if (way.equals("threads")) {
+			for (int i = 1; i < THREADS; i++)
+				new Thread(Sessions::await).start();
+		}
+		if (way.startsWith("thread")) {
+			new Thread(() -> {
+				work(leaks, seconds);
+				DONE.countDown();
+			}).start();
 			return;
 		}
 		work(leaks, seconds);

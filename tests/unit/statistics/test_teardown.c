@@ -18,35 +18,56 @@
 /* Blocks of a growing program: one every 20 ms. */
 #define BLOCKS_MAX (END_MS / 20)
 
+/* Threads, and their stacks. */
+enum { MAIN = 1, COLLECTOR = 2 };
+
 static void
 begin(struct log_builder *log)
 {
 	const uint64_t frames[] = {th_frame_java(1, TH_BCI_UNKNOWN)};
+	const uint64_t vm_frames[] = {th_frame_native(1, 0x100)};
 
 	log_init(log, 0);
 	log_jvm(log, 25, TH_JVM_SAMPLED_ALLOC | TH_JVM_JAVA_FRAMES);
-	log_thread(log, 1, "main");
+	log_thread(log, MAIN, "main");
+	log_thread(log, COLLECTOR, "ZDriverMajor");
+	log_module(log, 1, "/nonexistent/libjvm.so");
 	log_method(log, 1, "Lapp/Main;", "main");
 	log_class(log, 1, "[B");
-	log_stack(log, 1, frames, 1);
+	log_stack(log, MAIN, frames, 1);
+	log_stack(log, COLLECTOR, vm_frames, 1);
+}
+
+/* Each thread has a stack of the same number. */
+static uint64_t
+add_block_of(struct log_builder *log, uint32_t thread, uint32_t ms)
+{
+	return log_native(log,
+		(struct log_sample){.ms = ms, .size = 1000, .thread = thread, .stack = thread});
 }
 
 static uint64_t
 add_block(struct log_builder *log, uint32_t ms)
 {
-	return log_native(
-		log, (struct log_sample){.ms = ms, .size = 1000, .thread = 1, .stack = 1});
+	return add_block_of(log, MAIN, ms);
 }
 
 /* Blocks that are kept, one every 20 ms. */
 static uint32_t
-add_growth(struct log_builder *log, uint32_t from, uint32_t to, uint64_t *blocks)
+add_growth_of(
+	struct log_builder *log, uint32_t thread, uint32_t from, uint32_t to, uint64_t *blocks)
 {
 	uint32_t count = 0;
 
 	for (uint32_t ms = from; ms < to; ms += 20)
-		blocks[count++] = add_block(log, ms);
+		blocks[count++] = add_block_of(log, thread, ms);
 	return count;
+}
+
+static uint32_t
+add_growth(struct log_builder *log, uint32_t from, uint32_t to, uint64_t *blocks)
+{
+	return add_growth_of(log, MAIN, from, to, blocks);
 }
 
 static void
@@ -185,6 +206,23 @@ test_collapse(void **state)
 	add_mark(&log, 9990, TH_TEARDOWN_MAIN_RETURNED);
 	log_end(&log, END_MS);
 	expect_moment(&log, 9950, "before most of what was live was freed at once");
+}
+
+/* A collection frees tables of the VM, beside some memory of the program that stays. */
+static void
+test_memory_of_the_collector(void **state)
+{
+	struct log_builder log;
+	uint64_t blocks[BLOCKS_MAX], kept[BLOCKS_MAX];
+
+	(void)state;
+	begin(&log);
+	add_growth(&log, 0, 2000, kept);
+	uint32_t count = add_growth_of(&log, COLLECTOR, 0, 9900, blocks);
+	free_all(&log, 9950, blocks, count);
+	add_mark(&log, 9990, TH_TEARDOWN_HOOKS);
+	log_end(&log, END_MS);
+	expect_moment(&log, 9990, "before the Java VM's shutdown hooks ran");
 }
 
 /* The same fall is not at the end, the process did not end, or it was not the first such fall. */
@@ -344,6 +382,7 @@ main(void)
 		cmocka_unit_test(test_hooks_without_end),
 		cmocka_unit_test(test_embedded_vm),
 		cmocka_unit_test(test_collapse),
+		cmocka_unit_test(test_memory_of_the_collector),
 		cmocka_unit_test(test_no_collapse),
 		cmocka_unit_test(test_working_set),
 		cmocka_unit_test(test_collection_at_exit),
