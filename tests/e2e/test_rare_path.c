@@ -16,6 +16,7 @@
 /* Then the rates of the sites are known, and the burst of the budget is used. */
 #define SETTLED_S 5
 #define STACKS 4096
+#define ATTEMPTS 4
 
 struct path {
 	unsigned samples;
@@ -64,12 +65,11 @@ most_frequent(const struct path *paths, size_t except)
 }
 
 static void
-is_kept(const struct th_jdk *jdk)
+record(const struct th_jdk *jdk, struct path *paths)
 {
-	static struct path paths[STACKS];
 	struct th_recording recording;
 
-	memset(paths, 0, sizeof(paths));
+	memset(paths, 0, STACKS * sizeof(*paths));
 	th_recording_run(
 		&(struct th_recording_plan){
 			.arguments = TH_WORDS(jdk->java, "-XX:-Inline", "-Xmx256m", "-cp", JAR,
@@ -79,16 +79,31 @@ is_kept(const struct th_jdk *jdk)
 		},
 		&recording);
 	read_paths(recording.log, paths);
-	size_t first = most_frequent(paths, 0);
-	const struct path *frequent = &paths[first];
-	const struct path *rare = &paths[most_frequent(paths, first)];
-	print_message("frequent: %u of %.0f, rare: %u of %.0f\n", frequent->samples,
-		frequent->due, rare->samples, rare->due);
-	assert_true(frequent->samples && rare->samples);
-	/* Most is thinned, or there is nothing to see. */
-	assert_true(frequent->samples < 0.4 * frequent->due);
-	assert_true(rare->samples > 0.6 * rare->due);
 	th_recording_deinit(&recording);
+}
+
+static void
+is_kept(const struct th_jdk *jdk)
+{
+	static struct path paths[STACKS];
+	const struct path *frequent = NULL;
+	const struct path *rare = NULL;
+	bool is_thinned = false;
+
+	/* Most is thinned, or there is nothing to see: on a busy machine less is due. */
+	for (int i = 0; i < ATTEMPTS && !is_thinned; i++) {
+		record(jdk, paths);
+		size_t first = most_frequent(paths, 0);
+		frequent = &paths[first];
+		rare = &paths[most_frequent(paths, first)];
+		print_message("frequent: %u of %.0f, rare: %u of %.0f\n", frequent->samples,
+			frequent->due, rare->samples, rare->due);
+		assert_true(frequent->samples && rare->samples);
+		is_thinned = frequent->samples < 0.4 * frequent->due;
+	}
+	assert_true(is_thinned);
+	/* All but what is due at an update of the rates. */
+	assert_true(rare->samples > 0.9 * rare->due);
 }
 
 int
