@@ -5,8 +5,8 @@
  * With the event of sampled objects, the first allocation of a thread gives it a state of JVMTI.
  * For a thread that attaches this is the allocation of its java.lang.Thread, and when that exists
  * the VM makes a second state.  The first stays in the VM's list for ever, with a pointer to the
- * thread's JavaThread: 1 KiB is lost, and after the thread has detached each change of an event
- * reads that memory, whoever has it then, and decrements a word of it that is not 0.
+ * thread's JavaThread: after the thread has detached each change of an event reads that memory,
+ * whoever has it then, and decrements a word of it (_interp_only_mode) that is not 0.
  *
  * Therefore no object is sampled while a thread attaches: the VM's flag for the event is cleared
  * meanwhile.  It is not exported, but is near others that are, and is found by its behaviour.

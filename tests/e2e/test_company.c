@@ -289,7 +289,7 @@ checked_jni(const struct th_jdk *jdk)
 }
 
 /*
- * Threads that attach and detach leave nothing in the VM: in 19 to 21 it would keep 1 KiB of each
+ * Threads that attach and detach leave nothing in the VM: in 19 to 21 it would keep a state of each
  * that points to freed memory (jvmti/attaching.h).  3,600 threads; noise is 10 KiB.  Objects
  * of others are sampled all the same.
  */
