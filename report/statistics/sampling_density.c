@@ -102,6 +102,19 @@ th_sampling_density_init(struct th_sampling_density *density,
 	density->is_even = is_even(density);
 }
 
+/*
+ * The fraction that is kept of a site in a part without samples, as in one with them: of one that is
+ * thinned out, the same number, whatever the interval is.
+ */
+static double
+kept_like(const struct part_sums *known, double interval_known, double interval)
+{
+	double keep = known->samples / known->due;
+
+	return keep < 1 && interval_known > 0 ? fmin(keep * interval / interval_known, 1)
+					      : keep;
+}
+
 void
 th_sampling_density_of_site(struct th_sampling_density *density,
 	const struct th_sampling_density *of_heap, const struct th_recording *recording,
@@ -109,7 +122,6 @@ th_sampling_density_of_site(struct th_sampling_density *density,
 {
 	struct part_sums sums[TH_DENSITY_PARTS];
 	const struct th_sample *samples = recording->samples[heap].items;
-	double proportion = 1;
 
 	*density = *of_heap;
 	if (density->is_even)
@@ -117,12 +129,13 @@ th_sampling_density_of_site(struct th_sampling_density *density,
 	memset(sums, 0, sizeof(sums));
 	for (size_t i = 0; i < count; i++)
 		add_sample(sums, recording, &samples[indices[i]], density->from, density->to);
-	for (unsigned i = first_known(sums); i < TH_DENSITY_PARTS; i++) {
-		struct th_sampling_density_part *part = &density->parts[i];
-
-		if (sums[i].samples > 0 && part->keep > 0)
-			proportion = sums[i].samples / sums[i].due / part->keep;
-		part->keep *= proportion;
+	unsigned known = first_known(sums);
+	for (unsigned i = 0; i < TH_DENSITY_PARTS; i++) {
+		if (sums[i].samples > 0)
+			known = i;
+		if (sums[known].samples > 0)
+			density->parts[i].keep = kept_like(&sums[known],
+				of_heap->parts[known].interval, of_heap->parts[i].interval);
 	}
 }
 
