@@ -293,7 +293,6 @@ work_every_second(jvmtiEnv *jvmti, JNIEnv *env)
 	th_thread_log_bytes(false);
 	th_mapping_log_use();
 	th_heap_log_bytes(false);
-	th_class_ids_review(jvmti, env);
 	th_class_loaders_log();
 	th_module_refresh();
 	if (++thread.seconds < SECONDS_PER_REFRESH) {
@@ -318,6 +317,7 @@ work_if_second(jvmtiEnv *jvmti, JNIEnv *env)
 	work_every_second(jvmti, env);
 	cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID) - cost;
 	thread.next_second = th_clock_next_second(th_clock_now() + SECOND_SPACING * cost);
+	th_class_ids_review(jvmti, env); /* limits its cost itself */
 }
 
 /* Requests are served on this thread only. */

@@ -46,8 +46,12 @@
  * one shows that it is reachable.
  */
 #define TIMES_TO_SURVIVE 2
-/* A search takes at most 1/SEARCH_SPACING of one processor's time. */
-#define SEARCH_SPACING 100
+/*
+ * A search takes at most 1/SEARCH_SPACING of one processor's time.  It ends after SEARCH_NS of CPU time: on
+ * 11 the classes of a loader are expensive to find while thousands of others wait to be unloaded.
+ */
+#define SEARCH_SPACING 200
+#define SEARCH_NS 10000000
 
 struct loader {
 	jweak reference;
@@ -68,10 +72,12 @@ static struct {
 	uint64_t second;     /* ns: when it began */
 	uint32_t second_ids; /* `unproved_ids` then */
 	/* The fields below are used by the agent thread only. */
+	int64_t unloaded_reviewed; /* the counter at the last review */
 	struct loader candidates[CANDIDATES_MAX];
 	uint32_t candidate_count;
 	uint32_t nameless; /* frames without a name at the last search */
 	uint32_t searches;
+	uint64_t search_end; /* CPU time of this thread; 0: not limited */
 	bool may_list;
 	uint64_t next_search;
 } ids;
@@ -342,11 +348,17 @@ prepare_hidden(jvmtiEnv *jvmti, jclass type)
 	(*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
 }
 
+static bool
+is_search_over(void)
+{
+	return ids.search_end && th_clock_read(CLOCK_THREAD_CPUTIME_ID) >= ids.search_end;
+}
+
 /* A class that may have been unloaded, and its loader. */
 static void
 meet_class(jvmtiEnv *jvmti, JNIEnv *env, jweak reference)
 {
-	jclass type = (*env)->NewLocalRef(env, reference);
+	jclass type = is_search_over() ? NULL : (*env)->NewLocalRef(env, reference);
 	jobject loader;
 
 	if (type)
@@ -405,9 +417,11 @@ search(jvmtiEnv *jvmti, JNIEnv *env)
 {
 	uint64_t cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID);
 
+	ids.search_end = cost + SEARCH_NS;
 	th_live_loaders_find(
 		jvmti, env, ids.searches * THREADS_SEARCHED, THREADS_SEARCHED, meet);
 	meet_classes(jvmti, env, SEARCHED_MAX);
+	ids.search_end = 0;
 	ids.searches++;
 	cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID) - cost;
 	ids.next_search = th_clock_now() + SEARCH_SPACING * cost;
@@ -415,12 +429,16 @@ search(jvmtiEnv *jvmti, JNIEnv *env)
 
 /* Loaders that survive class unloading */
 
-/* Removes dead loaders.  False: none died, so nothing is known about the others. */
+/*
+ * Removes dead loaders.  False: no class was unloaded since the last review as far as is known, so
+ * nothing is known about the others.
+ */
 static bool
 remove_dead(JNIEnv *env)
 {
+	int64_t unloaded = ids.unloaded ? *ids.unloaded : 0;
 	uint32_t kept = 0;
-	bool died;
+	bool died = unloaded != ids.unloaded_reviewed;
 
 	for (uint32_t i = 0; i < ids.candidate_count; i++) {
 		if ((*env)->IsSameObject(env, ids.candidates[i].reference, NULL))
@@ -428,8 +446,9 @@ remove_dead(JNIEnv *env)
 		else
 			ids.candidates[kept++] = ids.candidates[i];
 	}
-	died = kept < ids.candidate_count;
+	died |= kept < ids.candidate_count;
 	ids.candidate_count = kept;
+	ids.unloaded_reviewed = unloaded;
 	return died;
 }
 
@@ -455,7 +474,7 @@ th_class_ids_review(jvmtiEnv *jvmti, JNIEnv *env)
 {
 	uint32_t nameless = th_methods_nameless();
 
-	if (ids.candidate_count && remove_dead(env))
+	if (remove_dead(env))
 		judge(jvmti, env);
 	if (nameless != ids.nameless && th_clock_now() >= ids.next_search) {
 		ids.nameless = nameless;

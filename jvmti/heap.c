@@ -16,6 +16,7 @@
 #include "jvmti/thread_bytes.h"
 #include "jvmti/vm_countdown.h"
 #include "unify/base/atomic.h"
+#include "unify/base/system.h"
 #include "unify/log/log.h"
 #include "unify/recording/recorder.h"
 #include "unify/sample/admission.h"
@@ -33,6 +34,10 @@
  */
 #define PLACE_BITS 42
 #define PLACE_MASK ((UINT64_C(1) << PLACE_BITS) - 1)
+
+/* At the end, waiting for threads whose bytes cannot be read at the moment: 10 ms in all. */
+#define FINAL_NAPS 50
+#define NAP_NS 200000
 
 static bool read_for_admission(struct th_thread_record *record, uint64_t *bytes_ret);
 
@@ -582,14 +587,28 @@ read_for_admission(struct th_thread_record *record, uint64_t *bytes_ret)
 	return true;
 }
 
+/* A thread that was preempted while it changed its TLAB cannot be read before it runs again. */
+static bool
+wait_for_bytes(struct th_thread_record *record, unsigned *naps, uint64_t *bytes_ret)
+{
+	while (!read_bytes(record, bytes_ret)) {
+		if (!th_load_acquire(&record->java_thread) || !*naps)
+			return false;
+		--*naps;
+		th_system_nap(NAP_NS);
+	}
+	return true;
+}
+
+/* `naps`: how often it may still wait. */
 static void
-log_thread(struct th_thread_record *record, bool final)
+log_thread(struct th_thread_record *record, bool final, unsigned *naps)
 {
 	uint64_t bytes;
 
 	if (!record->logged && !final)
 		return;
-	if (!read_bytes(record, &bytes))
+	if (!wait_for_bytes(record, naps, &bytes))
 		return;
 	bytes = th_counted_bytes(record, TH_HEAP_JAVA, bytes);
 	if (bytes == record->java_bytes_logged)
@@ -604,10 +623,11 @@ void
 th_heap_log_bytes(bool final)
 {
 	struct th_thread_record *record = th_thread_first();
+	unsigned naps = final ? FINAL_NAPS : 0;
 	uint64_t quiet;
 
 	for (; record && heap.hotspot; record = th_thread_next(record))
-		log_thread(record, final);
+		log_thread(record, final, &naps);
 	quiet = th_load_relaxed(&heap.quiet_bytes);
 	if (quiet != heap.quiet_bytes_logged &&
 		th_thread_log_heap_bytes(0, TH_HEAP_JAVA, quiet))

@@ -78,7 +78,7 @@ void th_heap_settle(jvmtiEnv *jvmti, JNIEnv *env);
 
 /*
  * Writes the exact bytes of every thread whose count changed.  `final`: also of threads without
- * a sample. [agent-thread]
+ * a sample; waits up to 10 ms in all for those that cannot be read. [agent-thread]
  */
 void th_heap_log_bytes(bool final);
 
