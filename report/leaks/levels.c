@@ -13,8 +13,9 @@
  * d-th from the line has 1/2, 1/6, 1/12 ... 1/(d(d+1)), whose sum is at most 1.
  *
  * Above the line many structures that are each filled once, at different times, look like
- * steady growth. So sites have to recur: their survivors have to come at least ENOUGH_AGAIN
- * times to a site that had one before, and to spread over the time as those of steady leaks do.
+ * steady growth. So lines have to recur: their survivors have to come at least ENOUGH_AGAIN
+ * times to a line that had one before, and to spread over the time as those of steady leaks do.
+ * A line, not a site: one that makes a whole structure has a site for each class of its parts.
  */
 #include "report/leaks/leaks_work.h"
 
@@ -30,7 +31,7 @@
 #define LINE_SHARE 0.25
 #define PATH_SHARE 0.09375 /* twice */
 #define KIND_SHARE 0.0625
-/* Survivors at a site that had one before, by a twentieth of the time or more. */
+/* Survivors at a line that had one before, by a twentieth of the time or more. */
 #define ENOUGH_AGAIN 5
 #define AGAIN_PART 0.05
 /* Standard deviations by which survivors may spread less than in steady leaks. */
@@ -66,7 +67,7 @@ struct site {
 	bool is_explained; /* by a finding */
 };
 
-/* Times of survivors, on a scale of 0 to 1 since the warm-up: of a site, or sums over sites. */
+/* Times of survivors, on a scale of 0 to 1 since the warm-up: of a line, or sums over lines. */
 struct recurrence {
 	double spread;   /* last - first */
 	double expected; /* the same for uniform times */
@@ -75,10 +76,19 @@ struct recurrence {
 	uint64_t is_known : 1;
 };
 
+/* The sites of a line in a heap. */
+struct line {
+	struct recurrence recurrence; /* computed on demand: it counts at many nodes */
+	uint32_t start;               /* in line_sites; they end where the next line's start */
+	uint32_t node;                /* at which it was counted last */
+};
+
 struct levels {
 	struct th_leaks_work *work;
-	struct recurrence
-		*recurrences; /* by site, computed on demand: it counts at many nodes */
+	struct line *lines;
+	uint32_t *line_of_site;
+	uint32_t *line_sites;           /* by line */
+	uint32_t node;                  /* number of the current one */
 	struct th_id_map leaking_lines; /* heap << 32 | maker: of sites with a leak */
 	/* By function: of the C runtime; the application's; libraries of Java methods, native ones. */
 	bool *is_runtime;
@@ -93,23 +103,23 @@ struct levels {
 /* Recurrence */
 
 /*
- * Of a site with m survivors: of m uniform times the range has the mean (m-1)/(m+1) and the
+ * Of a line with m survivors: of m uniform times the range has the mean (m-1)/(m+1) and the
  * variance 2(m-1)/((m+1)^2 (m+2)).
  */
 static struct recurrence
 recurrence_of(const double *times, size_t count)
 {
-	struct recurrence site = {.is_known = true};
+	struct recurrence line = {.is_known = true};
 	double m = (double)count;
 
 	if (count < 2)
-		return site;
+		return line;
 	for (size_t i = 1; i < count; i++)
-		site.again += times[i] - times[0] >= AGAIN_PART;
-	site.spread = times[count - 1] - times[0];
-	site.expected = (m - 1) / (m + 1);
-	site.variance = 2 * (m - 1) / ((m + 1) * (m + 1) * (m + 2));
-	return site;
+		line.again += times[i] - times[0] >= AGAIN_PART;
+	line.spread = times[count - 1] - times[0];
+	line.expected = (m - 1) / (m + 1);
+	line.variance = 2 * (m - 1) / ((m + 1) * (m + 1) * (m + 2));
+	return line;
 }
 
 static int
@@ -119,66 +129,6 @@ compare_numbers(const void *a, const void *b)
 	double right = *(const double *)b;
 
 	return (left > right) - (left < right);
-}
-
-/* The times of the old survivors of a site since the warm-up; the caller frees them. */
-static double *
-times_of(const struct th_leaks_work *work, uint32_t number, size_t *count_ret)
-{
-	const struct th_leaks *leaks = work->leaks;
-	enum th_heap heap = leaks->places.items[number].heap;
-	const struct th_observation_window *horizon = &leaks->horizons[heap];
-	const struct th_samples *samples = &leaks->profile->recording->samples[heap];
-	double length = (double)(horizon->horizon - horizon->old - horizon->warm);
-	uint32_t start = work->order.starts[number];
-	uint32_t end = work->order.starts[number + 1];
-	double *times = th_allocate(end - start, sizeof(*times));
-	size_t count = 0;
-
-	for (uint32_t k = start; k < end; k++) {
-		uint32_t index = work->order.samples[k];
-		uint64_t time = samples->items[index].time;
-
-		if (th_lifetimes_end_by(&leaks->profile->lifetimes, heap, index,
-			    &leaks->profile->at) == TH_END_NEVER &&
-			time >= horizon->warm && time + horizon->old <= horizon->horizon)
-			times[count++] = (double)(time - horizon->warm) / length;
-	}
-	qsort(times, count, sizeof(*times), compare_numbers);
-	*count_ret = count;
-	return times;
-}
-
-static const struct recurrence *
-look_up_recurrence(const struct levels *levels, uint32_t number)
-{
-	struct recurrence *known = &levels->recurrences[number];
-
-	if (!known->is_known) {
-		size_t count;
-		double *times = times_of(levels->work, number, &count);
-
-		*known = recurrence_of(times, count);
-		free(times);
-	}
-	return known;
-}
-
-static bool
-recurs(const struct levels *levels)
-{
-	struct recurrence sum = {0};
-
-	for (size_t i = 0; i < levels->places_count; i++) {
-		const struct recurrence *site = look_up_recurrence(levels, levels->places[i]);
-
-		sum.again += site->again;
-		sum.spread += site->spread;
-		sum.expected += site->expected;
-		sum.variance += site->variance;
-	}
-	return sum.again >= ENOUGH_AGAIN &&
-	       sum.spread >= sum.expected - SPREAD_DEVIATIONS * sqrt(sum.variance);
 }
 
 /* Sites */
@@ -250,6 +200,99 @@ drops(const struct th_leaks_work *work, uint32_t place, size_t count)
 	const struct th_outline *outline = &work->outlines[place];
 
 	return may_end(outline) && !th_outline_may_pause(outline, count);
+}
+
+/* Recurrence of lines */
+
+/* Appends the times of the old survivors of a site since the warm-up. */
+static void
+add_times(const struct th_leaks_work *work, uint32_t number, double *times, size_t *count)
+{
+	const struct th_leaks *leaks = work->leaks;
+	enum th_heap heap = leaks->places.items[number].heap;
+	const struct th_observation_window *horizon = &leaks->horizons[heap];
+	const struct th_samples *samples = &leaks->profile->recording->samples[heap];
+	double length = (double)(horizon->horizon - horizon->old - horizon->warm);
+
+	for (uint32_t k = work->order.starts[number]; k < work->order.starts[number + 1]; k++) {
+		uint32_t index = work->order.samples[k];
+		uint64_t time = samples->items[index].time;
+
+		if (th_lifetimes_end_by(&leaks->profile->lifetimes, heap, index,
+			    &leaks->profile->at) == TH_END_NEVER &&
+			time >= horizon->warm && time + horizon->old <= horizon->horizon)
+			times[(*count)++] = (double)(time - horizon->warm) / length;
+	}
+}
+
+/* Of its sites that no leak explains and that have not evidently stopped growing. */
+static struct recurrence
+recurrence_of_line(const struct levels *levels, const struct line *line)
+{
+	const uint32_t *starts = levels->work->order.starts;
+	uint32_t sites = line[1].start - line->start;
+	size_t most = 0;
+	size_t count = 0;
+
+	for (uint32_t i = line->start; i < line[1].start; i++)
+		most += starts[levels->line_sites[i] + 1] - starts[levels->line_sites[i]];
+	double *times = th_allocate(most, sizeof(*times));
+	for (uint32_t i = line->start; i < line[1].start; i++) {
+		uint32_t number = levels->line_sites[i];
+
+		if (counts(levels, number) && !drops(levels->work, number, sites))
+			add_times(levels->work, number, times, &count);
+	}
+	qsort(times, count, sizeof(*times), compare_numbers);
+	struct recurrence recurrence = recurrence_of(times, count);
+	free(times);
+	return recurrence;
+}
+
+static bool
+recurs(struct levels *levels)
+{
+	struct recurrence sum = {0};
+
+	levels->node++;
+	for (size_t i = 0; i < levels->places_count; i++) {
+		struct line *line = &levels->lines[levels->line_of_site[levels->places[i]]];
+
+		if (line->node == levels->node)
+			continue;
+		line->node = levels->node;
+		if (!line->recurrence.is_known)
+			line->recurrence = recurrence_of_line(levels, line);
+		sum.again += line->recurrence.again;
+		sum.spread += line->recurrence.spread;
+		sum.expected += line->recurrence.expected;
+		sum.variance += line->recurrence.variance;
+	}
+	return sum.again >= ENOUGH_AGAIN &&
+	       sum.spread >= sum.expected - SPREAD_DEVIATIONS * sqrt(sum.variance);
+}
+
+/* Numbers the lines, and sorts the sites by them. */
+static void
+find_lines(struct levels *levels)
+{
+	const struct th_leaks_work *work = levels->work;
+	uint32_t count = (uint32_t)work->leaks->places.items_count;
+	struct th_id_map lines = {0};
+	bool added;
+
+	levels->line_of_site = th_allocate(count, sizeof(uint32_t));
+	levels->line_sites = th_allocate(count, sizeof(uint32_t));
+	for (uint32_t i = 0; i < count; i++)
+		levels->line_of_site[i] = th_id_map_intern(&lines, line_of(work, i), &added);
+	levels->lines = th_allocate(lines.count + 1, sizeof(struct line));
+	for (uint32_t i = 0; i < count; i++)
+		levels->lines[levels->line_of_site[i]].start++;
+	for (uint32_t i = 0, end = 0; i <= lines.count; i++)
+		levels->lines[i].start = end += levels->lines[i].start;
+	for (uint32_t i = count; i-- > 0;)
+		levels->line_sites[--levels->lines[levels->line_of_site[i]].start] = i;
+	th_id_map_deinit(&lines);
 }
 
 /* Whether more than one line is below the node: otherwise it was tested as that line. */
@@ -763,17 +806,18 @@ find_libraries(struct levels *levels)
 void
 th_levels_judge(struct th_leaks_work *work)
 {
-	struct levels levels = {.work = work,
-		.recurrences = th_allocate(
-			work->leaks->places.items_count, sizeof(*levels.recurrences))};
+	struct levels levels = {.work = work};
 
 	find_libraries(&levels);
+	find_lines(&levels);
 	find_leaking_lines(&levels);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		if (may_leak(work, (enum th_heap)heap))
 			judge_heap(&levels, (enum th_heap)heap);
 	th_id_map_deinit(&levels.leaking_lines);
-	free(levels.recurrences);
+	free(levels.lines);
+	free(levels.line_of_site);
+	free(levels.line_sites);
 	free(levels.is_runtime);
 	free(levels.is_application);
 	free(levels.java_library);

@@ -176,6 +176,41 @@ test_structures_filled_once_are_no_leak(void **state)
 }
 
 /*
+ * A structure of many parts: three lines with six sites each, one block at each site in turn. No site has a
+ * second survivor, each line has, and all together show it at the method that calls the lines.
+ */
+static void
+test_a_structure_of_many_parts(void **state)
+{
+	enum { LINES = 3, PARTS = 18, EVERY = 440 };
+	struct log_builder log;
+	struct leaks_found found;
+
+	(void)state;
+	leaks_begin(&log);
+	for (uint32_t i = 0; i < PARTS; i++) {
+		const uint64_t frames[] = {th_frame_native(MODULE_WORK, 0x1000 + 16 * i),
+			th_frame_java(METHOD_LINE + i % LINES, 0),
+			th_frame_java(METHOD_WORK, 0), th_frame_java(METHOD_MAIN, 0)};
+		char *class = th_format_new("Lapp/Line%u;", i);
+
+		log_stack(&log, STACK_SPREAD + i, frames, 4);
+		if (i < LINES)
+			log_method(&log, METHOD_LINE + i, class, "put");
+		leaks_add(&log, (struct leaks_series){.stack = STACK_SPREAD + i,
+					.from = 2000 + EVERY * i,
+					.to = 2001 + EVERY * i,
+					.every = EVERY});
+		free(class);
+	}
+	leaks_find(&found, &log);
+	const struct th_finding *finding = leak_of(&found);
+	assert_int_equal(finding->level, TH_LEVEL_PATH);
+	assert_int_equal(finding->lines, LINES);
+	leaks_end(&found, &log);
+}
+
+/*
  * A leak of one line among them is found there, and does not make the method above a leak,
  * although that grows as well.
  */
@@ -581,6 +616,7 @@ main(void)
 		cmocka_unit_test(test_a_method_above_many_lines),
 		cmocka_unit_test(test_remains_of_leaks_of_lines),
 		cmocka_unit_test(test_structures_filled_once_are_no_leak),
+		cmocka_unit_test(test_a_structure_of_many_parts),
 		cmocka_unit_test(test_a_line_explains_its_method),
 		cmocka_unit_test(test_a_library_used_by_a_method),
 		cmocka_unit_test(test_a_library_used_by_several_methods),
