@@ -45,6 +45,12 @@ within(double value, double low, double high)
 }
 
 static double
+max(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+static double
 share(const struct th_budget *budget, double process)
 {
 	return process * (double)budget->limit / MILLION;
@@ -73,16 +79,20 @@ for_captures(const struct th_budget *budget, double process, double others, doub
 }
 
 /*
- * The cost of others beyond half of the budget is no debt, which would only stop captures.  A
- * debt is bounded, so that an error of measurement does not stop them for long.
+ * The cost of others beyond half of the budget is no debt, which would only stop captures; that of due
+ * samples is taken out of what is saved.  A debt is bounded, so that an error of measurement does not stop
+ * captures for long.
  */
 static void
-settle(struct th_budget *budget, double process, double others, double captures, double elapsed)
+settle(struct th_budget *budget, const struct th_budget_times *used, double elapsed)
 {
 	double burst = (double)budget->burst;
-	double saved = budget->saved + for_captures(budget, process, others, elapsed);
+	double process = (double)used->process;
+	double due = (double)used->due - share(budget, process) / LEAST_PART;
+	double saved = budget->saved - within(due, 0, max(budget->saved, 0));
 
-	budget->saved = within(saved - captures, -burst, burst);
+	saved += for_captures(budget, process, (double)(used->others + used->due), elapsed);
+	budget->saved = within(saved - (double)used->captures, -burst, burst);
 }
 
 static double
@@ -107,9 +117,9 @@ double
 th_budget_look(struct th_budget *budget, uint64_t now, const struct th_budget_times *times,
 	uint64_t cost)
 {
-	double process = (double)(times->process - budget->last.process);
-	double captures = (double)(times->captures - budget->last.captures);
-	double others = (double)(times->others - budget->last.others);
+	const struct th_budget_times used = {times->process - budget->last.process,
+		times->captures - budget->last.captures, times->due - budget->last.due,
+		times->others - budget->last.others};
 	bool is_first = !budget->time;
 	double elapsed = (double)(now - budget->time);
 
@@ -124,9 +134,9 @@ th_budget_look(struct th_budget *budget, uint64_t now, const struct th_budget_ti
 		return th_budget_first(budget);
 	if (elapsed > 0) {
 		budget->measured += elapsed;
-		forecast(budget, &budget->process, process, elapsed);
-		forecast(budget, &budget->others, others, elapsed);
+		forecast(budget, &budget->process, (double)used.process, elapsed);
+		forecast(budget, &budget->others, (double)(used.others + used.due), elapsed);
 	}
-	settle(budget, process, others, captures, elapsed);
+	settle(budget, &used, elapsed);
 	return allowance(budget);
 }

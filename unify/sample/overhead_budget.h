@@ -12,7 +12,8 @@
  * probability fluctuates tell no more than far fewer samples of equal probability (statistics.md).
  *
  * Sampling less does not make the rounds of the agent thread cheaper.  Half of the budget is for
- * captures, whatever they cost, and at least 0.2 % of a processor.
+ * captures, whatever they cost, and at least 0.2 % of a processor.  What due
+ * samples take beyond the other half is taken out of what is saved, but is no debt.
  */
 #ifndef TH_UNIFY_SAMPLE_OVERHEAD_BUDGET_H
 #define TH_UNIFY_SAMPLE_OVERHEAD_BUDGET_H
@@ -26,8 +27,9 @@
 /* Total CPU time, ns. */
 struct th_budget_times {
 	uint64_t process;  /* of the whole process */
-	uint64_t captures; /* of recording, in captures */
-	uint64_t others;   /* of recording: the agent thread, samples that are not captured */
+	uint64_t captures; /* of recording, in captures of samples */
+	uint64_t due;      /* of recording, in due samples until it is known which are kept */
+	uint64_t others; /* of recording: the agent thread, captures that are not of samples */
 };
 
 struct th_budget {

@@ -65,10 +65,10 @@
 const uint32_t th_plan_due_ns[TH_PLAN_HEAPS] = {1500, 1000, 1000};
 
 /*
- * Samples due for each that is kept, with a budget (plan.h): those that are not kept cost half
- * as much as those that are.  Thinning by site keeps the rare ones of them.
+ * With a budget (plan.h) a part of the allowance is for samples that are due and not kept.  Thinning by
+ * site keeps the rare ones of them.
  */
-#define DUE_COST_PART 2
+#define DUE_PART 0.5
 #define DUE_PER_KEPT_MIN 3
 #define DUE_PER_KEPT_MAX 64
 
@@ -121,8 +121,9 @@ target(const struct th_plan *plan, uint64_t now, const struct th_plan_figures *f
 	if (plan->limits.rate)
 		samples = (double)plan->limits.rate;
 	if (plan->limits.overhead)
-		samples = lower(samples,
-			plan->allowance / (lower(plan->cost, COST_MOST_NS) + COST_LEAST_NS));
+		samples = lower(
+			samples, (1 - DUE_PART) * plan->allowance /
+					 (lower(plan->cost, COST_MOST_NS) + COST_LEAST_NS));
 	if (plan->limits.saves_space)
 		samples = lower(samples, target_of_log(plan, now, figures));
 	return samples > 1 ? samples : 1;
@@ -169,7 +170,7 @@ measure(struct th_plan *plan, const struct th_plan_figures *figures)
 static double
 due_per_kept(const struct th_plan *plan, unsigned heap)
 {
-	double due = 1 + plan->cost / DUE_COST_PART / th_plan_due_ns[heap];
+	double due = 1 + DUE_PART / (1 - DUE_PART) * plan->cost / th_plan_due_ns[heap];
 
 	return plan->limits.overhead ? within(due, DUE_PER_KEPT_MIN, DUE_PER_KEPT_MAX) : 1;
 }

@@ -4,13 +4,13 @@
  * each heap.  The number is the lowest of
  *
  *   the rate            as configured
- *   the budget          the CPU time that samples may take / what one has cost lately
+ *   the budget          half the CPU time that samples may take / what one has cost lately
  *   the log's growth    so that the log never becomes full
  *
  * Heaps share it fairly (water_level.h): neither takes samples from the other.  Each heap's
  * interval then follows its load, in both directions, so that as many samples are due as are
  * wanted.  With a budget more are wanted than can be kept, since a sample that is dropped costs
- * little, and the frequent sites pay for it (site_rates.h): the finer interval is for the rare.
+ * little: the other half is for them, and the frequent sites pay for it (site_rates.h).
  *
  * Nothing here reads a clock or the log: the caller brings all figures.
  */

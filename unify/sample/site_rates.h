@@ -37,11 +37,11 @@
 /* For each key; those of near keys come first. */
 #define TH_SITE_ROWS_PER_KEY 2
 #define TH_SITE_ROWS (2 * TH_SITE_ROWS_PER_KEY)
-#define TH_SITE_SLOTS 512
+#define TH_SITE_SLOTS 2048
 /* Of the target, for all samples alike. */
 #define TH_SITE_EVEN_PART 0.2
 /* Of the rest, for near keys. */
-#define TH_SITE_NEAR_PART 0.2
+#define TH_SITE_NEAR_PART 0.25
 /* Of the rest, for sites with survivors alone, all of them and each. */
 #define TH_SITE_SURVIVORS_PART 0.5
 #define TH_SITE_SURVIVOR_PART 0.125

@@ -176,8 +176,9 @@ read_times(const struct th_log_header *header, struct th_plan_figures *figures)
 	figures->times.process = th_clock_read(CLOCK_PROCESS_CPUTIME_ID);
 	figures->times_cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID) - before;
 	figures->times.captures = th_load_relaxed(&throttle.capture_ns[true]);
+	figures->times.due = due_ns(figures);
 	figures->times.others = th_load_relaxed(&header->counters[TH_COUNTER_SELF_AGENT_NS]) +
-				due_ns(figures) + th_load_relaxed(&throttle.capture_ns[false]);
+				th_load_relaxed(&throttle.capture_ns[false]);
 }
 
 static void

@@ -78,7 +78,7 @@ pass_tick(struct run *run, const struct process *process)
 		run->due[i] += due;
 		run->kept[i] += kept;
 		run->figures.due[i] = (uint64_t)run->due[i];
-		run->figures.times.others += (uint64_t)(due * th_plan_due_ns[i]);
+		run->figures.times.due += (uint64_t)(due * th_plan_due_ns[i]);
 		run->figures.times.captures += (uint64_t)(kept * process->capture_ns);
 		run->log += kept * process->sample_bytes;
 	}
@@ -110,7 +110,8 @@ interval_of(const struct run *run, enum th_heap heap)
 static double
 spent(const struct run *run)
 {
-	return (double)(run->figures.times.captures + run->figures.times.others);
+	return (double)(run->figures.times.captures + run->figures.times.due +
+			run->figures.times.others);
 }
 
 /* A service of 40 MB/s in each heap that uses one processor. */
