@@ -438,7 +438,7 @@ remove_dead(JNIEnv *env)
 {
 	int64_t unloaded = ids.unloaded ? *ids.unloaded : 0;
 	uint32_t kept = 0;
-	bool died = unloaded != ids.unloaded_reviewed;
+	bool were_unloaded = unloaded != ids.unloaded_reviewed;
 
 	for (uint32_t i = 0; i < ids.candidate_count; i++) {
 		if ((*env)->IsSameObject(env, ids.candidates[i].reference, NULL))
@@ -446,10 +446,10 @@ remove_dead(JNIEnv *env)
 		else
 			ids.candidates[kept++] = ids.candidates[i];
 	}
-	died |= kept < ids.candidate_count;
+	were_unloaded |= kept < ids.candidate_count;
 	ids.candidate_count = kept;
 	ids.unloaded_reviewed = unloaded;
-	return died;
+	return were_unloaded;
 }
 
 /* Called after classes were unloaded. */

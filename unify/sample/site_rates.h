@@ -72,6 +72,7 @@ struct th_site_rates {
 	uint64_t elapsed[2]; /* ns: before the last two, the last first */
 };
 
+/* `sites`: zeroed, or initialized before; `now` in ns. */
 void th_site_rates_init(struct th_site_rates *sites, uint64_t now);
 
 /*
