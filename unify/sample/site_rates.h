@@ -37,7 +37,7 @@
 /* For each key; those of near keys come first. */
 #define TH_SITE_ROWS_PER_KEY 2
 #define TH_SITE_ROWS (2 * TH_SITE_ROWS_PER_KEY)
-#define TH_SITE_SLOTS 1024
+#define TH_SITE_SLOTS 512
 /* Of the target, for all samples alike. */
 #define TH_SITE_EVEN_PART 0.2
 /* Of the rest, for near keys. */
