@@ -47,18 +47,6 @@ th_site_rates_init(struct th_site_rates *sites, uint64_t now)
 	sites->time = now;
 }
 
-static double
-min(double a, double b)
-{
-	return a < b ? a : b;
-}
-
-static double
-max(double a, double b)
-{
-	return a > b ? a : b;
-}
-
 static bool
 is_near(unsigned row)
 {
@@ -78,35 +66,27 @@ slot_of(struct th_site_key key, unsigned row)
 	return slot_in(is_near(row) ? key.near : key.far, row);
 }
 
-/*
- * The part of a key that is kept by a row in which none is dropped, of `count` samples since the last
- * roll and this one.
- */
-static double
-keep_of_rare(const struct th_site_rates *sites, unsigned row, unsigned slot, uint32_t count)
-{
-	uint32_t expected = th_load_relaxed(&sites->expected[row][slot]);
-	double free = FREE + FREE_PER_EXPECTED * (double)expected;
-
-	return count < free ? 1 : free / (count + 1);
-}
-
 double
 th_site_rates_count(struct th_site_rates *sites, struct th_site_key key)
 {
 	uint32_t least = UINT32_MAX;
-	double keep = 0;
+	uint32_t fewest = UINT32_MAX;
+	uint32_t expected = UINT32_MAX;
 
 	for (unsigned row = 0; row < TH_SITE_ROWS; row++) {
 		unsigned slot = slot_of(key, row);
 		uint32_t dropped = th_load_relaxed(&sites->dropped[row][slot]);
 		uint32_t count = th_add_relaxed(&sites->counts[row][slot], 1);
+		uint32_t slot_expected = th_load_relaxed(&sites->expected[row][slot]);
 
+		fewest = count < fewest ? count : fewest;
 		least = dropped < least ? dropped : least;
-		if (!dropped)
-			keep = max(keep, keep_of_rare(sites, row, slot, count));
+		expected = slot_expected < expected ? slot_expected : expected;
 	}
-	return least || !th_load_relaxed(&sites->drops) ? 1 - least / ONE : keep;
+	double free = FREE + FREE_PER_EXPECTED * (double)expected;
+	if (!least && fewest >= free && th_load_relaxed(&sites->drops))
+		return free / (fewest + 1);
+	return 1 - least / ONE;
 }
 
 void
@@ -147,6 +127,12 @@ keep_all(struct th_site_rates *sites)
 	for (unsigned row = 0; row < TH_SITE_ROWS; row++)
 		for (unsigned i = 0; i < TH_SITE_SLOTS; i++)
 			set_keep(sites, row, i, 1);
+}
+
+static double
+min(double a, double b)
+{
+	return a < b ? a : b;
 }
 
 /* As th_water_level(), which changes the demands; most slots may have none. */

@@ -41,7 +41,7 @@
 /* Of the target, for all samples alike. */
 #define TH_SITE_EVEN_PART 0.2
 /* Of the rest, for near keys. */
-#define TH_SITE_NEAR_PART 0.25
+#define TH_SITE_NEAR_PART 0.2
 /* Of the rest, for sites with survivors alone, all of them and each. */
 #define TH_SITE_SURVIVORS_PART 0.5
 #define TH_SITE_SURVIVOR_PART 0.125
