@@ -12,6 +12,7 @@
 #include "jvmti/runtime_stub.h"
 #include "jvmti/vm_words.h"
 #include "unify/base/atomic.h"
+#include "unify/base/memory.h"
 #include "unify/base/version.h"
 #include "unify/log/log.h"
 #include "unify/shared/hash.h"
@@ -50,13 +51,17 @@ struct entry {
 	uint64_t methods[METHODS_MAX]; /* atomic: ID << BCI_BITS | bci - BCI_LEAST */
 };
 
+struct tables {
+	struct code codes[CODES];
+	struct entry entries[ENTRIES];
+};
+
 static struct {
 	const struct th_hotspot *hotspot; /* NULL: not used */
 	const int64_t *unloaded;          /* classes; NULL: unknown */
 	uint32_t is_wrong;                /* atomic: an answer differed */
 	uint32_t found;                   /* atomic: stacks found */
-	struct code codes[CODES];
-	struct entry entries[ENTRIES];
+	struct tables *tables;            /* a process without a VM has none */
 } memo;
 
 /* A frame of Java code on the stack, and the walk to its callers. */
@@ -84,7 +89,7 @@ int_at(uintptr_t object, int64_t offset)
 static struct code *
 code_of(uintptr_t pc)
 {
-	return &memo.codes[th_hash_mix(pc) % CODES];
+	return &memo.tables->codes[th_hash_mix(pc) % CODES];
 }
 
 /* What was stored is used only while the same compilation is there. */
@@ -301,7 +306,7 @@ next(struct walk *walk)
 static struct entry *
 entry_of(uint64_t key)
 {
-	return &memo.entries[(key >> 32) % ENTRIES];
+	return &memo.tables->entries[(key >> 32) % ENTRIES];
 }
 
 static uint64_t
@@ -519,6 +524,9 @@ th_frame_memo_learn(const char *thread, const struct th_call_frame *frames, uint
 void
 th_frame_memo_start(const struct th_hotspot *hotspot, const int64_t *unloaded)
 {
+	bool is_used = th_hotspot_has_compiled_frames(hotspot) &&
+		       th_memory_map_once(&memo.tables, sizeof(*memo.tables));
+
 	memo.unloaded = unloaded;
-	memo.hotspot = th_hotspot_has_compiled_frames(hotspot) ? hotspot : NULL;
+	memo.hotspot = is_used ? hotspot : NULL;
 }

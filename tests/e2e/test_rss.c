@@ -164,13 +164,21 @@ run(const char *const *arguments, const char *const *settings, struct th_recordi
 }
 
 static void
-run_java(const struct th_jdk *jdk, const char *option, const char *what, const char *argument,
-	struct th_recording *recording, struct account *account)
+run_java_with(const char *const *settings, const struct th_jdk *jdk, const char *option,
+	const char *what, const char *argument, struct th_recording *recording,
+	struct account *account)
 {
 	print_message("%s %s %s\n", option, what, argument);
 	run(TH_WORDS(jdk->java, "-Xmx512m", "-XX:+UnlockExperimentalVMOptions", option, "-cp",
 		    JAR, "Resident", what, argument),
-		NULL, recording, account);
+		settings, recording, account);
+}
+
+static void
+run_java(const struct th_jdk *jdk, const char *option, const char *what, const char *argument,
+	struct th_recording *recording, struct account *account)
+{
+	run_java_with(NULL, jdk, option, what, argument, recording, account);
 }
 
 static const json_t *
@@ -742,7 +750,7 @@ a_vm_of_run(const struct th_jdk *jdk)
 
 /*
  * Memory that zlib allocates for a Deflater and does not use: known from its requested sizes
- * and from the kernel.
+ * and from the kernel.  The budget of a busy machine would leave too few samples for the bound.
  */
 static void
 deflaters_without_end(const struct th_jdk *jdk)
@@ -753,7 +761,8 @@ deflaters_without_end(const struct th_jdk *jdk)
 	struct th_figure live, touched;
 
 	run_java(jdk, "-XX:+UseSerialGC", "idle", "0", &nothing, &idle);
-	run_java(jdk, "-XX:+UseSerialGC", "deflaters", "0", &recording, &account);
+	run_java_with(TH_WORDS("TWINHEAP_INTERVAL=64k"), jdk, "-XX:+UseSerialGC", "deflaters",
+		"0", &recording, &account);
 	const json_t *malloc_part = json_object_get(account.json, "malloc");
 	const json_t *allocator = json_object_get(malloc_part, "allocator");
 	live = th_figure_read(malloc_part, "live");
