@@ -26,9 +26,10 @@ start_of(uint64_t from, uint64_t to, unsigned part)
 	return from + (uint64_t)((double)(to - from) * part / TH_DENSITY_PARTS);
 }
 
+/* `by_lifetime`: if the block had lived for longer, it would have been recorded in any case. */
 static void
 add_sample(struct part_sums *sums, const struct th_recording *recording,
-	const struct th_sample *sample, uint64_t from, uint64_t to)
+	const struct th_sample *sample, bool by_lifetime, uint64_t from, uint64_t to)
 {
 	if (sample->time < from || sample->time >= to)
 		return;
@@ -36,6 +37,8 @@ add_sample(struct part_sums *sums, const struct th_recording *recording,
 	unsigned part = (unsigned)fmin(place * TH_DENSITY_PARTS, TH_DENSITY_PARTS - 1);
 	/* Those that a ring left out count as well: they were recorded. */
 	double recorded = 1 / th_recording_thinned(recording, sample);
+	if (by_lifetime && sample->keep > 0)
+		recorded /= (double)sample->keep;
 	sums[part].samples += recorded;
 	sums[part].due += sample->keep > 0 ? 1 / (double)sample->keep : 1;
 	sums[part].intervals += recorded *
@@ -80,7 +83,8 @@ th_sampling_density_init(struct th_sampling_density *density,
 	if (from >= to)
 		return;
 	for (size_t i = 0; i < recording->samples[heap].items_count; i++)
-		add_sample(sums, recording, &recording->samples[heap].items[i], from, to);
+		add_sample(
+			sums, recording, &recording->samples[heap].items[i], false, from, to);
 	unsigned known = first_known(sums);
 	for (unsigned i = 0; i < TH_DENSITY_PARTS; i++) {
 		uint64_t start = start_of(from, to, i);
@@ -127,8 +131,13 @@ th_sampling_density_of_site(struct th_sampling_density *density,
 	if (density->is_even)
 		return;
 	memset(sums, 0, sizeof(sums));
-	for (size_t i = 0; i < count; i++)
-		add_sample(sums, recording, &samples[indices[i]], density->from, density->to);
+	for (size_t i = 0; i < count; i++) {
+		const struct th_sample *sample = &samples[indices[i]];
+		bool by_lifetime = heap == TH_HEAP_NATIVE &&
+				   sample->flags & TH_NATIVE_BY_LIFETIME;
+
+		add_sample(sums, recording, sample, by_lifetime, density->from, density->to);
+	}
 	unsigned known = first_known(sums);
 	for (unsigned i = 0; i < TH_DENSITY_PARTS; i++) {
 		if (sums[i].samples > 0)

@@ -41,7 +41,8 @@ void th_sampling_density_init(struct th_sampling_density *density,
 /*
  * The same for some of its samples, those with `count` indices, which ascend: samples are thinned out
  * by call site, so a site may be kept less while the heap is not. Where it has no samples, it is
- * assumed to be thinned to the same number as before, or not at all if it was not.
+ * assumed to be thinned to the same number as before, or not at all if it was not.  What counts is
+ * with which probability blocks are recorded that live for long.
  */
 void th_sampling_density_of_site(struct th_sampling_density *density,
 	const struct th_sampling_density *of_heap, const struct th_recording *recording,

@@ -9,6 +9,7 @@
 #include "unify/sample/in_flight.h"
 #include "unify/sample/sample.h"
 #include "unify/sample/throttle.h"
+#include "unify/sample/undecided.h"
 #include "unify/shared/clock.h"
 
 /*
@@ -99,7 +100,8 @@ th_housekeeping_run(void)
 	th_throttle_review(now);
 	serve(now);
 	th_unlock(&housekeeping.working);
-	return is_busy;
+	th_undecided_look(now);
+	return is_busy || th_undecided_count();
 }
 
 void
@@ -111,6 +113,7 @@ th_housekeeping_set_server(bool has_server)
 		th_server_start();
 	else
 		th_server_stop();
+	th_undecided_allow(has_server);
 	th_store_relaxed(&housekeeping.has_server, has_server);
 	if (header)
 		th_store_relaxed(&header->has_server, has_server);

@@ -282,6 +282,22 @@ th_live_blocks_remove(uintptr_t address)
 	return sample;
 }
 
+bool
+th_live_blocks_replace(uintptr_t address, uint64_t sample, uint64_t by)
+{
+	struct shard *shard = shard_of(address);
+	struct late late;
+
+	if (!shard || !enter(shard, &late))
+		return false;
+	struct slot *slot = &shard->slots[find_slot(shard, address)];
+	bool is_there = slot->address && slot->sample == sample;
+	if (is_there)
+		slot->sample = by;
+	leave(shard, &late);
+	return is_there;
+}
+
 void
 th_live_blocks_on_late_free(th_live_blocks_freed *freed)
 {

@@ -19,6 +19,7 @@
 #include "unify/sample/sample.h"
 #include "unify/sample/survivors.h"
 #include "unify/sample/thread.h"
+#include "unify/sample/undecided.h"
 #include "unify/sample/throttle.h"
 #include "unify/shared/clock.h"
 
@@ -52,6 +53,10 @@ log_free(uint64_t sample, uint64_t time, uint32_t thread)
 	const struct th_event_native_free event = {
 		.sample = sample, .time = time, .thread = thread};
 
+	if (th_undecided_is(sample)) {
+		th_undecided_freed(sample, time, thread);
+		return;
+	}
 	th_survivors_remove(TH_HEAP_NATIVE, sample);
 	if (sample != SAMPLE_PENDING && th_in_flight_state() == TH_IN_FLIGHT_OPEN)
 		th_log_append(TH_EVENT_NATIVE_FREE, &event, NULL, 0);
@@ -127,7 +132,34 @@ append_native(struct th_sample *sample)
 	return id;
 }
 
-static const struct th_sample_lane lane = {.heap = TH_HEAP_NATIVE, .append = append_native};
+static bool
+leave_native(struct th_sample *sample, bool is_kept)
+{
+	struct th_event_native_alloc *event = (struct th_event_native_alloc *)sample->event;
+	uintptr_t address = (uintptr_t)event->address;
+	struct th_undecided_sample undecided = {
+		.event = *event,
+		.origin = {sample->site.far, sample->path},
+		.use = sample->use,
+		.is_kept = is_kept,
+	};
+
+	undecided.event.flags |= TH_NATIVE_TRACKED | TH_NATIVE_BY_LIFETIME;
+	uint64_t word = tracks ? th_undecided_add(&undecided) : 0;
+	if (!word)
+		return false;
+	if (!th_live_blocks_insert(address, word)) {
+		th_undecided_cancel(word);
+		return false;
+	}
+	th_undecided_begin(word);
+	if (is_kept)
+		th_probe_alloc(address, event->size, weight_of(event));
+	return true;
+}
+
+static const struct th_sample_lane lane = {
+	.heap = TH_HEAP_NATIVE, .append = append_native, .leave = leave_native};
 
 /* For the thread's next countdown. */
 static uint64_t
@@ -277,7 +309,7 @@ th_native_unlink(void *block)
 
 	th_guard_enter();
 	sample = th_live_blocks_remove((uintptr_t)block);
-	if (sample)
+	if (sample && (!th_undecided_is(sample) || th_undecided_is_kept(sample)))
 		th_probe_free((uintptr_t)block);
 	th_guard_leave();
 	errno = saved_errno;

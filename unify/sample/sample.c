@@ -14,6 +14,7 @@
 #include "unify/sample/stack_memo.h"
 #include "unify/sample/thread.h"
 #include "unify/sample/throttle.h"
+#include "unify/sample/undecided.h"
 #include "unify/shared/hash.h"
 
 #define SAME_FIELD(event, field, name)                                                    \
@@ -110,6 +111,15 @@ capture(const struct th_sample *sample, const struct th_registers *registers)
 	};
 }
 
+static void
+use_stack(struct th_sample *sample, const struct th_remembered *found)
+{
+	sample->event->stack = found->stack.id;
+	sample->path = found->stack.path;
+	sample->use = found->stack.use;
+	sample->detail = found->detail;
+}
+
 /* Sets what a walk, or an earlier one, tells. */
 static void
 set_stack(struct th_sample *sample, const struct th_registers *registers)
@@ -121,26 +131,53 @@ set_stack(struct th_sample *sample, const struct th_registers *registers)
 		found = capture(sample, registers);
 		th_stack_memo_learn(key, &found);
 	}
-	sample->event->stack = found.stack.id;
-	sample->path = found.stack.path;
-	sample->detail = found.detail;
+	use_stack(sample, &found);
+}
+
+/*
+ * A sample of a frequent site whose stack is remembered, so that nothing but its lifetime remains to
+ * be known; not decided by whether it is kept.
+ */
+static bool
+may_be_left(const struct th_sample *sample, const struct th_throttle_choice *choice,
+	struct th_remembered *ret)
+{
+	return sample->lane->leave && choice->of_site <= TH_UNDECIDED_KEEP &&
+	       th_undecided_is_allowed() && th_stack_memo_trusts(sample->site.stack, ret);
+}
+
+/* One that is recorded only if it lives long. */
+static void
+leave_thinned(struct th_sample *sample, const struct th_remembered *found)
+{
+	use_stack(sample, found);
+	th_thread_log_at(sample->record, sample->now);
+	sample->lane->leave(sample, false);
 }
 
 uint64_t
 th_sample_take(struct th_sample *sample, const struct th_registers *registers)
 {
 	struct th_event_alloc *event = sample->event;
-	uint64_t id;
+	struct th_remembered found;
+	uint64_t id = 0;
 
 	event->time = sample->now;
 	event->thread = sample->record->id;
 	sample->site = site_of(sample, registers);
-	if (!th_throttle_keeps(sample->record, sample->lane->heap, sample->site, sample->now,
-		    &event->keep))
+	struct th_throttle_choice choice = th_throttle_choose(
+		sample->record, sample->lane->heap, sample->site, sample->now);
+	bool may_leave = may_be_left(sample, &choice, &found);
+	if (!choice.is_kept && !may_leave)
 		return 0;
+	event->keep = choice.keep;
 	/* See th_sample_begin(). */
 	if (!th_log_is_ours()) {
 		th_log_count(TH_COUNTER_DROPPED_STOPPED, 1);
+		return 0;
+	}
+	if (!choice.is_kept) {
+		leave_thinned(sample, &found);
 		return 0;
 	}
 	uint64_t begun = th_throttle_capture_begins(sample->now);
@@ -149,7 +186,8 @@ th_sample_take(struct th_sample *sample, const struct th_registers *registers)
 	set_stack(sample, registers);
 	if (event->stack)
 		th_thread_log_at(sample->record, sample->now);
-	id = append(sample);
+	if (!may_leave || !event->stack || !sample->lane->leave(sample, true))
+		id = append(sample);
 	th_throttle_capture_ends(begun, true);
 	return id;
 }

@@ -52,6 +52,11 @@ struct th_sample_lane {
 	 * nothing.
 	 */
 	uint32_t (*detail)(const struct th_sample *sample);
+	/*
+	 * Instead of `append`, if the stack is remembered: leaves it open whether the sample is
+	 * recorded (undecided.h); false: it cannot.  NULL: never.
+	 */
+	bool (*leave)(struct th_sample *sample, bool is_kept);
 	/* Writes the complete event.  Returns the id of the sample; 0: dropped, counted. */
 	uint64_t (*append)(struct th_sample *sample);
 };
@@ -64,6 +69,7 @@ struct th_sample {
 	struct th_site_key site; /* written by th_sample_take(): hashes; 0: not needed */
 	uint64_t path;           /* the same: of the captured stack (capture.h) */
 	uint32_t detail;         /* the same: of the lane */
+	uint32_t *use;           /* the same: of the stack (stack_log.h) */
 	void *data;              /* private to the lane */
 };
 

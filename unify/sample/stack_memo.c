@@ -72,16 +72,30 @@ is_checked(uint32_t agreed, uint64_t random)
 	       random / TH_STACK_MEMO_CHECKED % agreed < TH_STACK_MEMO_TRUSTED / 2;
 }
 
-bool
-th_stack_memo_find(uint64_t key, uint64_t random, struct th_remembered *ret)
+/* Captures that agreed, if they are enough; else 0. */
+static uint32_t
+find_trusted(uint64_t key, struct th_remembered *ret)
 {
 	struct entry *entries = th_load_acquire(&memo.entries);
 
 	if (!key || !entries || is_unreliable())
-		return false;
+		return 0;
 	uint32_t agreed = read_entry(entry_of(entries, key), key, ret);
-	if (agreed < TH_STACK_MEMO_TRUSTED || is_checked(agreed, random) ||
-		!th_stack_log_use(ret->stack.use))
+	return agreed < TH_STACK_MEMO_TRUSTED ? 0 : agreed;
+}
+
+bool
+th_stack_memo_trusts(uint64_t key, struct th_remembered *ret)
+{
+	return find_trusted(key, ret);
+}
+
+bool
+th_stack_memo_find(uint64_t key, uint64_t random, struct th_remembered *ret)
+{
+	uint32_t agreed = find_trusted(key, ret);
+
+	if (!agreed || is_checked(agreed, random) || !th_stack_log_use(ret->stack.use))
 		return false;
 	th_log_count(TH_COUNTER_STACKS_REMEMBERED, 1);
 	return true;

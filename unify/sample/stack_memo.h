@@ -37,6 +37,13 @@ struct th_remembered {
  */
 bool th_stack_memo_find(uint64_t key, uint64_t random, struct th_remembered *ret);
 
+/*
+ * The same for a sample that need not be checked; false: this key has not been trusted so far.
+ * Whether it has does not depend on the sample.  `ret->stack.use` has to be asked before the stack is
+ * used (stack_log.h). [in-malloc]
+ */
+bool th_stack_memo_trusts(uint64_t key, struct th_remembered *ret);
+
 /* A capture gave this; key 0 and incomplete stacks are ignored. [in-malloc] */
 void th_stack_memo_learn(uint64_t key, const struct th_remembered *captured);
 

@@ -14,6 +14,7 @@
 #include "unify/sample/site_rates.h"
 #include "unify/sample/survivors.h"
 #include "unify/sample/thread.h"
+#include "unify/sample/undecided.h"
 #include "unify/shared/clock.h"
 #include "unify/shared/hash.h"
 
@@ -89,6 +90,7 @@ th_throttle_reset(void)
 	throttle.due_logged = 0;
 	throttle.kept_logged = 0;
 	th_survivors_reset();
+	th_undecided_reset();
 }
 
 uint64_t
@@ -284,33 +286,36 @@ draw(struct th_thread_record *record, double probability)
 }
 
 /* The rate control sees what is left by the sites: it depends on earlier samples only, too. */
-static bool
-is_kept(struct th_thread_record *record, enum th_heap heap, struct th_site_key site,
-	uint64_t now, double *keep_ret)
+static struct th_throttle_choice
+choose(struct th_thread_record *record, enum th_heap heap, struct th_site_key site,
+	uint64_t now)
 {
-	double of_site = 1;
+	struct th_throttle_choice choice = {.of_site = 1};
 
 	if (th_throttle_needs_sites())
-		of_site = th_site_rates_count(&throttle.sites[heap - 1], site);
-	if (!draw(record, of_site))
-		return false;
+		choice.of_site = th_site_rates_count(&throttle.sites[heap - 1], site);
+	if (!draw(record, choice.of_site))
+		return choice;
 	double of_rate = th_rate_count(&throttle.rate, now);
-	*keep_ret = of_site * of_rate;
-	return draw(record, of_rate);
+	choice.keep = choice.of_site * of_rate;
+	choice.is_kept = draw(record, of_rate);
+	return choice;
 }
 
-bool
-th_throttle_keeps(struct th_thread_record *record, enum th_heap heap, struct th_site_key site,
-	uint64_t now, double *keep_ret)
+struct th_throttle_choice
+th_throttle_choose(struct th_thread_record *record, enum th_heap heap, struct th_site_key site,
+	uint64_t now)
 {
+	struct th_throttle_choice choice;
+
 	th_log_count(TH_COUNTER_SAMPLES_DUE, 1);
 	th_add_relaxed(&throttle.due[heap - 1], 1);
-	if (!is_kept(record, heap, site, now, keep_ret)) {
+	choice = choose(record, heap, site, now);
+	if (choice.is_kept)
+		th_rate_keep(&throttle.rate);
+	else
 		th_log_count(TH_COUNTER_RATE_THINNED, 1);
-		return false;
-	}
-	th_rate_keep(&throttle.rate);
-	return true;
+	return choice;
 }
 
 /* Captures that one which begins at `now` stands for; 0: it is not measured. */

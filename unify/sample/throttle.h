@@ -51,13 +51,18 @@ void th_throttle_show(struct th_log_control *control);
 /* Whether th_throttle_keeps() needs to know the site. [in-malloc] */
 bool th_throttle_needs_sites(void);
 
+struct th_throttle_choice {
+	bool is_kept;
+	double keep;    /* the probability of that, if it is kept */
+	double of_site; /* the part of it that depends on the site alone */
+};
+
 /*
- * Counts the calling thread's sample as due, decides whether it is recorded, and returns the
- * probability of that.  `site`: what samples of one allocation site have in common.  The
- * guard must be held. [in-malloc]
+ * Counts the calling thread's sample as due, and decides whether it is recorded.  `site`: what samples
+ * of one allocation site have in common.  The guard must be held. [in-malloc]
  */
-bool th_throttle_keeps(struct th_thread_record *record, enum th_heap heap,
-	struct th_site_key site, uint64_t now, double *keep_ret);
+struct th_throttle_choice th_throttle_choose(struct th_thread_record *record, enum th_heap heap,
+	struct th_site_key site, uint64_t now);
 
 /*
  * The CPU time of a capture is measured for one in 16, and for each until TH_THROTTLE_MEASURED

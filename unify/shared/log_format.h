@@ -938,7 +938,10 @@ enum th_alloc_function {
 	TH_FUNCTION_BRK = 10,     /* brk, sbrk */
 };
 
-enum th_native_alloc_flag { TH_NATIVE_TRACKED = 1 };
+enum th_native_alloc_flag {
+	TH_NATIVE_TRACKED = 1,     /* its free will be recorded */
+	TH_NATIVE_BY_LIFETIME = 2, /* had it lived for longer, its keep would be 1 (undecided.h) */
+};
 
 enum th_mapped_flag {
 	TH_MAPPED_TRACKED = 1,  /* its end will be recorded */
