@@ -12,7 +12,7 @@ import sun.misc.Unsafe;
  */
 public final class Lifetimes {
 	private static final int BYTES = 20_000;
-	private static final int PERIOD = 500;
+	private static final int PERIOD = 100;
 	/** Blocks before a pause of a millisecond. */
 	private static final int BATCH = 100;
 
