@@ -168,18 +168,17 @@ th_sample_take(struct th_sample *sample, const struct th_registers *registers)
 	struct th_throttle_choice choice = th_throttle_choose(
 		sample->record, sample->lane->heap, sample->site, sample->now);
 	bool may_leave = may_be_left(sample, &choice, &found);
-	if (!choice.is_kept && !may_leave)
+	if (!choice.is_kept) {
+		/* See th_sample_begin(). */
+		if (may_leave && th_log_is_ours())
+			leave_thinned(sample, &found);
 		return 0;
-	event->keep = choice.keep;
-	/* See th_sample_begin(). */
+	}
 	if (!th_log_is_ours()) {
 		th_log_count(TH_COUNTER_DROPPED_STOPPED, 1);
 		return 0;
 	}
-	if (!choice.is_kept) {
-		leave_thinned(sample, &found);
-		return 0;
-	}
+	event->keep = choice.keep;
 	uint64_t begun = th_throttle_capture_begins(sample->now);
 	if (sample->lane->prepare)
 		sample->lane->prepare(sample);

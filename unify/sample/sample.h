@@ -8,6 +8,9 @@
  *   name        the thread's, if the log does not have it yet   (thread.h)
  *   append      the event, and the tracking of its heap         (the caller)
  *
+ * Where the stack is known without a capture, the lifetime may decide instead of the throttle
+ * (undecided.h).
+ *
  * It runs under the guard, within a capture in flight (in_flight.h), on the allocating thread.
  * Each step counts the samples that it drops: due = recorded + thinned + dropped.
  */
@@ -82,7 +85,8 @@ bool th_sample_begin(void);
 
 /*
  * Takes a sample that is due and admitted: sets time, keep, thread and stack of its event and
- * lets the lane append it.  Returns its id; 0: it was thinned out or dropped, and counted.
+ * lets the lane append it.  Returns its id; 0: it was thinned out or dropped, and counted, or it is
+ * left open (undecided.h).
  * `registers`: of the function at which the walk starts. [in-malloc]
  */
 uint64_t th_sample_take(struct th_sample *sample, const struct th_registers *registers);

@@ -2,10 +2,10 @@
 /*
  * Slots that are used in turn.  Each has a word of state, and whoever changes it next owns the slot:
  *
- *   FREE -> FILLED -> FOLLOWED -> WRITTEN_OUT -> FREE
+ *   FREE -> FILLED -> FOLLOWED -> WRITING -> FREE
  *
- * If the block is freed while its sample is being written, or after that but before its id is in the
- * table of live blocks, the two threads hand over to each other what is left to do.
+ * If the block is freed while its sample is being written (ENDED), or after that but before its id is
+ * in the table of live blocks (WRITTEN), the two threads hand over to each other what is left to do.
  */
 #include "unify/sample/undecided.h"
 
