@@ -19,8 +19,8 @@
 #include "unify/sample/sample.h"
 #include "unify/sample/survivors.h"
 #include "unify/sample/thread.h"
-#include "unify/sample/undecided.h"
 #include "unify/sample/throttle.h"
+#include "unify/sample/undecided.h"
 #include "unify/shared/clock.h"
 
 /*

@@ -48,7 +48,7 @@ void th_throttle_set_rate(uint64_t rate);
 /* Writes what the control page shows of the last second.  By the writer. [in-malloc] */
 void th_throttle_show(struct th_log_control *control);
 
-/* Whether th_throttle_keeps() needs to know the site. [in-malloc] */
+/* Whether th_throttle_choose() needs to know the site. [in-malloc] */
 bool th_throttle_needs_sites(void);
 
 struct th_throttle_choice {

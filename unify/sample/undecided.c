@@ -145,6 +145,14 @@ write_free(uint64_t id, uint64_t time, uint32_t thread)
 		th_log_append(TH_EVENT_NATIVE_FREE, &event, NULL, 0);
 }
 
+/* Its sample is not written, although it would have been kept. */
+static void
+count_dropped(const struct slot *slot)
+{
+	if (slot->sample.is_kept)
+		th_log_count(TH_COUNTER_DROPPED_STOPPED, 1);
+}
+
 /* Of a block that is alive, so that its sample is kept in any case. */
 static uint64_t
 write_survivor(struct slot *slot)
@@ -246,6 +254,8 @@ th_undecided_freed(uint64_t word, uint64_t time, uint32_t thread)
 	if (change(word, FOLLOWED, WRITING)) {
 		if (slot->sample.is_kept && th_in_flight_state() == TH_IN_FLIGHT_OPEN)
 			write_free(write_sample(slot), time, thread);
+		else
+			count_dropped(slot);
 		release(word);
 		return;
 	}
@@ -274,8 +284,10 @@ decide_until(uint64_t latest, uint64_t now)
 		if (taken > latest)
 			continue;
 		decide(word);
-		if (now > taken + LOST_NS && change(word, FOLLOWED, WRITING))
+		if (now > taken + LOST_NS && change(word, FOLLOWED, WRITING)) {
+			count_dropped(slot_of(word));
 			release(word);
+		}
 	}
 }
 

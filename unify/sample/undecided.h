@@ -31,7 +31,7 @@
 /* Only sites that keep at most this share of their samples. */
 #define TH_UNDECIDED_KEEP 0.5
 
-/* Blocks that may be undecided at a time: 512 KiB. */
+/* Blocks that may be undecided at a time: 0.6 MB. */
 #define TH_UNDECIDED_MAX 4096
 
 struct th_undecided_sample {
