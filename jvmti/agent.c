@@ -37,6 +37,7 @@
 #include "jvmti/vm_countdown.h"
 #include "jvmti/vm_memory.h"
 #include "unify/base/atomic.h"
+#include "unify/base/safe_read.h"
 #include "unify/log/log.h"
 #include "unify/recording/control.h"
 #include "unify/recording/housekeeping.h"
@@ -596,6 +597,11 @@ check_hotspot(JNIEnv *env)
 	};
 	unsigned faults = th_hotspot_check(&agent.hotspot, env);
 
+	if (!th_safe_read_works()) {
+		note(1, "the VM's exported offsets cannot be checked on this kernel: they are "
+			"not used");
+		return;
+	}
 	for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++)
 		if (faults >> i & 1)
 			note(1, notes[i]);

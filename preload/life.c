@@ -34,6 +34,7 @@
 #include "preload/threads.h"
 #include "unify/base/proc_file.h"
 #include "unify/base/real_dlsym.h"
+#include "unify/base/safe_read.h"
 #include "unify/log/function_names.h"
 #include "unify/log/loader.h"
 #include "unify/log/log.h"
@@ -294,6 +295,9 @@ start(void)
 	if (!life.has_modules)
 		th_log_note(1, "no loaded modules found: native frames are walked by "
 			       "frame pointer only");
+	if (!th_safe_read_works())
+		th_log_note(1, "this kernel does not say which memory is readable: native "
+			       "stacks end early");
 	if (life.lacks_libunwind) {
 		th_message(NO_LIBUNWIND);
 		th_log_note(1, NO_LIBUNWIND);

@@ -4,7 +4,7 @@
  *
  * A page is checked by a system call that reads it without any other effect, 110 ns.  The
  * result is kept as one range of addresses for the duration of a walk, which touches few pages.
- * It must not be kept longer than the checked stack is in use.
+ * It must not be kept longer than the checked stack is in use.  errno is preserved.
  */
 #ifndef TH_UNIFY_BASE_SAFE_READ_H
 #define TH_UNIFY_BASE_SAFE_READ_H
@@ -28,6 +28,12 @@ th_safe_read_init(struct th_safe_read *readable, const void *inside)
 	readable->low = th_align_down((uintptr_t)inside, TH_PAGE_BYTES);
 	readable->high = inside ? readable->low + TH_PAGE_BYTES : 0;
 }
+
+/*
+ * Whether this kernel can be asked what is readable; false: only what is known to be readable is
+ * read, and walks end there. [in-malloc]
+ */
+bool th_safe_read_works(void);
 
 /*
  * Checks [address, address + bytes) and remembers the result; false: not readable. [in-malloc]
