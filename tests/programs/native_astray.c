@@ -12,7 +12,7 @@
 #include "tests/programs/sites.h"
 
 #define BLOCKS 200
-#define STACK_BYTES (64 << 10)
+#define STACK_BYTES (256 << 10) /* the least on aarch64 is 128 KiB */
 
 /* Without .cfi directives. */
 void call_astray(void (*function)(void), uintptr_t frame_pointer);

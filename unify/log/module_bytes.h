@@ -15,21 +15,17 @@
 /* Sources, in the order of preference. */
 enum th_module_source {
 	TH_SOURCE_PATH, /* the file at the module's path, by its build id: twice as fast */
-	/*
-	 * A second mapping of the file, derived from the module's own: the whole file, whatever
-	 * its name refers to.  Since Linux 5.13.
-	 */
-	TH_SOURCE_MAPPING,
-	TH_SOURCE_MAP_FILES, /* /proc/self/map_files; for privileged processes */
-	TH_SOURCE_IMAGE,     /* the loaded segments, which lack .symtab */
+	/* The file that is mapped, also if deleted: /proc/self/map_files; if privileged. */
+	TH_SOURCE_MAP_FILES,
+	TH_SOURCE_IMAGE, /* the loaded segments, which lack .symtab */
 	TH_SOURCES,
 };
 
 struct th_module_bytes {
 	struct th_elf_bytes elf; /* for reading; first */
-	uintptr_t start;         /* MAPPING: address; IMAGE: load bias */
-	uint64_t end;            /* MAPPING: bytes; IMAGE: end as an ELF virtual address */
-	int descriptor;          /* MAP_FILES, PATH; else -1 */
+	uintptr_t start;         /* IMAGE: load bias */
+	uint64_t end;            /* IMAGE: end as an ELF virtual address */
+	int descriptor;          /* PATH, MAP_FILES; else -1 */
 	uint64_t unloads;        /* IMAGE: number of objects unloaded until it was opened */
 };
 
