@@ -239,18 +239,22 @@ add_segment(struct th_java_stack *stack, uint32_t begin, uint32_t end)
 	return segment;
 }
 
-/* Whether only Java frames were kept of a stack deeper than the limit. */
-static bool
-is_all_java(const struct th_java_stack *stack)
+/*
+ * The index of the last frame that begins a segment after another one.  Of a stack deeper than the
+ * limit that is the last native method kept: the next boundary may be at the other end of the
+ * stack.
+ */
+static uint32_t
+last_boundary(const struct th_java_stack *stack)
 {
 	const call_frame *frames = stack->raw;
+	uint32_t last = stack->count;
 
 	if (!(stack->flags & TH_STACK_TRUNCATED))
-		return false;
-	for (uint32_t i = 1; i < stack->count; i++)
-		if (is_native_method(&frames[i]))
-			return false;
-	return true;
+		return last;
+	while (last > 0 && !is_native_method(&frames[--last]))
+		continue;
+	return last;
 }
 
 /*
@@ -260,14 +264,12 @@ is_all_java(const struct th_java_stack *stack)
 static void
 cut_segments(struct th_java_stack *stack, struct seams *seams, bool is_virtual)
 {
+	const uint32_t last = last_boundary(stack);
 	struct entry_frame frame;
 	uint32_t begin = 0;
 	bool guessed = false;
 
-	/* Deep recursion: no boundary among the frames kept, and a long way to the next. */
-	if (is_all_java(stack))
-		seams->sp = 0;
-	while (begin < stack->count && stack->segment_count < TH_JAVA_SEGMENTS_MAX - 1 &&
+	while (begin < last && stack->segment_count < TH_JAVA_SEGMENTS_MAX - 1 &&
 		next_entry_frame(seams, &frame)) {
 		uint32_t end = segment_end(stack, begin, frame.callee, &guessed);
 

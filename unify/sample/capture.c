@@ -109,19 +109,22 @@ add_native(struct th_registers *registers, const struct th_unwind_limits *limits
 	return end;
 }
 
-static void
+/* False: the stack is full. */
+static bool
 add_java(const struct th_java_stack *java, const struct th_java_segment *segment,
 	uint64_t *frames, struct stack *stack)
 {
 	uint32_t count = segment->end - segment->begin;
 	uint32_t room = capture.depth - stack->count;
+	bool fits = count <= room;
 
-	if (count > room) {
+	if (!fits) {
 		count = room;
 		stack->flags |= TH_STACK_TRUNCATED;
 	}
 	memcpy(frames + stack->count, java->frames + segment->begin, count * sizeof(*frames));
 	stack->count += count;
+	return fits;
 }
 
 /* Appends Java and older native segments to the youngest native one. */
@@ -135,8 +138,7 @@ add_segments(
 	for (uint32_t i = 0; i < java->segment_count; i++) {
 		struct th_java_segment *segment = &java->segments[i];
 
-		add_java(java, segment, scratch->frames, stack);
-		if (stack->flags & TH_STACK_TRUNCATED)
+		if (!add_java(java, segment, scratch->frames, stack))
 			return;
 		if (segment->has_native)
 			add_native(&segment->native, limits, scratch->frames, stack);
