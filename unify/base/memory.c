@@ -109,13 +109,15 @@ take_retired(size_t bytes)
 	return NULL;
 }
 
-/* Locked pages cannot be given back. */
+/* Locked pages cannot be given back, and some emulators ignore the request. */
 static void
 clear(char *start, size_t bytes)
 {
+	volatile char *first = start;
 	int saved_errno = errno;
 
-	if (syscall(SYS_madvise, start, bytes, MADV_DONTNEED))
+	*first = 1;
+	if (syscall(SYS_madvise, start, bytes, MADV_DONTNEED) || *first)
 		memset(start, 0, bytes);
 	errno = saved_errno;
 }

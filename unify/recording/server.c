@@ -15,7 +15,7 @@
 
 /* Between two wake-ups by samples. */
 #define GAP_NS 10000000
-/* Without a log there is no futex. */
+/* Without a log, or where the kernel refuses it, there is no futex. */
 #define NAP_NS 20000000
 
 static struct {
@@ -37,14 +37,16 @@ futex_wake(uint32_t *calls)
 	errno = saved_errno;
 }
 
-/* Returns at once if the calls are not `calls` any more. */
+/* Returns at once if the calls are not `calls` any more.  Where the kernel refuses, it naps. */
 static void
 futex_wait(uint32_t *word, uint32_t calls, uint64_t ns)
 {
 	const struct timespec time = {
 		.tv_sec = (time_t)(ns / TH_NS_PER_S), .tv_nsec = (long)(ns % TH_NS_PER_S)};
 
-	syscall(SYS_futex, word, FUTEX_WAIT, calls, &time, NULL, 0);
+	if (syscall(SYS_futex, word, FUTEX_WAIT, calls, &time, NULL, 0) && errno != ETIMEDOUT &&
+		errno != EAGAIN && errno != EINTR)
+		th_system_nap(NAP_NS);
 }
 
 void

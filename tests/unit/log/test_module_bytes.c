@@ -5,8 +5,6 @@
  */
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,14 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "tests/unit/base/call_filter.h"
 #include "unify/base/atomic.h"
 #include "unify/base/proc_file.h"
 #include "unify/log/module_bytes.h"
@@ -156,20 +153,11 @@ count_mappings(void)
 	return count;
 }
 
-/* Ends the process at a call of mremap. */
 static void
-forbid_moving(void)
+open_each(void *library)
 {
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mremap, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = {sizeof(code) / sizeof(code[0]), code};
-
-	assert_false(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-		     prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
+	for (int source = 0; source < TH_SOURCES; source++)
+		opens(library, (enum th_module_source)source);
 }
 
 /* The library's pages stay where they are: other threads run in them. */
@@ -177,23 +165,13 @@ static void
 test_nothing_is_moved(void **state)
 {
 	struct library library;
-	pid_t child;
-	int status;
 
 	(void)state;
 	require_reading();
 	load(&library);
 	unlink(library.path);
-	child = fork();
-	assert_int_not_equal(child, -1);
-	if (child == 0) {
-		forbid_moving();
-		for (int source = 0; source < TH_SOURCES; source++)
-			opens(&library, (enum th_module_source)source);
-		_exit(0);
-	}
-	assert_int_equal(waitpid(child, &status, 0), child);
-	assert_int_equal(status, 0);
+	assert_int_equal(
+		call_filter_run(SYS_mremap, CALL_ENDS_PROCESS, open_each, &library), 0);
 	unload(&library);
 }
 
@@ -271,8 +249,7 @@ test_modified_header(void **state)
 	assert_int_equal(
 		mprotect(header, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE), 0);
 	header[15] = 'x'; /* the last byte of e_ident: padding */
-	for (int source = 0; source < TH_SOURCES; source++)
-		opens(&library, (enum th_module_source)source);
+	open_each(&library);
 	assert_names(&library, TH_SOURCE_PATH, true);
 	assert_names(&library, TH_SOURCE_IMAGE, false);
 	assert_int_equal(header[15], 'x');
@@ -308,8 +285,7 @@ test_locked_memory(void **state)
 	}
 	locked = locked_bytes();
 	unlink(library.path);
-	for (int source = 0; source < TH_SOURCES; source++)
-		opens(&library, (enum th_module_source)source);
+	open_each(&library);
 	assert_names(&library, TH_SOURCE_IMAGE, false);
 	assert_int_equal(locked_bytes(), locked);
 	unload(&library);

@@ -10,8 +10,12 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include "tests/unit/base/call_filter.h"
 #include "tests/unit/log/log_fixture.h"
 #include "unify/base/atomic.h"
 #include "unify/log/log.h"
@@ -55,6 +59,29 @@ the_time_may_be_over(void **state)
 	(void)state;
 	th_server_sleep(0);
 	th_server_sleep(th_clock_now() + 1000);
+}
+
+/* Status 0: it has slept. */
+static void
+sleep_once(void *data)
+{
+	uint64_t begin = th_clock_now();
+
+	(void)data;
+	th_server_sleep(begin + FOREVER);
+	_exit(th_clock_now() - begin < 10 * UINT64_C(1000000));
+}
+
+/* The server's thread would turn without a pause. */
+static void
+a_kernel_without_futexes(void **state)
+{
+	static const int errors[] = {ENOSYS, EPERM, EINVAL};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
+		assert_int_equal(
+			call_filter_run(SYS_futex, CALL_FAILS(errors[i]), sleep_once, NULL), 0);
 }
 
 static void *
@@ -127,6 +154,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(
 			a_call_before_the_sleep_is_not_lost, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_time_may_be_over, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_kernel_without_futexes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(each_call_wakes_it, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(samples_wake_it_at_times, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
