@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 #include "unify/base/align.h"
-#include "unify/base/safe_read.h"
+#include "unify/base/observed.h"
 
 struct search {
 	const struct th_slot_function *functions;
@@ -12,8 +12,7 @@ struct search {
 	uintptr_t
 		lowest; /* the functions are in one or two libraries: most words are below or */
 	uintptr_t highest; /* above all of them */
-	struct th_safe_read memory;
-	size_t room; /* bytes that may still be read */
+	size_t room;       /* bytes that may still be read */
 	uint32_t found;
 };
 
@@ -45,15 +44,16 @@ is_function(const struct search *search, uintptr_t word)
 	return false;
 }
 
+/* A copy, since the program may protect the page meanwhile. */
 static void
-search_page(struct search *search, uintptr_t start, uintptr_t end)
+search_page(struct search *search, uintptr_t start, size_t bytes)
 {
-	uintptr_t word;
+	uintptr_t words[TH_PAGE_BYTES / sizeof(uintptr_t)];
 
-	if (!th_is_readable(&search->memory, start, end - start))
+	if (!th_observed_copy(start, words, bytes))
 		return;
-	for (; start < end; start += sizeof(word))
-		if (th_read_word(&search->memory, start, &word) && is_function(search, word))
+	for (size_t i = 0; i < bytes / sizeof(words[0]); i++)
+		if (is_function(search, words[i]))
 			search->found++;
 }
 
@@ -68,7 +68,7 @@ search_segment(struct search *search, uintptr_t start, size_t bytes)
 
 		if (next > end)
 			next = end;
-		search_page(search, start, next);
+		search_page(search, start, next - start);
 		search->room -= next - start < search->room ? next - start : search->room;
 		start = next;
 	}
