@@ -5,7 +5,7 @@
  * (kernel/signal.c).  It needs no file descriptor, and seccomp filters do not forbid it.  A sandbox
  * or an emulator may check `how` first, and would call all memory readable, so each way is tried on
  * two pages of known access before it is used.  The second is process_vm_readv from this process,
- * three times as slow.  Without either, no memory is readable that is not known to be.
+ * five times as slow.  Without either, no memory is readable that is not known to be.
  */
 #include "unify/base/safe_read.h"
 
