@@ -378,8 +378,8 @@ admit(const struct sampled *sampled, struct th_thread_record *record,
 	if (heap.hotspot) {
 		thread = th_hotspot_thread(heap.hotspot, sampled->env);
 		/* An end of the countdown that was in this object is counted at the next. */
-		if (!bytes_with(sampled->jvmti, record, thread, event->size,
-			    &event->thread_bytes))
+		if (!bytes_with(
+			    sampled->jvmti, record, thread, event->size, &event->thread_bytes))
 			return false;
 	}
 	return is_sampled(record, thread, event) && is_counted(record, event);

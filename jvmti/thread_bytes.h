@@ -39,7 +39,6 @@ th_thread_bytes_of(const struct th_hotspot *hotspot, const char *thread, uint64_
  * All bytes of the same thread.  False: as for th_thread_bytes_read().  Requires
  * th_hotspot_has_bytes().  [jvmti]
  */
-bool
-th_thread_bytes(const struct th_hotspot *hotspot, const char *thread, uint64_t *bytes_ret);
+bool th_thread_bytes(const struct th_hotspot *hotspot, const char *thread, uint64_t *bytes_ret);
 
 #endif

@@ -253,8 +253,8 @@ set_sample_point(char *thread, const struct th_thread_bytes *now, uint64_t count
 
 	*bytes_since(thread) = countdown;
 	if (sample_end)
-		__atomic_compare_exchange_n(end, &expected, sample_end, false,
-			__ATOMIC_RELAXED, __ATOMIC_RELAXED);
+		__atomic_compare_exchange_n(
+			end, &expected, sample_end, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
 /* `now`: NULL if the TLAB is being changed: the shortest countdown is short enough for any. */

@@ -268,8 +268,8 @@ test_end_is_only_moved_down(void **state)
 	static const uint64_t words[] = {0, 8, 0x10000, 0x10008, 0x20000,
 		UINT64_C(1) << 42 | 0x10000, UINT64_C(1) << 43 | 0x10000,
 		UINT64_C(1) << 44 | 0x20000, UINT64_MAX - 7};
-	static const uint64_t countdowns[] = {1, 7, 8, 9, 4096, 0xffff, 0x10000, 0x10001,
-		UINT64_C(1) << 43, UINT64_MAX};
+	static const uint64_t countdowns[] = {
+		1, 7, 8, 9, 4096, 0xffff, 0x10000, 0x10001, UINT64_C(1) << 43, UINT64_MAX};
 	const size_t count = sizeof(words) / sizeof(words[0]);
 	const uint64_t colors = ~((UINT64_C(1) << 42) - 1);
 	unsigned moved = 0;
