@@ -10,7 +10,7 @@ import java.util.concurrent.CountDownLatch;
  * A static map that remembers sessions, or, if clean, a cache of which the oldest expire.  Beside it garbage, enough for young collections only.
  * Then the program ends in the given way: main returns, another thread ends after main, or several
  * at once, System.exit() is called, the same with a shutdown hook that clears the map, SIGTERM, or
- * Runtime.halt().  "impostor": main returns at once, and a thread with the name of the one that destroys
+ * Runtime.halt().  "impostor": main returns, and a thread with the name of the one that destroys
  * the VM goes on alone until it calls Runtime.halt().
  *
  * <pre>Sessions return|thread|threads|exit|hook|signal|halt|impostor leak|clean SECONDS</pre>
@@ -107,6 +107,7 @@ public final class Sessions {
 			Thread main = Thread.currentThread();
 
 			new Thread(() -> haltAfter(main), "DestroyJavaVM").start();
+			work(leaks, seconds);
 			return;
 		}
 		if (way.startsWith("thread")) {
