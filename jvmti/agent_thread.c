@@ -416,6 +416,7 @@ bool
 th_agent_thread_stop(void)
 {
 	th_store_release(&thread.stopping, 1);
+	th_full_collection_abandon();
 	th_server_wake();
 	for (int i = 0; i < STOP_NAPS && th_load_acquire(&thread.is_alive); i++)
 		th_system_nap(STOP_NAP_NS);

@@ -71,6 +71,7 @@ static struct {
 	uint64_t next_look; /* atomic: ns; the agent thread wakes up by itself by then */
 	uint64_t next_use;  /* no earlier is the use of the heap asked for again */
 	bool use_is_due;
+	uint64_t kept;    /* bytes in use at the last HEAP_USE; 0: there was none */
 	uint32_t noticed; /* pauses after which the heap was examined */
 	uint32_t logged;
 	struct {
@@ -241,9 +242,20 @@ log_heap_use(void)
 	collections.use_is_due = false;
 	if (!th_collections_heap_use(&event.committed, &event.used))
 		return;
+	collections.kept = event.used;
 	event.time = th_clock_now();
 	collections.next_use = event.time + HEAP_USE_SPACING_NS;
 	th_log_append(TH_EVENT_HEAP_USE, &event, &source, 1);
+}
+
+uint64_t
+th_collections_heap_kept(void)
+{
+	uint64_t committed, used;
+
+	if (!th_collections_heap_use(&committed, &used))
+		return 0;
+	return collections.kept && collections.kept < used ? collections.kept : used;
 }
 
 /* zDriver.cpp, should_preclean_young(). */

@@ -56,6 +56,12 @@ uint64_t th_collections_old(void);
 /* Bytes of the Java heap; false: this VM does not export them. [agent-thread] */
 bool th_collections_heap_use(uint64_t *committed_ret, uint64_t *used_ret);
 
+/*
+ * Bytes in use after the last collection, or now if that is less; 0: this VM does not export them.
+ * [agent-thread]
+ */
+uint64_t th_collections_heap_kept(void);
+
 /* Whether the VM has counters by kind. [agent-thread] */
 bool th_collections_have_kinds(void);
 

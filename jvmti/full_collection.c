@@ -65,13 +65,19 @@ th_full_collection_stop(void)
 	th_control_set_collects(false);
 }
 
-/* Returns after the VM has updated its counters. */
 static bool
-collect(jvmtiEnv *jvmti)
+is_awaited(void)
+{
+	return th_load_acquire(&full.exit) == EXIT_WANTED;
+}
+
+/* Returns after the VM has updated its counters.  `at_exit`: only while somebody waits for it. */
+static bool
+collect(jvmtiEnv *jvmti, bool at_exit)
 {
 	uint64_t before = th_collections_old();
 
-	for (int i = 0; i < ATTEMPTS; i++) {
+	for (int i = 0; i < ATTEMPTS && (!at_exit || is_awaited()); i++) {
 		if ((*jvmti)->ForceGarbageCollection(jvmti))
 			return false;
 		th_system_nap(NAP_NS);
@@ -92,10 +98,12 @@ th_full_collection_next(void)
 }
 
 static enum th_control_answer
-collect_or_note(jvmtiEnv *jvmti)
+collect_or_note(jvmtiEnv *jvmti, bool at_exit)
 {
-	if (collect(jvmti))
+	if (collect(jvmti, at_exit))
 		return TH_CONTROL_DONE;
+	if (at_exit && !is_awaited())
+		return TH_CONTROL_FAILED;
 	th_log_note(1, "the VM did not run a requested full collection: a thread may stay in a "
 		       "JNI critical section");
 	return TH_CONTROL_FAILED;
@@ -116,9 +124,9 @@ th_full_collection_turn(jvmtiEnv *jvmti)
 {
 	watch_old();
 	if (th_control_wants_collection())
-		th_control_collected(collect_or_note(jvmti));
+		th_control_collected(collect_or_note(jvmti, false));
 	else if (full.plan.period && th_clock_now() >= full.next)
-		collect_or_note(jvmti);
+		collect_or_note(jvmti, false);
 	else
 		return;
 	full.next = th_clock_now() + full.plan.period;
@@ -136,15 +144,18 @@ is_judged(uint64_t now)
 	       now - time < (now - full.begun) / RECENT_PART;
 }
 
+bool
+th_full_collection_fits(uint64_t kept, uint64_t pause)
+{
+	return kept <= TH_FULL_COLLECTION_EXIT_BYTES && pause <= TH_FULL_COLLECTION_EXIT_PAUSE;
+}
+
 static bool
 fits(void)
 {
-	uint64_t committed, used;
-
-	if (!th_collections_heap_use(&committed, &used) ||
-		used <= TH_FULL_COLLECTION_EXIT_BYTES)
+	if (th_full_collection_fits(th_collections_heap_kept(), th_collections_mean_pause()))
 		return true;
-	th_log_note(0, "no collection at exit: more than 4 GiB of the Java heap are in use");
+	th_log_note(0, "no collection at exit: it might take more than 2 s");
 	return false;
 }
 
@@ -160,10 +171,10 @@ is_useful(uint64_t now)
 bool
 th_full_collection_exit_turn(jvmtiEnv *jvmti)
 {
-	if (th_load_acquire(&full.exit) != EXIT_WANTED)
+	if (!is_awaited())
 		return false;
 	uint64_t now = th_clock_now();
-	if (is_useful(now) && collect_or_note(jvmti) == TH_CONTROL_DONE) {
+	if (is_useful(now) && collect_or_note(jvmti, true) == TH_CONTROL_DONE) {
 		th_control_log_exit_collection(th_clock_now() - now);
 		return true;
 	}
@@ -177,6 +188,17 @@ th_full_collection_exit_done(void)
 	th_store_relaxed(&full.exit_time, th_clock_now());
 	/* Pairs with the acquire in th_full_collection_at_exit(): deaths are in the log. */
 	th_store_release(&full.exit, EXIT_DONE);
+}
+
+bool
+th_full_collection_abandon(void)
+{
+	uint32_t state = EXIT_WANTED;
+
+	if (!is_awaited())
+		return false;
+	th_store_relaxed(&full.exit_time, th_clock_now());
+	return th_cas_acq_rel(&full.exit, &state, EXIT_DONE);
 }
 
 /* True: it is wanted, by this call or an earlier one. */

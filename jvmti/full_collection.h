@@ -33,12 +33,18 @@ void th_full_collection_stop(void);
 
 /*
  * The VM begins to end: has the agent thread collect, if the plan says so, and waits until what
- * it found is in the log, for TH_FULL_COLLECTION_WAIT_S at most.  Must be called before the VM
- * stops its collector, which is before VMDeath.  Within a minute only the first call counts.
- * [jvmti]
+ * it found is in the log, for TH_FULL_COLLECTION_WAIT_S at most, or until it is abandoned.  Must be
+ * called before the VM stops its collector, which is before VMDeath.  Within a minute only the first
+ * call counts.  [jvmti]
  */
-#define TH_FULL_COLLECTION_WAIT_S 10
+#define TH_FULL_COLLECTION_WAIT_S 2
 void th_full_collection_at_exit(void);
+
+/*
+ * The end is urgent: whoever waits in th_full_collection_at_exit() returns, and the VM is asked for no
+ * further collection.  False: nobody waits. [any]
+ */
+bool th_full_collection_abandon(void);
 
 /*
  * Does that collection, if it is requested and useful.  True: the caller is to log what died, and
@@ -47,7 +53,13 @@ void th_full_collection_at_exit(void);
 bool th_full_collection_exit_turn(jvmtiEnv *jvmti);
 void th_full_collection_exit_done(void);
 
-/* With TH_GC_AT_EXIT_AUTO: heap in use above which no collection is made, bytes. */
-#define TH_FULL_COLLECTION_EXIT_BYTES ((uint64_t)4 << 30)
+/*
+ * With TH_GC_AT_EXIT_AUTO: whether a full collection will end in time, as nothing can end it.  `kept`:
+ * heap in use after the last collection, bytes; `pause`: mean of the last pauses, ns, 0 = unknown.
+ * The slowest, Serial with objects of 40 bytes, took 2.4 s per GiB (docs/limits.md). [any]
+ */
+#define TH_FULL_COLLECTION_EXIT_BYTES ((uint64_t)512 << 20)
+#define TH_FULL_COLLECTION_EXIT_PAUSE ((uint64_t)200000000)
+bool th_full_collection_fits(uint64_t kept, uint64_t pause);
 
 #endif

@@ -271,17 +271,21 @@ past_of(jvmtiEnv *jvmti, struct th_thread_record *record, uint64_t now)
 }
 
 /* The exact bytes of the calling thread, including the object just sampled. */
-static uint64_t
-bytes_with(jvmtiEnv *jvmti, struct th_thread_record *record, char *thread, uint64_t size)
+static bool
+bytes_with(jvmtiEnv *jvmti, struct th_thread_record *record, char *thread, uint64_t size,
+	uint64_t *bytes_ret)
 {
-	uint64_t bytes = th_thread_bytes(heap.hotspot, thread);
+	uint64_t bytes;
 
+	if (!th_thread_bytes(heap.hotspot, thread, &bytes))
+		return false;
 	if (record->java_thread != thread)
 		join(record, thread, past_of(jvmti, record, bytes - size));
 	/* The VM may post an object that was allocated before the thread joined. */
 	if (bytes - record->java_before < size)
 		record->java_before = bytes - size;
-	return bytes - record->java_before;
+	*bytes_ret = bytes - record->java_before;
+	return true;
 }
 
 /* Whether the thread is admitted; if so, the object's byte count is the admitted one. */
@@ -373,7 +377,10 @@ admit(const struct sampled *sampled, struct th_thread_record *record,
 
 	if (heap.hotspot) {
 		thread = th_hotspot_thread(heap.hotspot, sampled->env);
-		event->thread_bytes = bytes_with(sampled->jvmti, record, thread, event->size);
+		/* An end of the countdown that was in this object is counted at the next. */
+		if (!bytes_with(
+			    sampled->jvmti, record, thread, event->size, &event->thread_bytes))
+			return false;
 	}
 	return is_sampled(record, thread, event) && is_counted(record, event);
 }
@@ -430,8 +437,8 @@ pass_over(JNIEnv *env)
 		return;
 	}
 	thread = th_hotspot_thread(heap.hotspot, env);
-	bytes = th_thread_bytes(heap.hotspot, thread);
-	if (record->java_thread == thread && !is_early(record, thread, bytes))
+	if (record->java_thread == thread && th_thread_bytes(heap.hotspot, thread, &bytes) &&
+		!is_early(record, thread, bytes))
 		draw(record, thread, bytes);
 }
 
@@ -484,14 +491,14 @@ th_heap_thread_starts(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, bool skip_pa
 		(*jvmti)->SetThreadLocalStorage(jvmti, thread, record);
 	if (record && heap.hotspot) {
 		char *java_thread = th_hotspot_thread(heap.hotspot, env);
+		uint64_t bytes;
 
 		/*
 		 * Counting has begun already if a sample came first, or if the thread existed
 		 * before.
 		 */
-		if (record->java_thread != java_thread) {
-			uint64_t bytes = th_thread_bytes(heap.hotspot, java_thread);
-
+		if (record->java_thread != java_thread &&
+			th_thread_bytes(heap.hotspot, java_thread, &bytes)) {
 			join(record, java_thread, skip_past ? bytes : 0);
 			if (heap.draws && th_load_acquire(&heap.is_begun))
 				draw(record, java_thread, bytes);
@@ -542,13 +549,15 @@ th_heap_thread_ends(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 	th_guard_enter();
 	record = th_thread.record;
 	if (heap.hotspot) {
-		uint64_t bytes = th_thread_bytes(
-			heap.hotspot, th_hotspot_thread(heap.hotspot, env));
-		uint64_t past;
+		uint64_t bytes, past;
+		bool is_known = th_thread_bytes(
+			heap.hotspot, th_hotspot_thread(heap.hotspot, env), &bytes);
 
-		if (record && record->java_thread)
+		if (record && record->java_thread && is_known)
 			log_end(record, bytes - record->java_before);
-		else if (th_older_threads_take(jvmti, NULL, &past) &&
+		else if (record && record->java_thread) /* what was logged last counts */
+			th_store_release(&record->java_thread, NULL);
+		else if (th_older_threads_take(jvmti, NULL, &past) && is_known &&
 			 past != TH_OLDER_THREADS_UNKNOWN && counts_older())
 			th_add_relaxed(&heap.quiet_bytes, bytes - past);
 	}
@@ -583,7 +592,9 @@ read_for_admission(struct th_thread_record *record, uint64_t *bytes_ret)
 		return true;
 	if (record != th_thread.record)
 		return read_bytes(record, bytes_ret);
-	*bytes_ret = th_thread_bytes(heap.hotspot, thread) - record->java_before;
+	if (!th_thread_bytes(heap.hotspot, thread, bytes_ret))
+		return false;
+	*bytes_ret -= record->java_before;
 	return true;
 }
 

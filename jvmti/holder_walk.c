@@ -81,42 +81,61 @@ is_description(uintptr_t word)
 	       word % _Alignof(struct description) == 0;
 }
 
+/* 0: it cannot be read. */
 static uintptr_t
-described(uintptr_t word)
+described(struct th_holder_walk *walk, uintptr_t word)
 {
-	const struct description *description = (const struct description *)word;
+	struct description description;
 
-	return description->object + (uintptr_t)description->offset;
+	if (!th_read_bytes(&walk->readable, word, &description, sizeof(description)))
+		return 0;
+	return description.object + (uintptr_t)description.offset;
+}
+
+/*
+ * A word before a tag; 0: it cannot be read.  That a VM has objects there is known only after the
+ * first tagged one, and never of the memory.
+ */
+static uintptr_t
+word_before(struct th_holder_walk *walk, const jlong *tag, unsigned words)
+{
+	uintptr_t word;
+
+	return th_read_word(&walk->readable, (uintptr_t)tag - words * sizeof(word), &word)
+		       ? word
+		       : 0;
 }
 
 static uintptr_t
-object_address(const jlong *tag)
+object_address(struct th_holder_walk *walk, const jlong *tag)
 {
-	uintptr_t word = ((const uintptr_t *)tag)[-WORDS_BEFORE_TAG];
+	uintptr_t word = word_before(walk, tag, WORDS_BEFORE_TAG);
 
-	return is_description(word) ? described(word) : word;
+	return is_description(word) ? described(walk, word) : word;
 }
 
 /* `tag`: of the object; the word next to the tag of a referrer may be anything from 28 on. */
 static uintptr_t
-referrer_address(const jlong *tag, const jlong *referrer_tag)
+referrer_address(struct th_holder_walk *walk, const jlong *tag, const jlong *referrer_tag)
 {
-	const uintptr_t *words = (const uintptr_t *)referrer_tag;
+	uintptr_t word;
 
-	if (!is_description(((const uintptr_t *)tag)[-WORDS_BEFORE_TAG]))
-		return words[-1];
-	return is_description(words[-WORDS_BEFORE_TAG]) ? described(words[-WORDS_BEFORE_TAG])
-							: 0;
+	if (!is_description(word_before(walk, tag, WORDS_BEFORE_TAG)))
+		return word_before(walk, referrer_tag, 1);
+	word = word_before(walk, referrer_tag, WORDS_BEFORE_TAG);
+	return is_description(word) ? described(walk, word) : 0;
 }
 
 /* The node of a referenced object; 0: stop. */
 static uint32_t
 node_of(struct th_holder_walk *walk, const jlong *tag, jlong class_tag, bool *is_new_ret)
 {
-	uintptr_t address = object_address(tag);
-	uint32_t node = th_holder_graph_node(&walk->graph, address, is_new_ret);
+	uintptr_t address = object_address(walk, tag);
 	struct th_holder_tag *item = th_holder_tag(&walk->tags, *tag);
+	uint32_t node;
 
+	walk->is_wrong |= !address;
+	node = address ? th_holder_graph_node(&walk->graph, address, is_new_ret) : 0;
 	if (!node)
 		return 0;
 	if (*is_new_ret) {
@@ -339,7 +358,7 @@ visit_reference(struct th_holder_walk *walk, uint16_t how, jlong class_tag, jlon
 		return JVMTI_VISIT_ABORT;
 	if (referrer_tag != tag) {
 		referrer = node_of_referrer(
-			walk, referrer_address(tag, referrer_tag), referrer_tag);
+			walk, referrer_address(walk, tag, referrer_tag), referrer_tag);
 		if (!referrer || !add_reference(walk, referrer, node, how))
 			return JVMTI_VISIT_ABORT;
 	}

@@ -7,7 +7,9 @@
  * about 100 bytes and, from JDK 17 on, give each object an identity hash.  The others are identified
  * by their addresses, which no collector changes while all threads are stopped.  JVMTI does not pass
  * addresses; in HotSpot they precede the tags that are passed, or from 28 on pointers to them do
- * (CallbackWrapper in jvmtiTagMap.cpp, JDK 9 to 28).  Each walk verifies that on every tagged object: the same tag, the same address.
+ * (CallbackWrapper in jvmtiTagMap.cpp, JDK 9 to 28).  Each walk verifies that on every tagged object:
+ * the same tag, the same address.  Words are read with checks, and what they contain is only a number
+ * until the walk has ended: another layout makes it fail.
  *
  * Not followed: weak, phantom and final references, objects without references to others, and
  * what JVMTI does not report: fields of java.lang.Class itself, stacks of unmounted virtual threads.
@@ -21,6 +23,7 @@
 
 #include "jvmti/holder_graph.h"
 #include "jvmti/holder_tags.h"
+#include "unify/base/safe_read.h"
 #include "unify/shared/log_format.h"
 
 /* A node with this bit in its class is tagged: the other bits are its tag. */
@@ -58,6 +61,7 @@ struct th_holder_walk {
 	uint64_t verified; /* addresses of tagged objects */
 	uint32_t referrer; /* node of the last referrer, and its address */
 	uintptr_t referrer_address;
+	struct th_safe_read readable; /* the stack of the thread that calls back */
 	bool is_late;
 	bool is_wrong;       /* the addresses contradict the tags */
 	bool has_references; /* of the ledger: read */

@@ -9,7 +9,6 @@
 
 #include "jvmti/critical_downcall.h"
 #include "jvmti/frame_memo.h"
-#include "jvmti/in_vm.h"
 #include "jvmti/java_site.h"
 #include "jvmti/method_ids.h"
 #include "jvmti/methods.h"
@@ -21,8 +20,6 @@
 
 /* forte.cpp: bytecode index of a native method. */
 #define BCI_NATIVE_METHOD (-3)
-/* globalDefinitions.hpp: SynchronizationEntryBCI; JVMTI reports 0. */
-#define BCI_SYNCHRONIZATION (-1)
 /* forte.cpp: the VM refuses because a collection is active. */
 #define TRACE_GC_ACTIVE (-2)
 /* forte.cpp: no Java frame was found from the anchor on, outside of Java code. */
@@ -297,14 +294,11 @@ cut_segments(struct th_java_stack *stack, struct seams *seams, bool is_virtual)
 
 /* The walk */
 
-/* At the entry of a synchronized method GetStackTrace gives 0. */
 static uint32_t
-bci_of(const call_frame *frame, enum th_heap heap)
+bci_of(const call_frame *frame)
 {
 	if (is_native_method(frame))
 		return TH_BCI_NATIVE;
-	if (frame->bci == BCI_SYNCHRONIZATION && heap == TH_HEAP_JAVA)
-		return 0;
 	return frame->bci < 0 ? TH_BCI_UNKNOWN : (uint32_t)frame->bci;
 }
 
@@ -322,7 +316,7 @@ translate(struct th_java_stack *stack)
 	for (uint32_t i = 0; i < stack->count; i++)
 		th_methods_prefetch(frames[i].method);
 	for (uint32_t i = 0; i < stack->count; i++) {
-		uint32_t bci = bci_of(&frames[i], stack->heap);
+		uint32_t bci = bci_of(&frames[i]);
 		uint32_t method = th_methods_id(frames[i].method);
 		enum th_method_mount mount = th_methods_mount(method);
 
@@ -574,70 +568,6 @@ finish_with(enum th_java_status status, struct th_java_stack *stack,
 	return TH_JAVA_FOUND;
 }
 
-/* AsyncGetCallTrace in a callback */
-
-struct trace_in_vm {
-	struct th_java_stack *stack;
-	bool is_found;
-};
-
-static void
-trace_in_vm(void *data)
-{
-	struct trace_in_vm *trace = data;
-	struct position position;
-
-	trace->is_found = find_position(&position) &&
-			  th_hotspot_is_state(java.hotspot->own_states, position.state) &&
-			  position.sp &&
-			  get_frames_async(position.env, position.sp, true, trace->stack) ==
-				  TH_JAVA_FOUND;
-}
-
-/* Whether all methods have a jmethodID. */
-static bool
-has_names(const struct th_java_stack *stack)
-{
-	const call_frame *frames = stack->raw;
-
-	for (uint32_t i = 0; i < stack->count; i++)
-		if (!frames[i].method)
-			return false;
-	return true;
-}
-
-/*
- * The stack of a sampled object by AsyncGetCallTrace, which takes a third of the time of
- * GetStackTrace.  False: its answer is not known to be the same; it ends silently at a frame that
- * it does not consider safe, for example one that will be deoptimized.
- *
- * In a callback it refuses the runtime stub below which most objects are sampled, and the anchor
- * is not the thread's own, so it runs inside the VM (in_vm.h).
- */
-static bool
-walk_in_vm(struct th_java_stack *stack, const struct position *position)
-{
-	struct trace_in_vm trace = {.stack = stack};
-
-	if (!java.has_method_ids || !th_hotspot_has_seams(java.hotspot) ||
-		th_hotspot_is_virtual(
-			java.hotspot, (uintptr_t)position->thread, java.has_virtual_threads) ||
-		!th_in_vm_run(trace_in_vm, &trace) || !trace.is_found || !stack->count ||
-		!has_names(stack))
-		return false;
-	return finish_answer(stack, position);
-}
-
-static enum th_java_status
-walk_object(struct th_java_stack *stack, const struct position *position)
-{
-	if (recall(stack, position) || walk_in_vm(stack, position))
-		return TH_JAVA_FOUND;
-	stack->flags = 0;
-	stack->segment_count = 0;
-	return finish_with(get_frames_jvmti(stack), stack, position);
-}
-
 /* In the state of Java code the VM has no anchor. */
 static enum th_java_status
 walk_in_java(struct th_java_stack *stack, struct position *position)
@@ -668,7 +598,7 @@ walk(struct th_java_stack *stack)
 	if (!position.sp)
 		return TH_JAVA_NONE;
 	if (stack->heap == TH_HEAP_JAVA)
-		return walk_object(stack, &position);
+		return finish_with(get_frames_jvmti(stack), stack, &position);
 	if (recall(stack, &position))
 		return TH_JAVA_FOUND;
 	status = get_frames_async(position.env, position.sp,
@@ -754,7 +684,6 @@ th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, void *async, uint32_t feature_r
 	java.jvmti = jvmti;
 	java.has_method_ids = th_hotspot_has_method_ids(java.hotspot);
 	java.has_virtual_threads = feature_release >= FIRST_WITH_VIRTUAL_THREADS;
-	th_in_vm_start(vm, jvmti);
 	th_frame_memo_start(java.hotspot, unloaded_classes());
 	memcpy(&java.get_trace, &async, sizeof(async));
 	java.running.code_low = java.hotspot->code_low;

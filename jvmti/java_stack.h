@@ -9,10 +9,8 @@
  * the called method.  This gives the number of segments, the bottom method of each, and the
  * registers of the native code below.
  *
- * In a JVMTI callback GetStackTrace is used instead where the answer of AsyncGetCallTrace is not
- * known to be the same: a method without a jmethodID (which GetStackTrace creates), a virtual
- * thread, a list that does not end at the method that the oldest call stub called, and a VM that
- * does not export what these checks need.
+ * In the callback for a sampled Java object the list comes from GetStackTrace, which may not be
+ * called inside malloc.
  */
 #ifndef TH_JVMTI_JAVA_STACK_H
 #define TH_JVMTI_JAVA_STACK_H

@@ -9,9 +9,11 @@
  * A full collection at the end (full_collection.h) must come before the hooks, and before the VM
  * stops its collector, which is before VMDeath.  Without hooks the end is seen by
  *
- *   Shutdown.beforeHalt     a native method that System.exit() calls first: it is bound then
- *   DestroyJavaVM           the thread of that name starts when main has returned; the VM ends
- *                           when the other threads that are no daemons have ended
+ *   Shutdown.beforeHalt     a native method that System.exit() calls first: it is bound then.
+ *                           Runtime.halt() calls it as well, and is not delayed
+ *   DestroyJavaVM           the thread that made the VM starts again, under that name, when main
+ *                           has returned; the VM ends when the other threads that are no daemons
+ *                           have ended
  *
  * (JDK 11 to 25.)
  */
@@ -35,6 +37,9 @@
 #define DESTROYER "DestroyJavaVM"
 #define EXIT_CLASS "Ljava/lang/Shutdown;"
 #define EXIT_METHOD "beforeHalt"
+#define EXIT_CALLER "exit"
+/* Frames in which it is looked for: of the method that is bound and of its caller. */
+#define CALLERS 2
 
 static struct {
 	jclass type;      /* a global reference; stored before `field` */
@@ -57,8 +62,10 @@ static struct {
 static struct {
 	const int64_t *live; /* the VM's counts; NULL: unknown, and none are made here */
 	const int64_t *daemons;
-	uint32_t count;         /* atomic */
-	uint32_t main_returned; /* atomic */
+	const struct th_thread_record *creator; /* of the VM */
+	uint32_t count;                         /* atomic */
+	uint32_t main_returned;                 /* atomic */
+	uint32_t is_halted;                     /* atomic: Shutdown.beforeHalt was called */
 } threads;
 
 /* Reading a field would initialize its class, so that is left to the program. */
@@ -172,6 +179,7 @@ th_shutdown_init(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, const char *perf_
 		!look_at(jvmti, env, thread, &look) || look.is_daemon)
 		return;
 	record->keeps_vm = true;
+	threads.creator = record;
 	threads.count = 1;
 	threads.live = live;
 }
@@ -197,7 +205,7 @@ count_thread(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, struct th_thread_reco
 		return;
 	record->keeps_vm = true;
 	th_add_acq_rel(&threads.count, 1);
-	if (!look.is_destroyer)
+	if (!look.is_destroyer || record != threads.creator)
 		return;
 	th_store_release(&threads.main_returned, 1);
 	if (is_destroyed_after(0))
@@ -212,13 +220,16 @@ th_shutdown_thread_starts(
 
 	count_thread(jvmti, env, thread, record);
 	if (handles_signal(name)) {
-		th_full_collection_at_exit();
+		/* At a second signal nothing is waited for any more. */
+		if (!th_full_collection_abandon())
+			th_full_collection_at_exit();
 		th_teardown_begins(TH_TEARDOWN_SIGNAL, name);
 	}
 	if (!th_load_relaxed(&hooks.is_over) && have_begun(jvmti, env))
 		hooks_begin();
 }
 
+/* The thread that calls System.exit() or Runtime.halt() has its last event, too. */
 void
 th_shutdown_thread_ends(struct th_thread_record *record)
 {
@@ -226,7 +237,8 @@ th_shutdown_thread_ends(struct th_thread_record *record)
 		return;
 	record->keeps_vm = false;
 	uint32_t before = th_add_acq_rel(&threads.count, -1);
-	if (before == 2 && th_load_acquire(&threads.main_returned) && is_destroyed_after(1))
+	if (before == 2 && th_load_acquire(&threads.main_returned) &&
+		!th_load_relaxed(&threads.is_halted) && is_destroyed_after(1))
 		th_full_collection_at_exit();
 }
 
@@ -247,16 +259,41 @@ is_of_class(jvmtiEnv *jvmti, JNIEnv *env, jmethodID method, const char *expected
 	return found;
 }
 
-void
-th_shutdown_native_bound(jvmtiEnv *jvmti, JNIEnv *env, jmethodID method)
+static bool
+is_method(jvmtiEnv *jvmti, JNIEnv *env, jmethodID method, const char *expected)
 {
 	char *name;
 
 	if ((*jvmti)->GetMethodName(jvmti, method, &name, NULL, NULL))
-		return;
-	bool is_exit = !strcmp(name, EXIT_METHOD) &&
-		       is_of_class(jvmti, env, method, EXIT_CLASS);
+		return false;
+	bool found = !strcmp(name, expected);
 	(*jvmti)->Deallocate(jvmti, (unsigned char *)name);
-	if (is_exit)
+	return found && is_of_class(jvmti, env, method, EXIT_CLASS);
+}
+
+/* Not by Runtime.halt(). */
+static bool
+is_called_by_exit(jvmtiEnv *jvmti, JNIEnv *env)
+{
+	jvmtiFrameInfo frames[CALLERS];
+	jint count = 0;
+
+	if ((*jvmti)->GetStackTrace(jvmti, NULL, 0, CALLERS, frames, &count))
+		return false;
+	for (jint i = 0; i < count; i++)
+		if (is_method(jvmti, env, frames[i].method, EXIT_CALLER))
+			return true;
+	return false;
+}
+
+void
+th_shutdown_native_bound(jvmtiEnv *jvmti, JNIEnv *env, jmethodID method)
+{
+	if (!is_method(jvmti, env, method, EXIT_METHOD))
+		return;
+	th_store_relaxed(&threads.is_halted, 1);
+	if (is_called_by_exit(jvmti, env))
 		th_full_collection_at_exit();
+	else
+		th_full_collection_abandon();
 }

@@ -4,7 +4,10 @@
 #include "unify/base/atomic.h"
 #include "unify/base/observed.h"
 
-/* Each try coincides with a collection that retires the TLAB with a probability below 1/1000. */
+/*
+ * Each try coincides with a change of the TLAB with a probability below 1/1000.  A collection that
+ * is stopped in the middle of a change fails them all.
+ */
 #define READ_TRIES 4
 
 static uint64_t
@@ -14,8 +17,18 @@ read_field(const char *thread, int64_t offset)
 			  : 0;
 }
 
-/* If two reads of count and start agree, top and end, read between them, belong to them. */
-void
+static bool
+is_ordered(const struct th_hotspot *hotspot, const struct th_thread_bytes *bytes)
+{
+	return bytes->tlab_start <= bytes->tlab_top &&
+	       (hotspot->tlab_end <= 0 || bytes->tlab_top <= bytes->tlab_end);
+}
+
+/*
+ * If two reads of count and start agree, top and end, read between them, belong to them.  Stores of
+ * another thread may be seen in another order on aarch64: then top or end is out of order.
+ */
+bool
 th_thread_bytes_read(
 	const struct th_hotspot *hotspot, const char *thread, struct th_thread_bytes *ret)
 {
@@ -25,18 +38,22 @@ th_thread_bytes_read(
 		ret->tlab_top = read_field(thread, hotspot->tlab_top);
 		ret->tlab_end = read_field(thread, hotspot->tlab_end);
 		if (read_field(thread, hotspot->allocated_bytes) == ret->retired &&
-			read_field(thread, hotspot->tlab_start) == ret->tlab_start)
-			return;
+			read_field(thread, hotspot->tlab_start) == ret->tlab_start &&
+			is_ordered(hotspot, ret))
+			return true;
 	}
+	return false;
 }
 
-uint64_t
-th_thread_bytes(const struct th_hotspot *hotspot, const char *thread)
+bool
+th_thread_bytes(const struct th_hotspot *hotspot, const char *thread, uint64_t *bytes_ret)
 {
 	struct th_thread_bytes bytes;
 
-	th_thread_bytes_read(hotspot, thread, &bytes);
-	return bytes.retired + (bytes.tlab_top - bytes.tlab_start);
+	if (!th_thread_bytes_read(hotspot, thread, &bytes))
+		return false;
+	*bytes_ret = bytes.retired + (bytes.tlab_top - bytes.tlab_start);
+	return true;
 }
 
 struct allocated {

@@ -21,9 +21,11 @@ struct th_thread_bytes {
 
 /*
  * `thread` is the caller's own JavaThread, in native code.  A collection may retire its TLAB at
- * any time: it adds the used part to the bytes, then clears start, top and end.  [jvmti]
+ * any time: it adds the used part to the bytes, then clears start, top and end.  Under Z without
+ * generations it may also set the color bits of all three.  False: it is being changed; what was
+ * read is inconsistent.  [jvmti]
  */
-void th_thread_bytes_read(
+bool th_thread_bytes_read(
 	const struct th_hotspot *hotspot, const char *thread, struct th_thread_bytes *ret);
 
 /*
@@ -33,7 +35,10 @@ void th_thread_bytes_read(
 bool
 th_thread_bytes_of(const struct th_hotspot *hotspot, const char *thread, uint64_t *bytes_ret);
 
-/* All bytes of the same thread.  Requires th_hotspot_has_bytes().  [jvmti] */
-uint64_t th_thread_bytes(const struct th_hotspot *hotspot, const char *thread);
+/*
+ * All bytes of the same thread.  False: as for th_thread_bytes_read().  Requires
+ * th_hotspot_has_bytes().  [jvmti]
+ */
+bool th_thread_bytes(const struct th_hotspot *hotspot, const char *thread, uint64_t *bytes_ret);
 
 #endif

@@ -8,7 +8,6 @@
 
 #include <stddef.h>
 
-#include "jvmti/thread_bytes.h"
 #include "unify/base/atomic.h"
 
 /*
@@ -38,6 +37,9 @@ struct sampler {
  * _bytes_since_last_sample_point.
  */
 #define BYTES_SINCE_AFTER_LIMIT 16
+
+/* More than any TLAB has, and less than the lowest color bit of an address under Z (2^42). */
+#define TLAB_BYTES_MAX (UINT64_C(1) << 40)
 
 /* The first release known to set the sample point anew after each slow allocation. */
 #define FIRST_WITH_POINT 17
@@ -218,40 +220,68 @@ th_vm_countdown_step(const struct th_tlab *tlab, uint64_t bytes)
 }
 
 /*
+ * The VM moves the end as well, from the true end of the TLAB, which it has in another field, to where
+ * the countdown ends (is_proved_by_tlab() has seen it do so), and fills a TLAB that it retires up to
+ * the true end.  So an end that is only moved down, and not below top, corrupts nothing.  Color bits
+ * that differ between top and end make their distance larger than any TLAB.
+ */
+uint64_t
+th_vm_countdown_sample_end(const struct th_thread_bytes *tlab, uint64_t countdown)
+{
+	uint64_t point = countdown & ~UINT64_C(7);
+
+	if (!tlab->tlab_top || tlab->tlab_end <= tlab->tlab_top ||
+		tlab->tlab_end - tlab->tlab_top > TLAB_BYTES_MAX ||
+		tlab->tlab_end - tlab->tlab_top <= point)
+		return 0;
+	return tlab->tlab_top + point;
+}
+
+/*
  * JDK 11 sets no sample point after an object outside of the TLAB, and allocates up to the TLAB's
- * end.  A collection may retire the TLAB meanwhile (thread_bytes.h) and clears the end last: the
- * exchange fails, or what it wrote is cleared.
+ * end.  Only this thread, which is in a callback, makes and fills its TLAB.  Meanwhile a collection
+ * may retire it (threadLocalAllocBuffer.cpp, make_parsable() or retire(), of 11 to 16), which clears
+ * the end without reading it again, or Z may give it another color (zThreadLocalAllocBuffer.cpp):
+ * the exchange fails, or what it wrote is overwritten by the VM's value.
  */
 static void
 set_sample_point(char *thread, const struct th_thread_bytes *now, uint64_t countdown)
 {
 	uint64_t *end = (uint64_t *)(void *)(thread + vm.hotspot->tlab_end);
 	uint64_t expected = now->tlab_end;
-	uint64_t room = now->tlab_end - now->tlab_top;
-	uint64_t point = countdown & ~UINT64_C(7);
+	uint64_t sample_end = th_vm_countdown_sample_end(now, countdown);
 
 	*bytes_since(thread) = countdown;
-	if (now->tlab_top && room > point)
-		__atomic_compare_exchange_n(end, &expected, expected - (room - point), false,
-			__ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	if (sample_end)
+		__atomic_compare_exchange_n(
+			end, &expected, sample_end, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+/* `now`: NULL if the TLAB is being changed: the shortest countdown is short enough for any. */
+static uint64_t
+step(const char *thread, const struct th_thread_bytes *now, uint64_t bytes)
+{
+	struct th_tlab tlab;
+
+	if (!now)
+		return 1;
+	tlab.free = now->tlab_end - now->tlab_top;
+	tlab.desired_size = field(thread, vm.hotspot->tlab_desired_size) * sizeof(uint64_t);
+	return th_vm_countdown_step(&tlab, bytes);
 }
 
 void
 th_vm_countdown_set(char *thread, uint64_t bytes)
 {
 	struct th_thread_bytes now;
-	struct th_tlab tlab;
-	uint64_t countdown;
 
 	if (vm.counts_up) {
 		set_threshold(thread, bytes);
 		return;
 	}
-	th_thread_bytes_read(vm.hotspot, thread, &now);
-	tlab.free = now.tlab_end - now.tlab_top;
-	tlab.desired_size = field(thread, vm.hotspot->tlab_desired_size) * sizeof(uint64_t);
-	countdown = th_vm_countdown_step(&tlab, bytes);
+	bool is_known = th_thread_bytes_read(vm.hotspot, thread, &now);
+	uint64_t countdown = step(thread, is_known ? &now : NULL, bytes);
 	sampler_of(thread)->countdown = countdown;
-	if (vm.loses_point)
+	if (vm.loses_point && is_known)
 		set_sample_point(thread, &now, countdown);
 }

@@ -27,6 +27,7 @@
 #include <stdint.h>
 
 #include "jvmti/hotspot.h"
+#include "jvmti/thread_bytes.h"
 
 /*
  * Finds the field, by allocating arrays of up to 8 KiB (half a megabyte on average; 8 MiB at most).
@@ -49,6 +50,12 @@ struct th_tlab {
  * the desired size of TLABs grows meanwhile.  [any]
  */
 uint64_t th_vm_countdown_step(const struct th_tlab *tlab, uint64_t bytes);
+
+/*
+ * Where the TLAB has to end so that the VM calls after `countdown` bytes; 0: not within it.  Up to
+ * JDK 16 only.  [any]
+ */
+uint64_t th_vm_countdown_sample_end(const struct th_thread_bytes *tlab, uint64_t countdown);
 
 /*
  * Makes the VM sample the allocation that contains the `bytes`-th byte from now (at least 1), or,

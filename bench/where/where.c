@@ -189,7 +189,7 @@ end(struct call *call)
 void __real_th_native_allocated(void *block, size_t size, enum th_alloc_function function);
 void __wrap_th_native_allocated(void *block, size_t size, enum th_alloc_function function);
 
-/* Inside a sample it is not another one (jvmti/in_vm.h). */
+/* Inside a sample it is not another one. */
 void
 __wrap_th_native_allocated(void *block, size_t size, enum th_alloc_function function)
 {

@@ -8,6 +8,7 @@
  */
 #include "tests/e2e/harness.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,8 @@
 /* Z has generations by option only in this release, and always from FIRST_GENERATIONAL on. */
 #define WITH_GENERATIONS_BY_OPTION 21
 #define FIRST_GENERATIONAL 24
+/* Later a collection waits for the end of JNI critical sections. */
+#define LAST_WITH_LOCKER 17
 #define NO_MODE "-Xshare:auto"
 /* What survives one young collection is old: the entries of a cache become garbage there. */
 #define OLD_AT_ONCE "-XX:MaxTenuringThreshold=0"
@@ -245,12 +248,65 @@ clean(const struct th_jdk *jdk)
 	runs_deinit(runs, count);
 }
 
+/* Runtime.halt() ends at once, although a collection is to be made in any case. */
+static void
+not_at_halt(const struct th_jdk *jdk)
+{
+	struct run runs[] = {
+		{"-XX:+UseSerialGC", NO_MODE, "exit", "clean", "--gc-at-exit=always", 0, NULL},
+		{"-XX:+UseSerialGC", NO_MODE, "halt", "clean", "--gc-at-exit=always", 0, NULL},
+		{"-XX:+UseSerialGC", NO_MODE, "impostor", "clean", "--gc-at-exit=always", 0,
+			NULL},
+	};
+
+	record(jdk, "0.5", runs, 3);
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(collections_at_exit(runs[i].log), i == 0);
+		assert_int_equal(forced_collections(runs[i].log) > 0, i == 0);
+	}
+	runs_deinit(runs, 3);
+}
+
+/*
+ * The collection does not succeed, as a thread is in a JNI critical section, and is tried again for a
+ * second, which a note says; a second signal ends it without one.
+ */
+static void
+not_after_a_second_signal(const struct th_jdk *jdk)
+{
+	char *log = th_format("%s/signals.thl", th_temporary_directory());
+
+	if (jdk->feature > LAST_WITH_LOCKER) {
+		print_message("skipped: the VM waits for critical sections\n");
+		free(log);
+		return;
+	}
+	for (int times = 1; times <= 2; times++) {
+		char *number = th_format("%d", times);
+		char *output = th_command_output(TH_WORDS("sh", "-c",
+			"\"$0\" run -q -o \"$1\" --gc-at-exit=always -- \"$2\" -Xmx64m "
+			"-XX:+UseSerialGC -Djava.library.path=\"$3\" -cp \"$4\" Aged signals "
+			"$5; echo $?; \"$0\" dump \"$1\"",
+			TH_TOOL, log, jdk->java, TH_TEST_BUILD "/tests/programs", JAR, number));
+
+		assert_int_equal(atoi(output), 128 + 15);
+		assert_int_equal(
+			strstr(output, "did not run a requested full") != NULL, times == 1);
+		free(output);
+		free(number);
+		assert_int_equal(remove(log), 0);
+	}
+	free(log);
+}
+
 int
 main(void)
 {
 	static const struct th_jdk_test tests[] = {
 		{"leaks are found", found, 0},
 		{"generational Z", generational_z, 0},
+		{"not at halt", not_at_halt, 0},
+		{"not after a second signal", not_after_a_second_signal, 0},
 		{"clean programs, and none without the tool", clean, 0},
 		{NULL, NULL, 0},
 	};

@@ -20,7 +20,7 @@
 #define JAR PROGRAMS "/programs.jar"
 #define LIBRARY PROGRAMS "/libsampled.so"
 #define PATH_MAX_FRAMES 64
-#define WORDS_MAX 16
+#define WORDS_MAX 24
 /* Helpers of SampledObjects, which allocate a lot, too. */
 #define HELPERS "^SampledObjects\\.(say.*|here|<clinit>)$"
 /* Allocations by the VM and the JDK in a small program: 1 to 3 MB were measured. */
@@ -357,6 +357,38 @@ first_objects(const struct th_jdk *jdk)
 	check_numbers(jdk, TH_WORDS("SampledThreads", "first", "2000"), 65536);
 }
 
+/*
+ * The VM verifies its heap before and after each of its collections: small objects in TLABs whose end
+ * the library moves (up to JDK 16), and larger ones beside them, after which it does so, in threads that
+ * collections interrupt anywhere.
+ */
+static void
+heap_stays_whole(const struct th_jdk *jdk)
+{
+	static const char *const collectors[] = {
+		"-XX:+UseSerialGC", "-XX:+UseParallelGC", "-XX:+UseG1GC", "-XX:+UseZGC"};
+	const char *const *arguments = TH_WORDS("RandomMix", "7", "4", "60000000", "turns",
+		"40:1", "200:1", "6000:1", "70000:1");
+
+	for (size_t i = 0; i < sizeof(collectors) / sizeof(collectors[0]); i++) {
+		struct th_recording recording;
+		bool is_z = i == 3;
+
+		if (is_z && !th_jdk_has_collector(jdk, collectors[i]))
+			continue;
+		/* Z verifies nothing with these options. */
+		record(jdk,
+			TH_WORDS("-XX:+UnlockExperimentalVMOptions",
+				"-XX:+UnlockDiagnosticVMOptions", collectors[i],
+				is_z ? "-Xms64m" : "-Xmn8m", "-XX:+VerifyBeforeGC",
+				"-XX:+VerifyAfterGC", NULL),
+			arguments,
+			TH_WORDS("TWINHEAP_INTERVAL=2k", "TWINHEAP_HEAPS=java", NULL),
+			&recording);
+		th_recording_deinit(&recording);
+	}
+}
+
 int
 main(void)
 {
@@ -368,6 +400,7 @@ main(void)
 		{"switched under threads", switched_under_threads, 0},
 		{"numbers of samples", numbers_of_samples, 0},
 		{"first objects", first_objects, 0},
+		{"heap stays whole", heap_stays_whole, 0},
 		{NULL, NULL, 0},
 	};
 	const struct CMUnitTest own[] = {

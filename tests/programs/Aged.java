@@ -9,7 +9,8 @@ import java.util.List;
  * Old objects: kept through a collection, then half of them are dropped.  With an argument, the
  * tool of that path is then told to collect (`ctl PID gc`), its output goes to collected.txt.
  * Without one, the program waits until the objects are gone.  With a second argument another
- * thread is in a JNI critical section meanwhile.
+ * thread is in a JNI critical section meanwhile.  With "signals" N instead, that thread is there, and
+ * the program sends itself SIGTERM so often.
  *
  * <p>Prints the exit status of the tool, and how many of the dropped objects are left.
  */
@@ -68,9 +69,22 @@ public final class Aged {
 		return builder.start().waitFor();
 	}
 
+	private static void signal(int times) throws Exception {
+		String self = Long.toString(ProcessHandle.current().pid());
+		ProcessBuilder builder = new ProcessBuilder("sh", "-c",
+			"for i in $(seq " + times + "); do kill -TERM " + self + "; sleep 0.1; done");
+
+		builder.environment().remove("LD_PRELOAD");
+		holdCritical();
+		builder.start();
+		Thread.sleep(WAIT_MS);
+	}
+
 	public static void main(String[] arguments) throws Exception {
 		int status = 0;
 
+		if (arguments.length > 1 && arguments[0].equals("signals"))
+			signal(Integer.parseInt(arguments[1]));
 		make();
 		if (arguments.length > 1)
 			holdCritical();

@@ -9,9 +9,11 @@ import java.util.concurrent.CountDownLatch;
 /**
  * A static map that remembers sessions, or, if clean, a cache of which the oldest expire.  Beside it garbage, enough for young collections only.
  * Then the program ends in the given way: main returns, another thread ends after main, or several
- * at once, System.exit() is called, the same with a shutdown hook that clears the map, or SIGTERM.
+ * at once, System.exit() is called, the same with a shutdown hook that clears the map, SIGTERM, or
+ * Runtime.halt().  "impostor": main returns, and a thread with the name of the one that destroys
+ * the VM goes on alone until it calls Runtime.halt().
  *
- * <pre>Sessions return|thread|threads|exit|hook|signal leak|clean SECONDS</pre>
+ * <pre>Sessions return|thread|threads|exit|hook|signal|halt|impostor leak|clean SECONDS</pre>
  */
 public final class Sessions {
 	private static final int BYTES = 2048;
@@ -66,9 +68,22 @@ public final class Sessions {
 		}
 	}
 
+	/** Well after the VM would have ended without this thread. */
+	private static void haltAfter(Thread main) {
+		try {
+			main.join();
+			Thread.sleep(300);
+		} catch (InterruptedException e) {
+			throw new IllegalStateException(e);
+		}
+		Runtime.getRuntime().halt(0);
+	}
+
 	private static void end(String way) throws IOException, InterruptedException {
 		if (way.equals("exit") || way.equals("hook"))
 			System.exit(0);
+		if (way.equals("halt"))
+			Runtime.getRuntime().halt(0);
 		if (way.equals("signal")) {
 			String self = Long.toString(ProcessHandle.current().pid());
 
@@ -87,6 +102,13 @@ public final class Sessions {
 		if (way.equals("threads")) {
 			for (int i = 1; i < THREADS; i++)
 				new Thread(Sessions::await).start();
+		}
+		if (way.equals("impostor")) {
+			Thread main = Thread.currentThread();
+
+			new Thread(() -> haltAfter(main), "DestroyJavaVM").start();
+			work(leaks, seconds);
+			return;
 		}
 		if (way.startsWith("thread")) {
 			new Thread(() -> {

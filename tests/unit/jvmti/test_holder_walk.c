@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
@@ -56,6 +57,7 @@ static struct {
 	jint answers[REFERENCES_MAX];
 	bool is_aborted;
 	bool describes; /* as JDK 28 */
+	jlong *bare;    /* not NULL: where tags are passed, without a wrapper around them */
 	bool is_removed[TAGS];
 } vm;
 
@@ -117,8 +119,11 @@ report(const struct reference *reference, uintptr_t shift, const jvmtiHeapCallba
 		wrapper.described_referrer = (uintptr_t)&from_parts;
 		wrapper.referrer = UINT64_C(0x0807060504030200);
 	}
+	if (vm.bare)
+		*vm.bare = wrapper.tag;
 	jint answer = callbacks->heap_reference_callback(reference->kind, &info,
-		wrapper.class_tag, from ? present(from->class) : 0, wrapper.size, &wrapper.tag,
+		wrapper.class_tag, from ? present(from->class) : 0, wrapper.size,
+		vm.bare ? vm.bare : &wrapper.tag,
 		!from                   ? NULL
 		: from == reference->to ? &wrapper.tag
 					: &wrapper.referrer_tag,
@@ -312,6 +317,27 @@ test_wrong_addresses(void **state)
 	end(&walk);
 }
 
+/* Nothing may be before a tag, not even memory: the walk fails, and reads none. */
+static void
+test_tags_without_words_before(void **state)
+{
+	struct th_holder_walk walk;
+	char *pages = mmap(
+		NULL, 2 * TH_PAGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)state;
+	assert_ptr_not_equal(pages, MAP_FAILED);
+	assert_int_equal(
+		mprotect(pages + TH_PAGE_BYTES, TH_PAGE_BYTES, PROT_READ | PROT_WRITE), 0);
+	begin(&walk);
+	vm.bare = (jlong *)(void *)(pages + TH_PAGE_BYTES);
+	refer(JVMTI_HEAP_REFERENCE_JNI_GLOBAL, NULL, &sample, 0);
+	assert_false(th_holder_walk_run(&walk, LONG));
+	assert_true(walk.is_wrong && vm.is_aborted);
+	end(&walk);
+	munmap(pages, 2 * TH_PAGE_BYTES);
+}
+
 static void
 test_ends_in_time(void **state)
 {
@@ -358,6 +384,7 @@ main(void)
 		cmocka_unit_test(test_left_out),
 		cmocka_unit_test(test_classes),
 		cmocka_unit_test(test_wrong_addresses),
+		cmocka_unit_test(test_tags_without_words_before),
 		cmocka_unit_test(test_ends_in_time),
 		cmocka_unit_test(test_ends_when_full),
 		cmocka_unit_test_setup(test_static_before_stack, as_jdk_28),

@@ -258,10 +258,59 @@ test_whole_countdown_is_not_enough(void **state)
 	}
 }
 
+/*
+ * Whatever was read: the end of a TLAB is only moved down, and not below its top.  Beside TLABs: none,
+ * a top beyond the end, words of different colors (bits 42 to 44), the ends of the address space.
+ */
+static void
+test_end_is_only_moved_down(void **state)
+{
+	static const uint64_t words[] = {0, 8, 0x10000, 0x10008, 0x20000,
+		UINT64_C(1) << 42 | 0x10000, UINT64_C(1) << 43 | 0x10000,
+		UINT64_C(1) << 44 | 0x20000, UINT64_MAX - 7};
+	static const uint64_t countdowns[] = {
+		1, 7, 8, 9, 4096, 0xffff, 0x10000, 0x10001, UINT64_C(1) << 43, UINT64_MAX};
+	const size_t count = sizeof(words) / sizeof(words[0]);
+	const uint64_t colors = ~((UINT64_C(1) << 42) - 1);
+	unsigned moved = 0;
+
+	(void)state;
+	for (size_t i = 0; i < count * count * 10; i++) {
+		const struct th_thread_bytes tlab = {.tlab_start = words[i % count],
+			.tlab_top = words[i % count],
+			.tlab_end = words[i / count % count]};
+		uint64_t end = th_vm_countdown_sample_end(
+			&tlab, countdowns[i / (count * count)]);
+
+		if (!end)
+			continue;
+		moved++;
+		assert_true(tlab.tlab_top && tlab.tlab_top <= end && end < tlab.tlab_end);
+		assert_int_equal(end % 8, 0);
+		assert_int_equal((tlab.tlab_top ^ tlab.tlab_end) & colors, 0);
+	}
+	/* 8 with each end above it; the others among each other. */
+	assert_true(moved > 10);
+}
+
+static void
+test_end_is_where_the_countdown_ends(void **state)
+{
+	const struct th_thread_bytes tlab = {0, 0x10000, 0x10100, 0x10200};
+
+	(void)state;
+	assert_int_equal(th_vm_countdown_sample_end(&tlab, 1), 0x10100);
+	assert_int_equal(th_vm_countdown_sample_end(&tlab, 0x2f), 0x10128);
+	assert_int_equal(th_vm_countdown_sample_end(&tlab, 0xff), 0x101f8);
+	assert_int_equal(th_vm_countdown_sample_end(&tlab, 0x100), 0);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_end_is_only_moved_down),
+		cmocka_unit_test(test_end_is_where_the_countdown_ends),
 		cmocka_unit_test(test_no_byte_is_passed_over),
 		cmocka_unit_test(test_whole_countdown_is_not_enough),
 	};
