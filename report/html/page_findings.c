@@ -141,6 +141,8 @@ th_page_finding_json(const struct th_page_names *names, const struct th_held_sam
 
 	json_object_update(json, figures);
 	json_decref(figures);
+	json_object_set_new(json, "name",
+		json_string(th_verdict_name_by(evidence->verdict, evidence->reason)));
 	set_texts(json, leaks, evidence);
 	return json;
 }

@@ -35,6 +35,7 @@ enum th_reason {
 	TH_REASON_GROWS,       /* leak: sustained growth */
 	TH_REASON_RESIDENT,    /* leak: sustained growth of resident memory */
 	TH_REASON_OWNERS_GONE, /* leak: the owners were collected, the blocks were not freed */
+	TH_REASON_UNCLOSED,    /* leak: only collections free them, see docs/leaks.md */
 	TH_REASON_FEW_SAMPLES, /* unclear: nothing significant yet */
 	TH_REASON_LATE,        /* unclear: grows only in the last part of the recording */
 	TH_REASON_TURNOVER,    /* unclear: grows, but many of the old blocks were freed */
@@ -49,6 +50,9 @@ enum th_reason {
 	TH_REASON_FREED,         /* churn */
 	TH_REASON_UNUSED,        /* plateau: mappings grow, their resident memory does not */
 };
+
+/* The same with what a leak is called by its reason: "unclosed". */
+const char *th_verdict_name_by(enum th_verdict verdict, enum th_reason reason);
 
 struct th_evidence {
 	enum th_heap heap;
@@ -74,6 +78,9 @@ struct th_evidence {
 	uint64_t alive_old;    /* alive, and older than `old` at the horizon */
 	uint64_t dead_old;     /* lived longer than `old`, then died */
 	uint64_t dead_at_exit; /* of these, found dead by the full GC at exit only */
+	uint64_t collected; /* native, lived longer than `old`: freed by a collection, ever */
+	uint64_t closed;    /* the same: freed by the program, up to the profile's `at` */
+	uint64_t left;      /* never freed, and older than the youngest of `collected` */
 	uint64_t proven;       /* alive and judged by an old-generation GC */
 	uint64_t unproven;     /* Java: allocated after that, judged only as young objects */
 	uint64_t unproven_dead;
@@ -100,6 +107,7 @@ struct th_evidence {
 	bool is_step;          /* and ended before the end */
 	double kept_bytes;     /* of blocks that were old and are alive */
 	double released_bytes; /* of blocks that were old and died */
+	double collected_bytes; /* of `collected` */
 	struct th_trend trend; /* mapped: of the resident bytes */
 	double least_growth;   /* minimum growth of such a trend in the later half, bytes */
 
@@ -147,6 +155,7 @@ struct th_judge {
 	 */
 	uint64_t exit_start;
 	bool ignores_exit; /* what died in it counts as alive */
+	bool ignores_collections; /* native: what a collection freed counts as alive */
 	double seconds;    /* between warm-up and horizon in which the heap was sampled */
 	struct th_sampling_density density; /* since the warm-up */
 	struct th_sampling_clock clock;     /* of any site, if that is even */

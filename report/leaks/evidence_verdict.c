@@ -20,6 +20,14 @@ th_verdict_name(enum th_verdict verdict)
 	}
 }
 
+const char *
+th_verdict_name_by(enum th_verdict verdict, enum th_reason reason)
+{
+	return verdict == TH_VERDICT_LEAK && reason == TH_REASON_UNCLOSED
+		       ? "unclosed"
+		       : th_verdict_name(verdict);
+}
+
 static void
 decide(struct th_evidence *evidence, enum th_verdict verdict, enum th_reason reason)
 {
@@ -211,6 +219,20 @@ void
 th_evidence_set_dropped(struct th_evidence *evidence)
 {
 	decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_DROPPED);
+}
+
+bool
+th_evidence_is_collected(const struct th_evidence *evidence)
+{
+	return evidence->collected >= ENOUGH_SAMPLES && evidence->left <= evidence->collected &&
+	       (double)evidence->closed <=
+		       LEAK_FREES * (double)(evidence->collected + evidence->closed);
+}
+
+void
+th_evidence_set_unclosed(struct th_evidence *evidence)
+{
+	decide(evidence, TH_VERDICT_LEAK, TH_REASON_UNCLOSED);
 }
 
 bool

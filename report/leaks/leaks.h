@@ -117,6 +117,13 @@ struct th_finding th_leaks_next(const struct th_leaks *leaks, uint32_t next);
 size_t th_leaks_parts(const struct th_leaks *leaks, const struct th_listed *listed,
 	struct th_leak_part *parts, size_t capacity, double *live_ret);
 
+/*
+ * The class of the Java objects that blocks of reason TH_REASON_UNCLOSED belong to: that of the owner
+ * if objects were sampled, else of the outermost constructor below the creator, else of the youngest
+ * Java method.  NULL: not known.  The caller frees it.
+ */
+char *th_owners_wrapper(const struct th_leaks *leaks, const struct th_finding *finding);
+
 /* The path of a site as the options show it. */
 struct th_path th_leaks_path(const struct th_leaks *leaks, const struct th_leak_site *place);
 
@@ -125,6 +132,7 @@ uint32_t th_leaks_group(const struct th_leaks *leaks, const struct th_leak_site 
 
 struct th_leaks_totals {
 	uint64_t leaks; /* findings */
+	uint64_t unclosed; /* of these, of reason TH_REASON_UNCLOSED */
 	double bytes;   /* live, at the lower ends of their intervals */
 	double growth;  /* bytes per second, point estimates */
 };

@@ -72,6 +72,7 @@ th_outcome_find(const struct th_leaks *leaks)
 	struct th_outcome outcome = {
 		.verdict = TH_OUTCOME_NONE,
 		.leaks = totals.leaks,
+		.unclosed = totals.unclosed,
 		.of_vm = th_leaks_of_vm(leaks),
 		.growth = totals.growth,
 		.asked = (double)leaks->profile->options->limit,
@@ -210,6 +211,19 @@ of_vm_text(const struct th_outcome *outcome)
 		       : th_format_new("%s", "");
 }
 
+/* ": not closed by the program, freed only by GCs"; empty: none.  The caller frees it. */
+static char *
+unclosed_text(const struct th_outcome *outcome)
+{
+	if (!outcome->unclosed)
+		return th_format_new("%s", "");
+	if (outcome->unclosed == outcome->leaks)
+		return th_format_new(": not closed by the program, freed only by GCs");
+	return th_format_new(
+		": %s of them not closed by the program, freed only by GCs",
+		th_format_count(outcome->unclosed).text);
+}
+
 static char *
 found_headline(const struct th_leaks *leaks, const struct th_outcome *outcome)
 {
@@ -219,12 +233,14 @@ found_headline(const struct th_leaks *leaks, const struct th_outcome *outcome)
 			outcome->of_vm == 1 ? "leak" : "leaks",
 			th_format_seconds(duration_of(leaks)).text);
 	char *more = of_vm_text(outcome);
-	char *text = th_format_new("%s %s, %s%s/s, at least %s, in %s%s",
+	char *unclosed = unclosed_text(outcome);
+	char *text = th_format_new("%s %s, %s%s/s, at least %s, in %s%s%s",
 		th_format_count(outcome->leaks).text, outcome->leaks == 1 ? "leak" : "leaks",
 		outcome->leaks == 1 ? "" : "together ",
 		th_format_number(outcome->growth, TH_UNIT_BYTES).text,
 		th_format_number(th_leaks_bytes(leaks), TH_UNIT_BYTES).text,
-		th_format_seconds(duration_of(leaks)).text, more);
+		th_format_seconds(duration_of(leaks)).text, more, unclosed);
+	free(unclosed);
 	free(more);
 	return text;
 }

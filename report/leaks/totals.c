@@ -113,6 +113,7 @@ th_leaks_totals(const struct th_leaks *leaks)
 		if (leaks->findings[i].verdict != TH_VERDICT_LEAK)
 			break;
 		totals->leaks++;
+		totals->unclosed += leaks->findings[i].reason == TH_REASON_UNCLOSED;
 		add_totals(leaks, &leaks->findings[i], totals);
 	}
 	for (size_t i = 0; i < leaks->tallies.leaks_count; i++) {

@@ -55,6 +55,7 @@ struct th_moment {
 struct th_lifetimes {
 	const struct th_recording *recording;
 	uint64_t *ends[TH_HEAPS];    /* by index of the sample */
+	bool *is_collected; /* by index of a native sample: see th_lifetimes_is_collected() */
 	uint64_t unknown[TH_HEAPS];  /* samples with an unknown end, thinning excluded */
 	double known_part[TH_HEAPS]; /* of the bytes that samples represent */
 	/*
@@ -144,6 +145,17 @@ th_lifetimes_end_by(const struct th_lifetimes *lifetimes, enum th_heap heap, siz
 	bool is_later = heap == TH_HEAP_JAVA ? end >= moment->known : end > moment->time;
 
 	return is_later ? TH_END_NEVER : end;
+}
+
+/*
+ * Whether a native block was freed because a collection found its Java owner unreachable, not by the
+ * program: by a thread that runs Cleaners or finalizers, or right after a full collection that the
+ * library requested.
+ */
+static inline bool
+th_lifetimes_is_collected(const struct th_lifetimes *lifetimes, enum th_heap heap, size_t index)
+{
+	return heap == TH_HEAP_NATIVE && lifetimes->is_collected[index];
 }
 
 /* Whether this sample is known to be alive at `moment`. */

@@ -16,6 +16,7 @@
 #include "report/base/terminal.h"
 #include "report/leaks/outcome.h"
 #include "report/leaks/released.h"
+#include "report/statistics/forced_collection.h"
 #include "report/views/frame_texts.h"
 #include "report/views/holder_parts.h"
 #include "report/views/ledger_parts.h"
@@ -192,8 +193,8 @@ print_stack(FILE *file, const struct th_leaks *leaks, const struct th_leak_site 
 
 /* Findings */
 
-void
-th_view_verdict(FILE *file, enum th_verdict verdict)
+static void
+print_verdict_name(FILE *file, enum th_verdict verdict, const char *name)
 {
 	static const enum th_style styles[] = {
 		[TH_VERDICT_LEAK] = TH_STYLE_WARNING,
@@ -202,8 +203,14 @@ th_view_verdict(FILE *file, enum th_verdict verdict)
 		[TH_VERDICT_CHURN] = TH_STYLE_VM,
 	};
 
-	fprintf(file, "%s%-8s%s ", th_terminal_code(file, styles[verdict]),
-		th_verdict_name(verdict), th_terminal_code(file, TH_STYLE_PLAIN));
+	fprintf(file, "%s%-8s%s ", th_terminal_code(file, styles[verdict]), name,
+		th_terminal_code(file, TH_STYLE_PLAIN));
+}
+
+void
+th_view_verdict(FILE *file, enum th_verdict verdict)
+{
+	print_verdict_name(file, verdict, th_verdict_name(verdict));
 }
 
 static void
@@ -229,7 +236,7 @@ print_owner(FILE *file, const struct th_leaks *leaks, const struct th_owner *own
 {
 	const struct th_frames *frames = leaks->profile->frames;
 
-	if (owner->place == TH_NO_PLACE)
+	if (owner->place == TH_NO_PLACE || !owner->samples)
 		return;
 	const struct th_leak_site *place = &leaks->places.items[owner->place];
 	fprintf(file, "         owner  %s, %" PRIu64 " of %" PRIu64 " samples collected: %s\n",
@@ -328,6 +335,20 @@ print_advice(FILE *file, const struct th_leaks *leaks, const struct th_leak_site
 		fprintf(file, "         cause  %s\n", advice);
 }
 
+/* Of memory that only collections free. */
+static void
+print_unclosed(FILE *file, const struct th_leaks *leaks, const struct th_finding *finding)
+{
+	char *wrapper = th_owners_wrapper(leaks, finding);
+	const char *class_name = wrapper ? wrapper : "the Java object";
+
+	fprintf(file, "         owner  %s, unreachable: not closed by the program\n"
+		      "         do     close each %s; until then a GC frees the memory: "
+		      "jcmd PID GC.run\n",
+		class_name, class_name);
+	free(wrapper);
+}
+
 static void
 print_finding(FILE *file, const struct th_leaks *leaks, const struct th_held_samples *held,
 	const struct th_listed *listed)
@@ -337,7 +358,8 @@ print_finding(FILE *file, const struct th_leaks *leaks, const struct th_held_sam
 	enum th_verdict verdict = finding.evidence.verdict;
 	char *why = th_evidence_explain(&finding.evidence);
 
-	th_view_verdict(file, verdict);
+	print_verdict_name(
+		file, verdict, th_verdict_name_by(verdict, finding.evidence.reason));
 	print_heaps(file, leaks, &finding);
 	fputs(", ", file);
 	if (leaks->profile->options->group_by)
@@ -351,10 +373,14 @@ print_finding(FILE *file, const struct th_leaks *leaks, const struct th_held_sam
 	print_figures(file, &finding.evidence);
 	fprintf(file, "\n         why    %s\n", why);
 	print_others(file, leaks, &finding);
-	print_owner(file, leaks, &finding.owner);
-	print_released(file, leaks, &finding.evidence);
-	th_holder_parts_lines(
-		file, held, listed, &finding, (size_t)(listed - leaks->findings) + 1);
+	if (finding.evidence.reason == TH_REASON_UNCLOSED) {
+		print_unclosed(file, leaks, &finding);
+	} else {
+		print_owner(file, leaks, &finding.owner);
+		print_released(file, leaks, &finding.evidence);
+		th_holder_parts_lines(
+			file, held, listed, &finding, (size_t)(listed - leaks->findings) + 1);
+	}
 	if (verdict == TH_VERDICT_LEAK || verdict == TH_VERDICT_UNCLEAR)
 		print_advice(file, leaks, place);
 	if (verdict == TH_VERDICT_LEAK) {
@@ -415,13 +441,14 @@ static const char *
 collection_text(const struct th_leaks *leaks, const struct th_observation_window *horizon)
 {
 	const struct th_profile *profile = leaks->profile;
-	const struct th_decoded_control *at_exit = th_teardown_collection(profile->recording);
+	struct th_forced_collection at_exit;
 
 	if (!horizon->is_proven)
 		return ", the last GC, no recent old-generation GC";
 	const struct th_judgement *last = th_lifetimes_last(
 		&profile->lifetimes, profile->at.known - 1, true);
-	return at_exit && last->time + at_exit->value >= at_exit->time
+	return th_forced_collection_at_exit(profile->recording, &at_exit) &&
+			       last->time >= at_exit.start
 		       ? ", a full GC at exit"
 		       : ", the last old-generation GC";
 }

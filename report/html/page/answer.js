@@ -229,7 +229,7 @@ function addCard(box, number, actions) {
 	article.dataset.finding = number;
 	const card = addText(article, "div", ""), rest = addText(article, "div", "");
 	const head = addText(card, "h3", "");
-	addText(head, "span", finding.verdict).className = "verdict-" + finding.verdict;
+	addText(head, "span", finding.name || finding.verdict).className = "verdict-" + finding.verdict;
 	addText(head, "b", fileLine(place) || place.name.slice(0, 200));
 	if (fileLine(place))
 		addName(card, "p", place.name).classList.add("where");
