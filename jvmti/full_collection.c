@@ -12,6 +12,7 @@
 #include "unify/log/log.h"
 #include "unify/recording/control.h"
 #include "unify/recording/server.h"
+#include "unify/resident/breakdown.h"
 #include "unify/sample/admission.h"
 #include "unify/shared/clock.h"
 
@@ -91,9 +92,12 @@ th_full_collection_next(void)
 	return full.plan.period ? full.next : UINT64_MAX;
 }
 
+/* Resident memory is judged before the collection, so a breakdown is taken first. */
 static enum th_control_answer
-collect_or_note(jvmtiEnv *jvmti)
+collect_or_note(jvmtiEnv *jvmti, uint64_t *begun_ret)
 {
+	th_breakdown_flush();
+	*begun_ret = th_clock_now();
 	if (collect(jvmti))
 		return TH_CONTROL_DONE;
 	th_log_note(1, "the VM did not run a requested full collection: a thread may stay in a "
@@ -111,14 +115,25 @@ watch_old(void)
 	full.old = old;
 }
 
+static enum th_control_answer
+collect_and_log(jvmtiEnv *jvmti)
+{
+	uint64_t begun;
+	enum th_control_answer answer = collect_or_note(jvmti, &begun);
+
+	if (answer == TH_CONTROL_DONE)
+		th_control_log_forced_collection(th_clock_now() - begun, false);
+	return answer;
+}
+
 void
 th_full_collection_turn(jvmtiEnv *jvmti)
 {
 	watch_old();
 	if (th_control_wants_collection())
-		th_control_collected(collect_or_note(jvmti));
+		th_control_collected(collect_and_log(jvmti));
 	else if (full.plan.period && th_clock_now() >= full.next)
-		collect_or_note(jvmti);
+		collect_and_log(jvmti);
 	else
 		return;
 	full.next = th_clock_now() + full.plan.period;
@@ -162,9 +177,9 @@ th_full_collection_exit_turn(jvmtiEnv *jvmti)
 {
 	if (th_load_acquire(&full.exit) != EXIT_WANTED)
 		return false;
-	uint64_t now = th_clock_now();
-	if (is_useful(now) && collect_or_note(jvmti) == TH_CONTROL_DONE) {
-		th_control_log_exit_collection(th_clock_now() - now);
+	uint64_t begun;
+	if (is_useful(th_clock_now()) && collect_or_note(jvmti, &begun) == TH_CONTROL_DONE) {
+		th_control_log_forced_collection(th_clock_now() - begun, true);
 		return true;
 	}
 	th_full_collection_exit_done();
