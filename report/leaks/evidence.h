@@ -242,8 +242,12 @@ bool th_outline_may_pause(const struct th_outline *outline, size_t places);
  */
 bool th_outline_may_belong(const struct th_outline *outline);
 
-/* Sets the verdict for blocks whose owners were collected. */
-void th_evidence_set_owners_gone(struct th_evidence *evidence);
+/*
+ * Sets the verdict for blocks whose owners were collected, if there are significantly more of them
+ * than after the warm-up: else they are kept for another reason, once.
+ */
+void th_evidence_set_owners_gone(struct th_evidence *evidence, const struct th_judge *judge,
+	const struct th_evidence_sums *sums);
 
 /* One sentence with the numbers behind the verdict; the caller frees it. */
 char *th_evidence_explain(const struct th_evidence *evidence);

@@ -295,8 +295,10 @@ th_evidence_keeps_old(const struct th_evidence *evidence)
 }
 
 void
-th_evidence_set_owners_gone(struct th_evidence *evidence)
+th_evidence_set_owners_gone(struct th_evidence *evidence, const struct th_judge *judge,
+	const struct th_evidence_sums *sums)
 {
-	if (evidence->alive_old >= ENOUGH_SAMPLES && is_kept(evidence))
+	if (evidence->alive_old >= ENOUGH_SAMPLES && is_kept(evidence) &&
+		th_evidence_growth_limit(judge, sums, &sums->gained, &sums->lost) > 0)
 		decide(evidence, TH_VERDICT_LEAK, TH_REASON_OWNERS_GONE);
 }

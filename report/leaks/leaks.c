@@ -11,6 +11,7 @@
 #include "report/base/allocate.h"
 #include "report/base/sort.h"
 #include "report/base/worker.h"
+#include "report/leaks/bounds.h"
 #include "report/leaks/detection.h"
 #include "unify/shared/bisect.h"
 
@@ -240,6 +241,7 @@ list_group(struct th_leaks_work *work, uint32_t number)
 		.verdict = (enum th_verdict)outline.verdict,
 		.reason = (enum th_reason)outline.reason,
 		.live = outline.live_bytes,
+		.growth = outline.growth,
 	};
 
 	if (is_notable(work, group->heap, &outline) &&
@@ -371,6 +373,7 @@ th_leaks_find(struct th_leaks *leaks)
 	if (leaks->findings_count)
 		qsort(leaks->findings, leaks->findings_count, sizeof(struct th_listed),
 			compare_findings);
+	th_bounds_find(leaks);
 }
 
 void

@@ -54,7 +54,8 @@ struct th_listed {
 	uint32_t place; /* site with most live bytes */
 	enum th_verdict verdict;
 	enum th_reason reason;
-	double live; /* bytes, point estimate */
+	double live;   /* bytes, point estimate */
+	double growth; /* bytes per second, the same */
 };
 
 struct th_finding {
@@ -86,6 +87,8 @@ struct th_leaks {
 	struct th_references references;      /* of JNI, as the VM counts them */
 	struct th_ledger ledger;              /* what native code holds of the VM */
 	double growth_limit[TH_HEAPS];        /* detection limit; infinite: not judged */
+	double row_limit[TH_HEAPS];           /* see report/leaks/bounds.h */
+	const struct th_listed *unsettled;    /* the same; NULL: none */
 	struct th_leaks_work *work;           /* input for computing findings */
 };
 

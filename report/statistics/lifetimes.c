@@ -326,7 +326,7 @@ struct th_moment
 th_lifetimes_moment(const struct th_lifetimes *lifetimes, uint64_t time)
 {
 	const struct th_recording *recording = lifetimes->recording;
-	struct th_moment moment = {.time = time};
+	struct th_moment moment = {.time = time, .collections = time};
 
 	for (size_t i = 0; i < recording->levels_count; i++) {
 		const struct th_decoded_java_level *level = &recording->levels[i];

@@ -47,6 +47,11 @@ struct th_judgement {
  */
 struct th_moment {
 	uint64_t time;
+	/*
+	 * Collections up to here count: `time`, or the end of the full collection at exit, before which
+	 * everything else is judged (teardown.h).
+	 */
+	uint64_t collections;
 	uint32_t level;
 	uint64_t
 		known; /* UINT64_MAX: there was no later one; time + 1: there was no earlier one */
