@@ -12,6 +12,7 @@
 #include "report/base/sort.h"
 #include "report/base/worker.h"
 #include "report/leaks/bounds.h"
+#include "report/leaks/causes.h"
 #include "report/leaks/detection.h"
 #include "unify/shared/bisect.h"
 
@@ -374,6 +375,7 @@ th_leaks_find(struct th_leaks *leaks)
 		qsort(leaks->findings, leaks->findings_count, sizeof(struct th_listed),
 			compare_findings);
 	th_bounds_find(leaks);
+	th_causes_find(leaks);
 }
 
 void
@@ -386,6 +388,7 @@ th_leaks_init(struct th_leaks *leaks, const struct th_profile *profile)
 void
 th_leaks_deinit(struct th_leaks *leaks)
 {
+	th_causes_deinit(leaks);
 	work_destroy(leaks->work);
 	th_ledger_deinit(&leaks->ledger);
 	th_tallies_deinit(&leaks->tallies);

@@ -70,6 +70,13 @@ struct th_finding {
 	uint32_t next;  /* th_leaks_next(): the next heap of this finding; UINT32_MAX: none */
 };
 
+/* What leads to a leak, by its number: see report/leaks/causes.h. */
+struct th_leak_cause {
+	uint32_t leader;  /* number of the leak that this is a part of, or its own */
+	uint32_t line;    /* frame of the application; TH_NO_FRAME: none is known */
+	uint32_t starter; /* the same, if only the stack that started the thread has it */
+};
+
 /* A site of a finding, in any heap. */
 struct th_leak_part {
 	uint32_t place;
@@ -89,6 +96,8 @@ struct th_leaks {
 	double growth_limit[TH_HEAPS];        /* detection limit; infinite: not judged */
 	double row_limit[TH_HEAPS];           /* see report/leaks/bounds.h */
 	const struct th_listed *unsettled;    /* the same; NULL: none */
+	struct th_leak_cause *causes;         /* by number of a leak */
+	uint32_t causes_count;
 	struct th_leaks_work *work;           /* input for computing findings */
 };
 
@@ -134,7 +143,7 @@ struct th_path th_leaks_path(const struct th_leaks *leaks, const struct th_leak_
 uint32_t th_leaks_group(const struct th_leaks *leaks, const struct th_leak_site *place);
 
 struct th_leaks_totals {
-	uint64_t leaks; /* findings */
+	uint64_t leaks; /* findings, parts of others aside */
 	uint64_t unclosed; /* of these, of reason TH_REASON_UNCLOSED */
 	double bytes;   /* live, at the lower ends of their intervals */
 	double growth;  /* bytes per second, point estimates */

@@ -284,6 +284,7 @@ add_maker(struct work *work, const struct maker *maker)
 	if (alive > group->most) {
 		group->most = alive;
 		group->path = path;
+		group->starter = tally->starter;
 		group->line = line.frame;
 		group->user = line.user;
 	}

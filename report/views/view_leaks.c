@@ -14,6 +14,7 @@
 #include "report/base/heap_names.h"
 #include "report/base/line.h"
 #include "report/base/terminal.h"
+#include "report/leaks/causes.h"
 #include "report/leaks/outcome.h"
 #include "report/leaks/released.h"
 #include "report/statistics/forced_collection.h"
@@ -28,6 +29,8 @@
 #define STEPS_SHOWN 12
 /* Parts of a finding printed, largest first. */
 #define PARTS_SHOWN 3
+/* Leaks printed that have the same cause as another one. */
+#define CAUSE_PARTS_SHOWN 5
 
 /* Frames */
 
@@ -349,6 +352,56 @@ print_unclosed(FILE *file, const struct th_leaks *leaks, const struct th_finding
 	free(wrapper);
 }
 
+/* ", on threads started at app.Pool.grow (Pool.java:31)" */
+static void
+print_starter(FILE *file, const struct th_leaks *leaks, uint32_t number)
+{
+	uint32_t line = th_causes_starter(leaks, number);
+
+	if (line == TH_NO_FRAME)
+		return;
+	fputs(", on threads started at ", file);
+	th_frame_texts_line(file, leaks->profile->frames, line);
+}
+
+/* A leak that is part of another one, in one line. */
+static void
+print_cause_part(FILE *file, const struct th_leaks *leaks, uint32_t number)
+{
+	size_t tallies = leaks->tallies.leaks_count;
+
+	if (number < tallies) {
+		th_tallied_print_headline(file, leaks, &leaks->tallies.items[number], ": ");
+		return;
+	}
+	struct th_finding finding =
+		th_leaks_measured(leaks, &leaks->findings[number - tallies]);
+
+	print_heaps(file, leaks, &finding);
+	fputs(", ", file);
+	th_view_finding_title(file, leaks, &finding);
+	fprintf(file, ": %s live, %s/s\n",
+		th_format_number(finding.evidence.live_bytes.estimate, TH_UNIT_BYTES).text,
+		th_format_number(finding.evidence.growth.estimate, TH_UNIT_BYTES).text);
+}
+
+/* What else has the same cause as a leak. */
+static void
+print_cause_parts(FILE *file, const struct th_leaks *leaks, uint32_t leader)
+{
+	unsigned count = 0;
+
+	for (uint32_t i = th_causes_next(leaks, leader, leader); i != UINT32_MAX;
+		i = th_causes_next(leaks, leader, i)) {
+		if (count++ >= CAUSE_PARTS_SHOWN)
+			continue;
+		fputs(count == 1 ? "         with   " : "                ", file);
+		print_cause_part(file, leaks, i);
+	}
+	if (count > CAUSE_PARTS_SHOWN)
+		fprintf(file, "                and %u more\n", count - CAUSE_PARTS_SHOWN);
+}
+
 static void
 print_finding(FILE *file, const struct th_leaks *leaks, const struct th_held_samples *held,
 	const struct th_listed *listed)
@@ -367,6 +420,7 @@ print_finding(FILE *file, const struct th_leaks *leaks, const struct th_held_sam
 			th_frames_function_name(
 				leaks->profile->frames, th_leaks_group(leaks, place)));
 	th_view_finding_title(file, leaks, &finding);
+	print_starter(file, leaks, th_causes_number_of(leaks, listed));
 	if (verdict != TH_VERDICT_LEAK && finding.place_count > 1 && !place->internal)
 		fprintf(file, " and %u more stacks or classes", finding.place_count - 1);
 	fputs("\n         ", file);
@@ -384,10 +438,18 @@ print_finding(FILE *file, const struct th_leaks *leaks, const struct th_held_sam
 	if (verdict == TH_VERDICT_LEAK || verdict == TH_VERDICT_UNCLEAR)
 		print_advice(file, leaks, place);
 	if (verdict == TH_VERDICT_LEAK) {
+		print_cause_parts(file, leaks, th_causes_number_of(leaks, listed));
 		print_parts(file, leaks, listed);
 		print_stack(file, leaks, place);
 	}
 	free(why);
+}
+
+/* Of another leak, with which it is printed. */
+static bool
+is_part(const struct th_leaks *leaks, uint32_t number)
+{
+	return th_causes_leader(leaks, number) != number;
 }
 
 static size_t
@@ -396,7 +458,8 @@ count_verdict(const struct th_leaks *leaks, enum th_verdict verdict)
 	size_t count = 0;
 
 	for (size_t i = 0; i < leaks->findings_count; i++)
-		count += leaks->findings[i].verdict == verdict;
+		count += leaks->findings[i].verdict == verdict &&
+			 !is_part(leaks, th_causes_number_of(leaks, &leaks->findings[i]));
 	return count;
 }
 
@@ -409,7 +472,8 @@ print_verdict(FILE *file, const struct th_leaks *leaks, const struct th_held_sam
 
 	for (size_t i = 0; i < leaks->findings_count && shown < leaks->profile->options->top;
 		i++) {
-		if (leaks->findings[i].verdict != verdict)
+		if (leaks->findings[i].verdict != verdict ||
+			is_part(leaks, th_causes_number_of(leaks, &leaks->findings[i])))
 			continue;
 		fputc('\n', file);
 		print_finding(file, leaks, held, &leaks->findings[i]);
@@ -427,10 +491,10 @@ print_tallies(FILE *file, const struct th_leaks *leaks, const struct th_held_sam
 	for (size_t i = 0; i < leaks->tallies.items_count; i++) {
 		const struct th_tallied *tallied = &leaks->tallies.items[i];
 
-		if (tallied->verdict != verdict)
+		if (tallied->verdict != verdict || is_part(leaks, th_causes_number_of_tallied(leaks, tallied)))
 			continue;
 		fputc('\n', file);
-		th_tallied_print(file, held, tallied, print_stack);
+		th_tallied_print(file, held, tallied, print_cause_parts, print_stack);
 	}
 }
 

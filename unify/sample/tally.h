@@ -35,6 +35,7 @@
 struct th_tally_maker {
 	uint32_t stack;                  /* 0 = unused */
 	uint32_t type;                   /* class id of the things; 0 = none */
+	uint32_t starter;                /* that started the thread of the first; 0 = not known */
 	uint64_t made;                   /* so far */
 	uint64_t alive;                  /* now */
 	uint64_t bytes;                  /* of those alive */

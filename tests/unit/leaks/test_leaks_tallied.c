@@ -33,7 +33,7 @@ add_tally(struct log_builder *log, enum th_tally_kind kind, uint32_t ms, uint32_
 		LOG_U64(SLOT_MS * MS), LOG_U64(2 * alive), LOG_U64(alive),
 		LOG_U64(STACK_BYTES * alive), LOG_U64(alive), LOG_U32(stack),
 		LOG_U32(kind == TH_TALLY_LOADERS ? CLASS_NODE : 0), LOG_U32(kind),
-		LOG_U32(level), LOG_WORDS(births, SLOTS));
+		LOG_U32(level), LOG_U32(0), LOG_WORDS(births, SLOTS));
 }
 
 /* `each` in every slot from `from` to before `to`. */
