@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/leaks/bounds.h"
 
+#include <math.h>
+
 #include "report/leaks/leaks_work.h"
 
 /*
@@ -78,4 +80,15 @@ th_bounds_find(struct th_leaks *leaks)
 	for (size_t i = 0; i < leaks->findings_count && !leaks->unsettled; i++)
 		if (is_unsettled(leaks, &leaks->findings[i]))
 			leaks->unsettled = &leaks->findings[i];
+}
+
+bool
+th_bounds_is_listed(const struct th_leaks *leaks, const struct th_listed *listed)
+{
+	if (listed->verdict != TH_VERDICT_UNCLEAR)
+		return listed->verdict == TH_VERDICT_LEAK;
+	return is_unsettled(leaks, listed) ||
+	       (listed->growth > 0 &&
+		       (isinf(leaks->growth_limit[leaks->places.items[listed->place].heap]) ||
+			       listed->growth > leaks->growth_limit[leaks->places.items[listed->place].heap]));
 }

@@ -14,4 +14,10 @@
  */
 void th_bounds_find(struct th_leaks *leaks);
 
+/*
+ * Whether a finding is listed by default: a leak, or unclear with a growth that is above the detection
+ * limit or that no limit was computed for.
+ */
+bool th_bounds_is_listed(const struct th_leaks *leaks, const struct th_listed *listed);
+
 #endif

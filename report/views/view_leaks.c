@@ -14,6 +14,7 @@
 #include "report/base/heap_names.h"
 #include "report/base/line.h"
 #include "report/base/terminal.h"
+#include "report/leaks/bounds.h"
 #include "report/leaks/causes.h"
 #include "report/leaks/outcome.h"
 #include "report/leaks/released.h"
@@ -452,6 +453,13 @@ is_part(const struct th_leaks *leaks, uint32_t number)
 	return th_causes_leader(leaks, number) != number;
 }
 
+static bool
+is_listed(const struct th_leaks *leaks, const struct th_listed *listed)
+{
+	return !is_part(leaks, th_causes_number_of(leaks, listed)) &&
+	       (leaks->profile->options->lists_all || th_bounds_is_listed(leaks, listed));
+}
+
 static size_t
 count_verdict(const struct th_leaks *leaks, enum th_verdict verdict)
 {
@@ -459,7 +467,7 @@ count_verdict(const struct th_leaks *leaks, enum th_verdict verdict)
 
 	for (size_t i = 0; i < leaks->findings_count; i++)
 		count += leaks->findings[i].verdict == verdict &&
-			 !is_part(leaks, th_causes_number_of(leaks, &leaks->findings[i]));
+			 is_listed(leaks, &leaks->findings[i]);
 	return count;
 }
 
@@ -473,7 +481,7 @@ print_verdict(FILE *file, const struct th_leaks *leaks, const struct th_held_sam
 	for (size_t i = 0; i < leaks->findings_count && shown < leaks->profile->options->top;
 		i++) {
 		if (leaks->findings[i].verdict != verdict ||
-			is_part(leaks, th_causes_number_of(leaks, &leaks->findings[i])))
+			!is_listed(leaks, &leaks->findings[i]))
 			continue;
 		fputc('\n', file);
 		print_finding(file, leaks, held, &leaks->findings[i]);
@@ -583,6 +591,33 @@ print_outcome(FILE *file, const struct th_leaks *leaks)
 	free(headline);
 }
 
+/* "23 plateaus, 41 churn and 9 unclear below the limit: --all"; not without any. */
+static void
+print_rest(FILE *file, const struct th_leaks *leaks)
+{
+	static const char *const names[] = {
+		[TH_VERDICT_UNCLEAR] = "unclear below the detection limit",
+		[TH_VERDICT_PLATEAU] = "stopped growing",
+		[TH_VERDICT_CHURN] = "free what they allocate",
+	};
+	size_t counts[TH_VERDICT_CHURN + 1] = {0};
+	bool is_first = true;
+
+	for (size_t i = 0; i < leaks->findings_count; i++)
+		counts[leaks->findings[i].verdict] +=
+			!is_part(leaks, th_causes_number_of(leaks, &leaks->findings[i])) &&
+			!is_listed(leaks, &leaks->findings[i]);
+	for (int verdict = TH_VERDICT_CHURN; verdict > TH_VERDICT_LEAK; verdict--) {
+		if (!counts[verdict])
+			continue;
+		fprintf(file, "%s%s %s", is_first ? "\nother sites: " : ", ",
+			th_format_count(counts[verdict]).text, names[verdict]);
+		is_first = false;
+	}
+	if (!is_first)
+		fputs(" (--all)\n", file);
+}
+
 void
 th_view_leaks(FILE *file, const struct th_leaks *leaks)
 {
@@ -595,6 +630,7 @@ th_view_leaks(FILE *file, const struct th_leaks *leaks)
 		print_tallies(file, leaks, &held, (enum th_verdict)verdict);
 		print_verdict(file, leaks, &held, (enum th_verdict)verdict);
 	}
+	print_rest(file, leaks);
 	th_held_samples_deinit(&held);
 }
 
