@@ -158,6 +158,8 @@ th_tallied_print_causes(FILE *file, const struct th_leaks *leaks)
 	for (size_t i = 0; leaks && i < leaks->tallies.leaks_count; i++) {
 		const struct th_tallied *tallied = &leaks->tallies.items[i];
 
+		if (th_causes_leader(leaks, (uint32_t)i) != i)
+			continue;
 		fputs("  leak: ", file);
 		th_tallied_print_headline(
 			file, leaks, tallied, is_threads(tallied) ? ": " : " ");
