@@ -343,8 +343,8 @@ one_cause_is_one_leak(void **state)
 	char *text = leaks_print(&found, th_view_leaks);
 	expect_text(text, "1 leak, ");
 	expect_text(text, " with   ");
-	expect_text(text, "threads started at java.util.HashMap.put, on threads started at "
-			  "app.Work.work");
+	expect_text(text, "threads started at java.util.HashMap.put (Source.java:10), on "
+			  "threads started at app.Work.work (Source.java:10)");
 	free(text);
 	leaks_end(&found, &log);
 }
