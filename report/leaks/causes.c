@@ -165,20 +165,41 @@ key_of(const struct th_leaks *leaks, uint32_t line)
 }
 
 static void
+unite_by(struct work *work, uint64_t key, uint32_t number)
+{
+	bool added;
+	uint32_t index = th_id_map_intern(&work->lines, key, &added);
+
+	if (added)
+		th_array_append(work, first, number);
+	else
+		unite(work, work->first[index], number);
+}
+
+/*
+ * A thread may be made in one line and started in another of the same method, so what is known by the
+ * start of a thread belongs to the method.
+ */
+static void
 unite_lines(struct work *work, uint32_t count)
 {
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t line = work->leaks->causes[i].line;
-		bool added;
+	const struct th_leak_cause *causes = work->leaks->causes;
 
-		if (line == TH_NO_FRAME)
+	for (uint32_t i = 0; i < count; i++)
+		if (causes[i].line != TH_NO_FRAME && causes[i].starter == TH_NO_FRAME)
+			unite_by(work, key_of(work->leaks, causes[i].line), i);
+	for (uint32_t i = 0; i < count; i++) {
+		if (causes[i].starter == TH_NO_FRAME)
 			continue;
-		uint32_t index = th_id_map_intern(
-			&work->lines, key_of(work->leaks, line), &added);
-		if (added)
-			th_array_append(work, first, i);
-		else
-			unite(work, work->first[index], i);
+		uint32_t function = th_frames_function_at(
+			work->leaks->profile->frames, causes[i].starter);
+		for (uint32_t k = 0; k < count; k++)
+			if (k != i && causes[k].line != TH_NO_FRAME &&
+				th_frames_function_at(work->leaks->profile->frames,
+					causes[k].line) == function) {
+				unite(work, k, i);
+				break;
+			}
 	}
 }
 
