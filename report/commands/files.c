@@ -118,7 +118,7 @@ check_times(const struct th_options *options, const struct th_recording *recordi
 	return th_error_create(TH_ERROR_NOTHING, "%s: %s %s s: the recording ends at %s s",
 		options->log, is_at && options->at_seconds > most ? "--at" : "--from",
 		th_format_time(is_at && options->at_seconds > most ? options->at_seconds
-								  : options->from)
+								   : options->from)
 			.text,
 		th_format_time(seconds).text);
 }

@@ -90,5 +90,7 @@ th_bounds_is_listed(const struct th_leaks *leaks, const struct th_listed *listed
 	return is_unsettled(leaks, listed) ||
 	       (listed->growth > 0 &&
 		       (isinf(leaks->growth_limit[leaks->places.items[listed->place].heap]) ||
-			       listed->growth > leaks->growth_limit[leaks->places.items[listed->place].heap]));
+			       listed->growth >
+				       leaks->growth_limit[leaks->places.items[listed->place]
+								   .heap]));
 }

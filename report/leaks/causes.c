@@ -11,7 +11,7 @@
 
 struct work {
 	struct th_leaks *leaks;
-	struct th_id_map lines; /* function << 32 | line: of the application */
+	struct th_id_map lines;    /* function << 32 | line: of the application */
 	TH_ARRAY(uint32_t, first); /* leak of each line */
 	double *bytes;             /* by number of the leak */
 };
@@ -95,8 +95,8 @@ starter_of_finding(const struct th_leaks *leaks, const struct th_listed *listed)
 			if (!th_lifetimes_is_live(
 				    &profile->lifetimes, group->heap, index, &profile->at))
 				continue;
-			uint32_t thread = th_recording_thread(recording,
-				&recording->samples[group->heap].items[index]);
+			uint32_t thread = th_recording_thread(
+				recording, &recording->samples[group->heap].items[index]);
 			uint32_t starter = recording->threads[thread].starter;
 			if (!votes)
 				found = starter;
@@ -247,6 +247,21 @@ th_causes_leader(const struct th_leaks *leaks, uint32_t number)
 	while (number < leaks->causes_count && leaks->causes[number].leader != number)
 		number = leaks->causes[number].leader;
 	return number;
+}
+
+bool
+th_causes_is_part(const struct th_leaks *leaks, uint32_t number)
+{
+	return th_causes_leader(leaks, number) != number;
+}
+
+size_t
+th_causes_leader_index(const struct th_leaks *leaks, uint32_t number)
+{
+	size_t leader = th_causes_leader(leaks, number);
+	size_t unclear = leaks->tallies.items_count - leaks->tallies.leaks_count;
+
+	return leader < leaks->tallies.leaks_count ? leader : leader + unclear;
 }
 
 uint32_t

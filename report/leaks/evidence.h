@@ -81,8 +81,8 @@ struct th_evidence {
 	uint64_t collected; /* native, lived longer than `old`: freed by a collection, ever */
 	uint64_t closed;    /* the same: freed by the program, up to the profile's `at` */
 	uint64_t left;      /* never freed, and older than the youngest of `collected` */
-	uint64_t proven;       /* alive and judged by an old-generation GC */
-	uint64_t unproven;     /* Java: allocated after that, judged only as young objects */
+	uint64_t proven;    /* alive and judged by an old-generation GC */
+	uint64_t unproven;  /* Java: allocated after that, judged only as young objects */
 	uint64_t unproven_dead;
 	uint64_t enough_old; /* old survivors required for significant growth */
 	uint64_t born_late;  /* old survivors that were allocated in the later half */
@@ -102,14 +102,14 @@ struct th_evidence {
 	uint64_t last_birth;  /* of survivors, time */
 	double pause_probability; /* of no survivor since last_birth, if growth continues */
 	bool is_slowing;
-	bool is_steady;        /* old survivors came throughout the time since the warm-up */
-	bool is_late;          /* growth began well after the warm-up */
-	bool is_step;          /* and ended before the end */
-	double kept_bytes;     /* of blocks that were old and are alive */
-	double released_bytes; /* of blocks that were old and died */
+	bool is_steady;         /* old survivors came throughout the time since the warm-up */
+	bool is_late;           /* growth began well after the warm-up */
+	bool is_step;           /* and ended before the end */
+	double kept_bytes;      /* of blocks that were old and are alive */
+	double released_bytes;  /* of blocks that were old and died */
 	double collected_bytes; /* of `collected` */
-	struct th_trend trend; /* mapped: of the resident bytes */
-	double least_growth;   /* minimum growth of such a trend in the later half, bytes */
+	struct th_trend trend;  /* mapped: of the resident bytes */
+	double least_growth;    /* minimum growth of such a trend in the later half, bytes */
 
 	enum th_verdict verdict;
 	enum th_reason reason;
@@ -154,9 +154,9 @@ struct th_judge {
 	 * program may have dropped what it kept before, as main returned.
 	 */
 	uint64_t exit_start;
-	bool ignores_exit; /* what died in it counts as alive */
+	bool ignores_exit;        /* what died in it counts as alive */
 	bool ignores_collections; /* native: what a collection freed counts as alive */
-	double seconds;    /* between warm-up and horizon in which the heap was sampled */
+	double seconds; /* between warm-up and horizon in which the heap was sampled */
 	struct th_sampling_density density; /* since the warm-up */
 	struct th_sampling_clock clock;     /* of any site, if that is even */
 	/* Samples of the heap between the warm-up and the start of each part of that time. */

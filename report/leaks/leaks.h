@@ -98,7 +98,7 @@ struct th_leaks {
 	const struct th_listed *unsettled;    /* the same; NULL: none */
 	struct th_leak_cause *causes;         /* by number of a leak */
 	uint32_t causes_count;
-	struct th_leaks_work *work;           /* input for computing findings */
+	struct th_leaks_work *work; /* input for computing findings */
 };
 
 /* The profile must be of the end of its recording, and outlive the leaks. */
@@ -143,10 +143,10 @@ struct th_path th_leaks_path(const struct th_leaks *leaks, const struct th_leak_
 uint32_t th_leaks_group(const struct th_leaks *leaks, const struct th_leak_site *place);
 
 struct th_leaks_totals {
-	uint64_t leaks; /* findings, parts of others aside */
+	uint64_t leaks;    /* findings, parts of others aside */
 	uint64_t unclosed; /* of these, of reason TH_REASON_UNCLOSED */
-	double bytes;   /* live, at the lower ends of their intervals */
-	double growth;  /* bytes per second, point estimates */
+	double bytes;      /* live, at the lower ends of their intervals */
+	double growth;     /* bytes per second, point estimates */
 };
 
 /*

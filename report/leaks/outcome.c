@@ -130,9 +130,9 @@ name_of(const struct th_leaks *leaks, const struct th_listed *listed)
 	const struct th_leak_site *place = &leaks->places.items[listed->place];
 	struct th_path path = th_paths_get(leaks->profile->paths, place->path);
 
-	return name_of_frame(leaks,
-		place->creator ? th_leak_sites_creator_frame(&leaks->places, place)
-			       : path.frames[path.count - 1]);
+	return name_of_frame(leaks, place->creator
+					    ? th_leak_sites_creator_frame(&leaks->places, place)
+					    : path.frames[path.count - 1]);
 }
 
 static char *
@@ -212,7 +212,8 @@ th_outcome_advice(const struct th_leaks *leaks, const struct th_outcome *outcome
 	if (!is_everything_judged(leaks, outcome))
 		return th_format_new("record for longer");
 	if (!suspect)
-		return th_format_new("have the VM collect all of the heap, twinheap ctl PID gc");
+		return th_format_new(
+			"have the VM collect all of the heap, twinheap ctl PID gc");
 	if (suspect->reason == TH_REASON_DROPPED)
 		return th_format_new(
 			"have the VM collect all of the heap before the program ends, "
@@ -260,8 +261,7 @@ unclosed_text(const struct th_outcome *outcome)
 		return th_format_new("%s", "");
 	if (outcome->unclosed == outcome->leaks)
 		return th_format_new(": not closed by the program, freed only by GCs");
-	return th_format_new(
-		": %s of them not closed by the program, freed only by GCs",
+	return th_format_new(": %s of them not closed by the program, freed only by GCs",
 		th_format_count(outcome->unclosed).text);
 }
 

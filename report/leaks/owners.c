@@ -260,9 +260,9 @@ th_owners_wrapper(const struct th_leaks *leaks, const struct th_finding *finding
 	const char *found = NULL;
 
 	if (finding->owner.collected)
-		return th_format_new("%s",
-			th_frames_string(frames,
-				leaks->places.items[finding->owner.place].class_name));
+		return th_format_new(
+			"%s", th_frames_string(frames,
+				      leaks->places.items[finding->owner.place].class_name));
 	for (uint32_t i = from - 1; i < path.count; i++) {
 		uint32_t function = th_frames_function_at(frames, path.frames[i]);
 

@@ -106,9 +106,8 @@ read_tally(struct work *work, const struct th_decoded_tally *tally)
 	/* Figures are a second old at most: the first ones after the warm-up are used. */
 	if (!maker->last || maker->last->time <= window->warm)
 		maker->before = (double)tally->alive * scale_of(tally);
-	if (tally->time <= window->end ||
-		(tally->kind == TH_TALLY_LOADERS &&
-			tally->time <= work->profile->at.collections))
+	if (tally->time <= window->end || (tally->kind == TH_TALLY_LOADERS &&
+						  tally->time <= work->profile->at.collections))
 		maker->last = tally;
 }
 

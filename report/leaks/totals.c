@@ -115,7 +115,7 @@ th_leaks_totals(const struct th_leaks *leaks)
 			break;
 		uint32_t number = th_causes_number_of(leaks, &leaks->findings[i]);
 
-		if (th_causes_leader(leaks, number) == number) {
+		if (!th_causes_is_part(leaks, number)) {
 			totals->leaks++;
 			totals->unclosed += leaks->findings[i].reason == TH_REASON_UNCLOSED;
 		}
@@ -124,7 +124,7 @@ th_leaks_totals(const struct th_leaks *leaks)
 	for (size_t i = 0; i < leaks->tallies.leaks_count; i++) {
 		const struct th_tallied *tallied = &leaks->tallies.items[i];
 
-		totals->leaks += th_causes_leader(leaks, (uint32_t)i) == i;
+		totals->leaks += !th_causes_is_part(leaks, (uint32_t)i);
 		totals->bytes += th_tallied_bytes(tallied);
 		totals->growth += th_tallied_growth(tallied);
 	}

@@ -514,8 +514,8 @@ moment_of(const struct th_profile *profile)
 		time = profile->window.to;
 	if (time != profile->teardown.time)
 		return th_lifetimes_moment(&profile->lifetimes, time);
-	struct th_moment moment =
-		th_lifetimes_moment(&profile->lifetimes, profile->teardown.known);
+	struct th_moment moment = th_lifetimes_moment(
+		&profile->lifetimes, profile->teardown.known);
 	moment.time = time;
 	return moment;
 }

@@ -512,8 +512,9 @@ outside_heap(const double *lines)
 	double sum = 0;
 
 	for (int kind = 0; kind < TH_BREAKDOWN_KINDS; kind++)
-		sum += kind == TH_BREAKDOWN_JAVA_HEAP || kind == TH_BREAKDOWN_FILES ? 0
-										   : lines[kind];
+		sum += kind == TH_BREAKDOWN_JAVA_HEAP || kind == TH_BREAKDOWN_FILES
+			       ? 0
+			       : lines[kind];
 	return sum;
 }
 
@@ -539,7 +540,7 @@ th_rss_fit_text(const struct th_rss_facts *facts, const struct th_rss_fit *fit)
 {
 	bool grows = fit->growth > 0;
 	char *end = fit->left < 0 ? th_format_new("does not fit, by %s", bytes(-fit->left).text)
-		    : !grows ? th_format_new("fits, %s left", bytes(fit->left).text)
+		    : !grows      ? th_format_new("fits, %s left", bytes(fit->left).text)
 			     : th_format_new("fits, %s left, full in %s", bytes(fit->left).text,
 				       th_format_seconds(fit->left / fit->growth).text);
 	char *growth = grows ? th_format_new(" and grow by %s/s", bytes(fit->growth).text)

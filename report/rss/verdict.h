@@ -92,8 +92,8 @@ th_rss_verdict_text(const struct th_rss_verdict *verdict, const struct th_rss_fa
 struct th_rss_fit {
 	double heap;    /* that the Java heap may take, -Xmx */
 	double outside; /* resident outside of it */
-	double growth;  /* of that, per second since the earlier snapshot; 0 = none that is notable */
-	double left;    /* of the limit; negative: it does not fit */
+	double growth; /* of that, per second since the earlier snapshot; 0 = none that is notable */
+	double left; /* of the limit; negative: it does not fit */
 };
 
 /* False: the control group has no limit, or the heap's is not known. */

@@ -79,8 +79,8 @@ end_samples(struct th_lifetimes *lifetimes, enum th_heap heap, const struct th_f
 		uint64_t birth = samples->items[index].time;
 		ends[index] = infos[i].time > birth ? infos[i].time : birth;
 		if (frees)
-			lifetimes->is_collected[index] =
-				th_reference_frees_has(frees, &infos[i]);
+			lifetimes->is_collected[index] = th_reference_frees_has(
+				frees, &infos[i]);
 		near = index + 1;
 	}
 }
@@ -112,7 +112,8 @@ find_ends(struct th_lifetimes *lifetimes)
 	lifetimes->is_collected = th_allocate(recording->samples[TH_HEAP_NATIVE].items_count,
 		sizeof(*lifetimes->is_collected));
 	th_reference_frees_init(&frees, recording);
-	end_samples(lifetimes, TH_HEAP_NATIVE, recording->frees, recording->frees_count, &frees);
+	end_samples(
+		lifetimes, TH_HEAP_NATIVE, recording->frees, recording->frees_count, &frees);
 	th_reference_frees_deinit(&frees);
 	end_samples(lifetimes, TH_HEAP_JAVA, recording->deaths, recording->deaths_count, NULL);
 	forget_lost(lifetimes);

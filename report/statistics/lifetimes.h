@@ -59,7 +59,7 @@ struct th_moment {
 
 struct th_lifetimes {
 	const struct th_recording *recording;
-	uint64_t *ends[TH_HEAPS];    /* by index of the sample */
+	uint64_t *ends[TH_HEAPS]; /* by index of the sample */
 	bool *is_collected; /* by index of a native sample: see th_lifetimes_is_collected() */
 	uint64_t unknown[TH_HEAPS];  /* samples with an unknown end, thinning excluded */
 	double known_part[TH_HEAPS]; /* of the bytes that samples represent */

@@ -38,13 +38,13 @@ void
 th_reference_frees_init(struct th_reference_frees *frees, const struct th_recording *recording)
 {
 	th_forced_collections_init(&frees->collections, recording);
-	frees->is_reference_thread =
-		th_allocate(recording->threads_count, sizeof(*frees->is_reference_thread));
+	frees->is_reference_thread = th_allocate(
+		recording->threads_count, sizeof(*frees->is_reference_thread));
 	for (size_t i = 0; i < recording->thread_names_count; i++) {
 		const struct th_thread_name *name = &recording->thread_names[i];
 
-		frees->is_reference_thread[name->thread] |=
-			name->is_of_java && runs_cleaners(name->text);
+		frees->is_reference_thread[name->thread] |= name->is_of_java &&
+							    runs_cleaners(name->text);
 	}
 }
 

@@ -23,7 +23,7 @@ void th_reference_frees_deinit(struct th_reference_frees *frees);
  * Whether a block was freed by a thread that runs Cleaners or finalizers, or by any thread during a
  * full collection that the library requested.
  */
-bool th_reference_frees_has(
-	const struct th_reference_frees *frees, const struct th_free_info *info);
+bool
+th_reference_frees_has(const struct th_reference_frees *frees, const struct th_free_info *info);
 
 #endif

@@ -101,8 +101,7 @@ print_vm(FILE *file, const struct th_tallied *tallied)
 static void
 print_starter(FILE *file, const struct th_leaks *leaks, const struct th_tallied *tallied)
 {
-	uint32_t line =
-		th_causes_starter(leaks, th_causes_number_of_tallied(leaks, tallied));
+	uint32_t line = th_causes_starter(leaks, th_causes_number_of_tallied(leaks, tallied));
 
 	if (line == TH_NO_FRAME)
 		return;
@@ -158,7 +157,7 @@ th_tallied_print_causes(FILE *file, const struct th_leaks *leaks)
 	for (size_t i = 0; leaks && i < leaks->tallies.leaks_count; i++) {
 		const struct th_tallied *tallied = &leaks->tallies.items[i];
 
-		if (th_causes_leader(leaks, (uint32_t)i) != i)
+		if (th_causes_is_part(leaks, (uint32_t)i))
 			continue;
 		fputs("  leak: ", file);
 		th_tallied_print_headline(

@@ -346,9 +346,10 @@ print_unclosed(FILE *file, const struct th_leaks *leaks, const struct th_finding
 	char *wrapper = th_owners_wrapper(leaks, finding);
 	const char *class_name = wrapper ? wrapper : "the Java object";
 
-	fprintf(file, "         owner  %s, unreachable: not closed by the program\n"
-		      "         do     close each %s; until then a GC frees the memory: "
-		      "jcmd PID GC.run\n",
+	fprintf(file,
+		"         owner  %s, unreachable: not closed by the program\n"
+		"         do     close each %s; until then a GC frees the memory: "
+		"jcmd PID GC.run\n",
 		class_name, class_name);
 	free(wrapper);
 }
@@ -375,8 +376,8 @@ print_cause_part(FILE *file, const struct th_leaks *leaks, uint32_t number)
 		th_tallied_print_headline(file, leaks, &leaks->tallies.items[number], ": ");
 		return;
 	}
-	struct th_finding finding =
-		th_leaks_measured(leaks, &leaks->findings[number - tallies]);
+	struct th_finding finding = th_leaks_measured(
+		leaks, &leaks->findings[number - tallies]);
 
 	print_heaps(file, leaks, &finding);
 	fputs(", ", file);
@@ -412,8 +413,7 @@ print_finding(FILE *file, const struct th_leaks *leaks, const struct th_held_sam
 	enum th_verdict verdict = finding.evidence.verdict;
 	char *why = th_evidence_explain(&finding.evidence);
 
-	print_verdict_name(
-		file, verdict, th_verdict_name_by(verdict, finding.evidence.reason));
+	print_verdict_name(file, verdict, th_verdict_name_by(verdict, finding.evidence.reason));
 	print_heaps(file, leaks, &finding);
 	fputs(", ", file);
 	if (leaks->profile->options->group_by)
@@ -446,17 +446,10 @@ print_finding(FILE *file, const struct th_leaks *leaks, const struct th_held_sam
 	free(why);
 }
 
-/* Of another leak, with which it is printed. */
-static bool
-is_part(const struct th_leaks *leaks, uint32_t number)
-{
-	return th_causes_leader(leaks, number) != number;
-}
-
 static bool
 is_listed(const struct th_leaks *leaks, const struct th_listed *listed)
 {
-	return !is_part(leaks, th_causes_number_of(leaks, listed)) &&
+	return !th_causes_is_part(leaks, th_causes_number_of(leaks, listed)) &&
 	       (leaks->profile->options->lists_all || th_bounds_is_listed(leaks, listed));
 }
 
@@ -499,7 +492,8 @@ print_tallies(FILE *file, const struct th_leaks *leaks, const struct th_held_sam
 	for (size_t i = 0; i < leaks->tallies.items_count; i++) {
 		const struct th_tallied *tallied = &leaks->tallies.items[i];
 
-		if (tallied->verdict != verdict || is_part(leaks, th_causes_number_of_tallied(leaks, tallied)))
+		if (tallied->verdict != verdict ||
+			th_causes_is_part(leaks, th_causes_number_of_tallied(leaks, tallied)))
 			continue;
 		fputc('\n', file);
 		th_tallied_print(file, held, tallied, print_cause_parts, print_stack);
@@ -604,9 +598,10 @@ print_rest(FILE *file, const struct th_leaks *leaks)
 	bool is_first = true;
 
 	for (size_t i = 0; i < leaks->findings_count; i++)
-		counts[leaks->findings[i].verdict] +=
-			!is_part(leaks, th_causes_number_of(leaks, &leaks->findings[i])) &&
-			!is_listed(leaks, &leaks->findings[i]);
+		counts[leaks->findings[i].verdict] += !th_causes_is_part(leaks,
+							      th_causes_number_of(leaks,
+								      &leaks->findings[i])) &&
+						      !is_listed(leaks, &leaks->findings[i]);
 	for (int verdict = TH_VERDICT_CHURN; verdict > TH_VERDICT_LEAK; verdict--) {
 		if (!counts[verdict])
 			continue;

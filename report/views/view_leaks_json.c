@@ -100,9 +100,10 @@ head_json(const struct th_leaks *leaks, const struct th_finding *finding)
 	const struct th_leak_site *place = &leaks->places.items[finding->place];
 
 	return json_pack("{s:s, s:s, s:o, s:s}", "verdict",
-		th_verdict_name_by(finding->evidence.verdict, finding->evidence.reason), "heap", th_heap_word(place->heap),
-		"class", th_json_text_or_null(th_frames_string(frames, place->class_name)),
-		"thread", th_frames_function_name(frames, place->thread));
+		th_verdict_name_by(finding->evidence.verdict, finding->evidence.reason), "heap",
+		th_heap_word(place->heap), "class",
+		th_json_text_or_null(th_frames_string(frames, place->class_name)), "thread",
+		th_frames_function_name(frames, place->thread));
 }
 
 /* One finding in all its heaps, the leading one first. */
@@ -123,8 +124,8 @@ heaps_json(const struct th_leaks *leaks, const struct measured *measured)
 		const struct th_leak_site *place = &leaks->places.items[finding->place];
 		json_t *json = json_pack("{s:s, s:s, s:I, s:o, s:o}", "heap",
 			th_heap_word(finding->evidence.heap), "verdict",
-			th_verdict_name_by(finding->evidence.verdict, finding->evidence.reason), "stacks",
-			(json_int_t)finding->place_count, "class",
+			th_verdict_name_by(finding->evidence.verdict, finding->evidence.reason),
+			"stacks", (json_int_t)finding->place_count, "class",
 			th_json_text_or_null(th_frames_string(frames, place->class_name)),
 			"frames", frames_json(leaks, place));
 
@@ -269,7 +270,10 @@ print_finding(struct printer *printer, const struct measured *measured)
 {
 	const struct th_finding *finding = &measured->heaps[0];
 	const struct th_leak_site *place = &printer->leaks->places.items[finding->place];
-	char *head = th_json_dump(head_json(printer->leaks, finding), JSON_EMBED);
+	json_t *members = head_json(printer->leaks, finding);
+	th_json_set_part(
+		members, printer->leaks, th_causes_number_of(printer->leaks, measured->listed));
+	char *head = th_json_dump(members, JSON_EMBED);
 	char *rest = th_json_dump(rest_json(printer, measured), JSON_EMBED);
 
 	fprintf(printer->file, "{%s", head);
@@ -392,6 +396,8 @@ print_tallies(struct printer *printer)
 	for (size_t i = 0; i < tallies->items_count; i++) {
 		json_t *json = th_tallied_json(printer->leaks, &tallies->items[i]);
 
+		th_json_set_part(json, printer->leaks,
+			th_causes_number_of_tallied(printer->leaks, &tallies->items[i]));
 		json_object_set_new(json, "holders",
 			th_holder_parts_tallied_json(&printer->held, &tallies->items[i]));
 		char *text = th_json_dump(json, 0);

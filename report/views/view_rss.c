@@ -86,8 +86,8 @@ print_head(FILE *file, const struct th_rss *rss, const struct th_leaks *leaks)
 	free(text);
 	print_fit(file, rss);
 	if (th_profile_is_before_teardown(rss->profile) &&
-		fabs(rss->seconds - th_profile_seconds(
-					    rss->profile, rss->profile->at.time)) > NEAR_S)
+		fabs(rss->seconds - th_profile_seconds(rss->profile, rss->profile->at.time)) >
+			NEAR_S)
 		fprintf(file, "  nearest to %s s, before %s (--at exit: the last snapshot)\n",
 			th_format_time(th_profile_seconds(rss->profile, rss->profile->at.time))
 				.text,

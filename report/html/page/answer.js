@@ -280,7 +280,8 @@ function addLimits(box) {
 
 function addOthers(box, actions) {
 	const shown = new Set([...box.querySelectorAll("article")].map((card) => +card.dataset.finding));
-	for (const [verdict, meaning] of [["leak", "further leaks"], ...OTHER_VERDICTS]) {
+	for (const [verdict, meaning] of [["leak", "further leaks"], ["part", "with the same cause as one above"],
+		...OTHER_VERDICTS]) {
 		const numbers = data.leaks.map((_, number) => number)
 			.filter((number) => data.leaks[number].verdict === verdict && !shown.has(number));
 		if (!numbers.length)

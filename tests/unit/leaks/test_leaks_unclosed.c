@@ -31,11 +31,11 @@ begin(struct program *program)
 	leaks_begin(&program->log);
 	log_thread_by(&program->log, CLEANER, TH_THREAD_JAVA_NAME, "Common-Cleaner");
 	for (uint32_t i = 0; i < BLOCKS; i++)
-		program->blocks[i] = log_native(&program->log,
-			(struct log_sample){.ms = i * EVERY_MS,
-				.size = BLOCK,
-				.thread = MAIN,
-				.stack = STACK_PEER});
+		program->blocks[i] = log_native(
+			&program->log, (struct log_sample){.ms = i * EVERY_MS,
+					       .size = BLOCK,
+					       .thread = MAIN,
+					       .stack = STACK_PEER});
 }
 
 static void
@@ -92,7 +92,8 @@ test_freed_by_the_collection_at_exit(void **state)
 	char *headline = th_outcome_headline(&found.leaks, &outcome);
 	char *wrapper = th_owners_wrapper(&found.leaks, finding);
 
-	assert_string_equal(th_verdict_name_by(evidence->verdict, evidence->reason), "unclosed");
+	assert_string_equal(
+		th_verdict_name_by(evidence->verdict, evidence->reason), "unclosed");
 	assert_int_equal((int)evidence->live, BLOCKS * BLOCK);
 	assert_string_equal(wrapper, "app.Peer");
 	assert_int_equal(outcome.leaks, 1);
@@ -140,8 +141,7 @@ test_freed_by_the_program(void **state)
 	for (uint32_t ms = 3000; ms <= 9000; ms += 3000)
 		free_between(&program, MAIN, ms - 3000, ms);
 	end(&program, &found);
-	assert_int_not_equal(
-		leaks_only_finding(&found)->evidence.verdict, TH_VERDICT_LEAK);
+	assert_int_not_equal(leaks_only_finding(&found)->evidence.verdict, TH_VERDICT_LEAK);
 	leaks_end(&found, &program.log);
 }
 
@@ -158,8 +158,7 @@ test_many_are_closed(void **state)
 		free_blocks(&program, MAIN, (i + 40) * EVERY_MS, i, i + 1);
 	free_blocks(&program, CLEANER, 9850, 0, BLOCKS);
 	end(&program, &found);
-	assert_int_not_equal(
-		leaks_only_finding(&found)->evidence.reason, TH_REASON_UNCLOSED);
+	assert_int_not_equal(leaks_only_finding(&found)->evidence.reason, TH_REASON_UNCLOSED);
 	leaks_end(&found, &program.log);
 }
 
