@@ -12,6 +12,7 @@
 #include "unify/log/log.h"
 #include "unify/recording/control.h"
 #include "unify/recording/server.h"
+#include "unify/resident/breakdown.h"
 #include "unify/sample/admission.h"
 #include "unify/shared/clock.h"
 
@@ -97,9 +98,12 @@ th_full_collection_next(void)
 	return full.plan.period ? full.next : UINT64_MAX;
 }
 
+/* Resident memory is judged before the collection, so a breakdown is taken first. */
 static enum th_control_answer
-collect_or_note(jvmtiEnv *jvmti, bool at_exit)
+collect_or_note(jvmtiEnv *jvmti, bool at_exit, uint64_t *begun_ret)
 {
+	th_breakdown_flush();
+	*begun_ret = th_clock_now();
 	if (collect(jvmti, at_exit))
 		return TH_CONTROL_DONE;
 	if (at_exit && !is_awaited())
@@ -119,14 +123,25 @@ watch_old(void)
 	full.old = old;
 }
 
+static enum th_control_answer
+collect_and_log(jvmtiEnv *jvmti)
+{
+	uint64_t begun;
+	enum th_control_answer answer = collect_or_note(jvmti, false, &begun);
+
+	if (answer == TH_CONTROL_DONE)
+		th_control_log_forced_collection(th_clock_now() - begun, false);
+	return answer;
+}
+
 void
 th_full_collection_turn(jvmtiEnv *jvmti)
 {
 	watch_old();
 	if (th_control_wants_collection())
-		th_control_collected(collect_or_note(jvmti, false));
+		th_control_collected(collect_and_log(jvmti));
 	else if (full.plan.period && th_clock_now() >= full.next)
-		collect_or_note(jvmti, false);
+		collect_and_log(jvmti);
 	else
 		return;
 	full.next = th_clock_now() + full.plan.period;
@@ -173,9 +188,10 @@ th_full_collection_exit_turn(jvmtiEnv *jvmti)
 {
 	if (!is_awaited())
 		return false;
-	uint64_t now = th_clock_now();
-	if (is_useful(now) && collect_or_note(jvmti, true) == TH_CONTROL_DONE) {
-		th_control_log_exit_collection(th_clock_now() - now);
+	uint64_t begun;
+	if (is_useful(th_clock_now()) &&
+		collect_or_note(jvmti, true, &begun) == TH_CONTROL_DONE) {
+		th_control_log_forced_collection(th_clock_now() - begun, true);
 		return true;
 	}
 	th_full_collection_exit_done();

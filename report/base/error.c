@@ -87,6 +87,7 @@ th_error_report(struct th_error *error)
 		[TH_ERROR_UNREADABLE] = 3,
 		[TH_ERROR_OUTPUT] = 2,
 		[TH_ERROR_REFUSED] = 4,
+		[TH_ERROR_NOTHING] = 8,
 		[TH_ERROR_OTHER_USER] = 10,
 		[TH_ERROR_NO_VM] = 11,
 		[TH_ERROR_ATTACH_DISABLED] = 12,

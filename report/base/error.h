@@ -12,6 +12,7 @@ enum th_error_code {
 	TH_ERROR_UNREADABLE, /* the input cannot be read */
 	TH_ERROR_OUTPUT,     /* the result cannot be written to its destination */
 	TH_ERROR_REFUSED,    /* the process cannot fulfill a request */
+	TH_ERROR_NOTHING,    /* the options select no sample */
 	/* Why attach cannot load the library; one exit status each. */
 	TH_ERROR_OTHER_USER,
 	TH_ERROR_NO_VM,
@@ -47,8 +48,8 @@ void th_error_destroy(struct th_error *error);
 
 /*
  * Prints the error as one line to stderr, destroys it and returns its exit status: 0 for NULL,
- * 2 for usage and output, 3 for unreadable input, 4 for refused requests, 10 to 15 for attach, in
- * the order above, 126 and 127 for a command that cannot be executed or is not found.
+ * 2 for usage and output, 3 for unreadable input, 4 for refused requests, 8 for options that select
+ * nothing, 10 to 15 for attach, in the order above, 126 and 127 for a command that cannot be executed or is not found.
  */
 int th_error_report(struct th_error *error);
 

@@ -85,7 +85,13 @@ sides_load(struct side sides[2], const struct th_options *options)
 		return error;
 	side_look(&sides[0]);
 	side_look(&sides[1]);
-	return NULL;
+	/* What is on one side only is a change. */
+	error = th_input_check_selection(sides[0].profile);
+	if (error && sides[1].profile->rows_count) {
+		th_error_destroy(error);
+		error = NULL;
+	}
+	return error;
 }
 
 static void

@@ -15,6 +15,9 @@
 #include "report/control/request.h"
 #include "report/control/running.h"
 
+/* Of a time that this tool has printed. */
+#define TIME_ROUNDING 0.0005
+
 bool
 th_is_same_file(const char *a, const char *b)
 {
@@ -101,13 +104,37 @@ th_input_find_current(const struct th_options *options, char **path_ret)
 					 : th_input_find(options->log, path_ret);
 }
 
+/* A time after the end of the recording; a range may end later. */
+static struct th_error *
+check_times(const struct th_options *options, const struct th_recording *recording)
+{
+	bool is_at = options->at == TH_AT_SECONDS;
+	double seconds = (double)(recording->end - recording->start) / 1e9;
+	/* Times are printed with up to four digits, rounded. */
+	double most = seconds * (1 + TIME_ROUNDING);
+
+	if ((!is_at || options->at_seconds <= most) && options->from <= most)
+		return NULL;
+	return th_error_create(TH_ERROR_NOTHING, "%s: %s %s s: the recording ends at %s s",
+		options->log, is_at && options->at_seconds > most ? "--at" : "--from",
+		th_format_time(is_at && options->at_seconds > most ? options->at_seconds
+								   : options->from)
+			.text,
+		th_format_time(seconds).text);
+}
+
 struct th_error *
 th_input_load(const struct th_options *options, struct th_recording **recording_ret)
 {
 	struct th_error *error = th_recording_load(options->input, recording_ret);
 
-	if (!error && options->no_command)
+	if (error)
+		return error;
+	if (options->no_command)
 		th_recording_hide_command(*recording_ret);
+	error = check_times(options, *recording_ret);
+	if (error)
+		th_recording_destroy(*recording_ret);
 	return error;
 }
 
@@ -122,6 +149,17 @@ th_input_use(const struct th_options *options, th_input_user *use)
 		th_recording_destroy(recording);
 	}
 	return error;
+}
+
+struct th_error *
+th_input_check_selection(const struct th_profile *profile)
+{
+	const struct th_options *options = profile->options;
+
+	if (profile->rows_count || !th_options_filter_stacks(options))
+		return NULL;
+	return th_error_create(
+		TH_ERROR_NOTHING, "%s: no sample is selected by these options", options->log);
 }
 
 void

@@ -9,6 +9,7 @@
 #include "report/base/error.h"
 #include "report/log/recording.h"
 #include "report/profile/options.h"
+#include "report/profile/profile.h"
 
 /* Whether two paths name the same file, so that the output would overwrite the input. */
 bool th_is_same_file(const char *a, const char *b);
@@ -48,6 +49,9 @@ th_input_load(const struct th_options *options, struct th_recording **recording_
 typedef struct th_error *
 th_input_user(const struct th_options *options, struct th_recording *recording);
 struct th_error *th_input_use(const struct th_options *options, th_input_user *use);
+
+/* An error if filters select no sample; NULL: they do, or there are none. */
+struct th_error *th_input_check_selection(const struct th_profile *profile);
 
 /* A th_warn that prints the text on stderr. */
 void th_input_warn(void *data, const char *text);

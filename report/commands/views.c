@@ -35,14 +35,15 @@ print_summary(const struct th_options *options, struct th_recording *recording)
 		recording, &shown, warn_in_health, &health);
 	th_live_section_health(&health, profile);
 	th_unseen_parts_health(&health, profile);
-	if (options->brief)
+	struct th_error *error = th_input_check_selection(profile);
+	if (!error && options->brief)
 		th_view_brief(file, profile, &health, options->program);
-	else
+	else if (!error)
 		th_view_summary(file, profile, &health, options->program);
 	th_terminal_fitted(file);
 	th_profile_destroy(profile);
 	th_health_deinit(&health);
-	return th_output_close(stdout, NULL);
+	return error ? error : th_output_close(stdout, NULL);
 }
 
 static struct th_error *
@@ -50,17 +51,20 @@ print_view(const struct th_options *options, struct th_recording *recording,
 	th_command_view *print)
 {
 	FILE *file;
-	struct th_error *error = th_output_open(options, &file);
-
-	if (error)
-		return error;
 	struct th_profile *profile = th_profile_create(recording, options, th_input_warn, NULL);
-	FILE *fitted = print == th_view_tree ? th_terminal_fit(file) : file;
+	struct th_error *error = th_input_check_selection(profile);
 
-	print(fitted, profile);
-	th_terminal_fitted(fitted);
+	if (!error)
+		error = th_output_open(options, &file);
+	if (!error) {
+		FILE *fitted = print == th_view_tree ? th_terminal_fit(file) : file;
+
+		print(fitted, profile);
+		th_terminal_fitted(fitted);
+		error = th_output_close(file, options->output);
+	}
 	th_profile_destroy(profile);
-	return th_output_close(file, options->output);
+	return error;
 }
 
 struct th_error *
@@ -123,22 +127,34 @@ th_command_export(const struct th_options *options)
 	}
 }
 
-static void
+static struct th_error *
 print_leaks(const struct th_options *options, struct th_recording *recording, int *status_ret)
 {
 	struct th_profile *profile = th_profile_create(recording, options, th_input_warn, NULL);
+	struct th_error *error = th_input_check_selection(profile);
 	struct th_leaks found;
 
 	th_leaks_prepare(&found, profile);
 	/* The sites have what findings need of them. */
 	th_profile_forget_sums(profile);
 	th_leaks_find(&found);
-	FILE *file = th_output_fit(options);
-	(options->format == TH_OUTPUT_JSON ? th_view_leaks_json : th_view_leaks)(file, &found);
-	th_terminal_fitted(file);
-	*status_ret = th_view_leaks_status(&found);
+	/* What is counted instead of sampled is selected, too. */
+	if (error && found.tallies.items_count) {
+		th_error_destroy(error);
+		error = NULL;
+	}
+	if (!error) {
+		FILE *file = th_output_fit(options);
+
+		(options->format == TH_OUTPUT_JSON ? th_view_leaks_json : th_view_leaks)(
+			file, &found);
+		th_terminal_fitted(file);
+		*status_ret = th_view_leaks_status(&found);
+		error = th_output_close(stdout, NULL);
+	}
 	th_leaks_deinit(&found);
 	th_profile_destroy(profile);
+	return error;
 }
 
 struct th_error *
@@ -151,9 +167,8 @@ th_command_leaks(const struct th_options *options, int *status_ret)
 	struct th_error *error = th_input_load(options, &recording);
 
 	if (!error) {
-		print_leaks(options, recording, status_ret);
+		error = print_leaks(options, recording, status_ret);
 		th_recording_destroy(recording);
-		error = th_output_close(stdout, NULL);
 	}
 	return error;
 }

@@ -141,6 +141,9 @@ th_page_finding_json(const struct th_page_names *names, const struct th_held_sam
 
 	json_object_update(json, figures);
 	json_decref(figures);
+	json_object_set_new(json, "name",
+		json_string(th_verdict_name_by(evidence->verdict, evidence->reason)));
+	th_json_set_part(json, leaks, th_causes_number_of(leaks, listed));
 	set_texts(json, leaks, evidence);
 	return json;
 }
@@ -204,6 +207,7 @@ th_page_tallied_json(const struct th_page_names *names, const struct th_held_sam
 		"alive", tallied->alive, "rate", th_tallied_rate(tallied), "is_counted",
 		!tallied->level, "curve", curve_json(tallied), "held",
 		th_holder_parts_tallied_texts_json(held, tallied));
+	th_json_set_part(json, leaks, th_causes_number_of_tallied(leaks, tallied));
 	free(why);
 	return json;
 }

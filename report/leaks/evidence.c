@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "report/base/allocate.h"
+#include "report/statistics/forced_collection.h"
 
 /* Samples of a site are scattered in memory: this many are prefetched. */
 #define AHEAD 8
@@ -29,6 +30,7 @@ struct look {
 	struct th_evidence *evidence;
 	struct th_judge *judge;
 	struct sums sums;
+	uint64_t never_freed; /* samples so far */
 };
 
 static double
@@ -103,7 +105,34 @@ end_of(const struct look *look, size_t index)
 	uint64_t end = th_lifetimes_end_by(
 		&profile->lifetimes, judge->heap, index, &profile->at);
 
-	return judge->ignores_exit && end >= judge->exit_start ? TH_END_NEVER : end;
+	if (judge->ignores_exit && end >= judge->exit_start)
+		return TH_END_NEVER;
+	if (judge->ignores_collections &&
+		th_lifetimes_is_collected(&profile->lifetimes, judge->heap, index))
+		return TH_END_NEVER;
+	return end;
+}
+
+/* Counts a block that lived long enough to be old, by who freed it. */
+static void
+count_freed(struct look *look, size_t index, const struct th_sample *sample, double bytes)
+{
+	struct th_evidence *evidence = look->evidence;
+	const struct th_profile *profile = look->judge->profile;
+	uint64_t end = profile->lifetimes.ends[evidence->heap][index];
+
+	if (evidence->heap != TH_HEAP_NATIVE)
+		return;
+	look->never_freed += end == TH_END_NEVER;
+	if (end == TH_END_NEVER || end - sample->time < evidence->horizon->old)
+		return;
+	if (th_lifetimes_is_collected(&profile->lifetimes, evidence->heap, index)) {
+		evidence->collected++;
+		evidence->collected_bytes += bytes;
+		evidence->left = look->never_freed;
+	} else {
+		evidence->closed += end <= profile->at.time;
+	}
 }
 
 /* Resident bytes of a live sample; its full size if the last snapshot has no data on it. */
@@ -168,6 +197,7 @@ look_at(struct look *look, size_t index)
 		return;
 	th_lifetimes_add(lifetimes, calibration, evidence->heap, index, sample,
 		th_lifetimes_keep(lifetimes, evidence->heap, &profile->at), &one);
+	count_freed(look, index, sample, th_evidence_bytes_in(&one));
 	struct th_birth birth = {
 		sample->time, th_lifetimes_weight(lifetimes, evidence->heap, index)};
 	sums->kept.samples++;
@@ -269,11 +299,12 @@ static uint64_t
 find_exit_start(const struct th_profile *profile)
 {
 	const struct th_decoded_teardown *mark = profile->teardown.mark;
-	const struct th_decoded_control *at_exit = th_teardown_collection(profile->recording);
+	struct th_forced_collection at_exit;
 
-	if (!at_exit || (mark && mark->cause == TH_TEARDOWN_SIGNAL))
+	if (!th_forced_collection_at_exit(profile->recording, &at_exit) ||
+		(mark && mark->cause == TH_TEARDOWN_SIGNAL))
 		return 0;
-	return at_exit->time - at_exit->value;
+	return at_exit.start;
 }
 
 void
@@ -439,6 +470,35 @@ judge_dropped(struct th_evidence *evidence, struct th_judge *judge, const uint32
 	th_evidence_set_dropped(evidence);
 }
 
+/*
+ * Judges a site that only collections free as though none had run: a Java object owns each block,
+ * and the program does not close it.  What is alive at the profile's `at` stays what it is.
+ */
+static void
+judge_unclosed(struct th_evidence *evidence, struct th_judge *judge, const uint32_t *samples,
+	size_t count, struct th_evidence_sums *sums)
+{
+	struct th_evidence kept;
+	struct th_evidence_sums kept_sums;
+
+	if (!th_evidence_is_collected(evidence))
+		return;
+	judge->ignores_collections = true;
+	evaluate(&kept, judge, judge->horizon, samples, count, &kept_sums);
+	judge->ignores_collections = false;
+	if (kept.verdict != TH_VERDICT_LEAK)
+		return;
+	kept.live = evidence->live;
+	kept.freed_after = evidence->freed_after;
+	kept.live_samples = evidence->live_samples;
+	kept.live_bytes = evidence->live_bytes;
+	kept.live_objects = evidence->live_objects;
+	kept_sums.live = sums->live;
+	*evidence = kept;
+	*sums = kept_sums;
+	th_evidence_set_unclosed(evidence);
+}
+
 void
 th_evidence_init(struct th_evidence *evidence, struct th_judge *judge, const uint32_t *samples,
 	size_t count, struct th_evidence_sums *sums_ret)
@@ -459,6 +519,7 @@ th_evidence_init(struct th_evidence *evidence, struct th_judge *judge, const uin
 		}
 	}
 	judge_dropped(evidence, judge, samples, count, &sums);
+	judge_unclosed(evidence, judge, samples, count, &sums);
 	if (sums_ret)
 		*sums_ret = sums;
 }

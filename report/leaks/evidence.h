@@ -35,6 +35,7 @@ enum th_reason {
 	TH_REASON_GROWS,       /* leak: sustained growth */
 	TH_REASON_RESIDENT,    /* leak: sustained growth of resident memory */
 	TH_REASON_OWNERS_GONE, /* leak: the owners were collected, the blocks were not freed */
+	TH_REASON_UNCLOSED,    /* leak: only collections free them, see docs/leaks.md */
 	TH_REASON_FEW_SAMPLES, /* unclear: nothing significant yet */
 	TH_REASON_LATE,        /* unclear: grows only in the last part of the recording */
 	TH_REASON_TURNOVER,    /* unclear: grows, but many of the old blocks were freed */
@@ -49,6 +50,9 @@ enum th_reason {
 	TH_REASON_FREED,         /* churn */
 	TH_REASON_UNUSED,        /* plateau: mappings grow, their resident memory does not */
 };
+
+/* The same with what a leak is called by its reason: "unclosed". */
+const char *th_verdict_name_by(enum th_verdict verdict, enum th_reason reason);
 
 struct th_evidence {
 	enum th_heap heap;
@@ -74,8 +78,11 @@ struct th_evidence {
 	uint64_t alive_old;    /* alive, and older than `old` at the horizon */
 	uint64_t dead_old;     /* lived longer than `old`, then died */
 	uint64_t dead_at_exit; /* of these, found dead by the full GC at exit only */
-	uint64_t proven;       /* alive and judged by an old-generation GC */
-	uint64_t unproven;     /* Java: allocated after that, judged only as young objects */
+	uint64_t collected; /* native, lived longer than `old`: freed by a collection, ever */
+	uint64_t closed;    /* the same: freed by the program, up to the profile's `at` */
+	uint64_t left;      /* never freed, and older than the youngest of `collected` */
+	uint64_t proven;    /* alive and judged by an old-generation GC */
+	uint64_t unproven;  /* Java: allocated after that, judged only as young objects */
 	uint64_t unproven_dead;
 	uint64_t enough_old; /* old survivors required for significant growth */
 	uint64_t born_late;  /* old survivors that were allocated in the later half */
@@ -95,13 +102,14 @@ struct th_evidence {
 	uint64_t last_birth;  /* of survivors, time */
 	double pause_probability; /* of no survivor since last_birth, if growth continues */
 	bool is_slowing;
-	bool is_steady;        /* old survivors came throughout the time since the warm-up */
-	bool is_late;          /* growth began well after the warm-up */
-	bool is_step;          /* and ended before the end */
-	double kept_bytes;     /* of blocks that were old and are alive */
-	double released_bytes; /* of blocks that were old and died */
-	struct th_trend trend; /* mapped: of the resident bytes */
-	double least_growth;   /* minimum growth of such a trend in the later half, bytes */
+	bool is_steady;         /* old survivors came throughout the time since the warm-up */
+	bool is_late;           /* growth began well after the warm-up */
+	bool is_step;           /* and ended before the end */
+	double kept_bytes;      /* of blocks that were old and are alive */
+	double released_bytes;  /* of blocks that were old and died */
+	double collected_bytes; /* of `collected` */
+	struct th_trend trend;  /* mapped: of the resident bytes */
+	double least_growth;    /* minimum growth of such a trend in the later half, bytes */
 
 	enum th_verdict verdict;
 	enum th_reason reason;
@@ -146,8 +154,9 @@ struct th_judge {
 	 * program may have dropped what it kept before, as main returned.
 	 */
 	uint64_t exit_start;
-	bool ignores_exit; /* what died in it counts as alive */
-	double seconds;    /* between warm-up and horizon in which the heap was sampled */
+	bool ignores_exit;        /* what died in it counts as alive */
+	bool ignores_collections; /* native: what a collection freed counts as alive */
+	double seconds; /* between warm-up and horizon in which the heap was sampled */
 	struct th_sampling_density density; /* since the warm-up */
 	struct th_sampling_clock clock;     /* of any site, if that is even */
 	/* Samples of the heap between the warm-up and the start of each part of that time. */
@@ -233,8 +242,12 @@ bool th_outline_may_pause(const struct th_outline *outline, size_t places);
  */
 bool th_outline_may_belong(const struct th_outline *outline);
 
-/* Sets the verdict for blocks whose owners were collected. */
-void th_evidence_set_owners_gone(struct th_evidence *evidence);
+/*
+ * Sets the verdict for blocks whose owners were collected, if there are significantly more of them
+ * than after the warm-up: else they are kept for another reason, once.
+ */
+void th_evidence_set_owners_gone(struct th_evidence *evidence, const struct th_judge *judge,
+	const struct th_evidence_sums *sums);
 
 /* One sentence with the numbers behind the verdict; the caller frees it. */
 char *th_evidence_explain(const struct th_evidence *evidence);

@@ -132,6 +132,15 @@ bool th_evidence_is_dropped(const struct th_evidence *evidence);
 /* Such a site has grown: sets the verdict. */
 void th_evidence_set_dropped(struct th_evidence *evidence);
 
+/*
+ * Whether collections free the old blocks, at least half of them: a collection may be under way, or
+ * may not reach old owners.  The program may free as many as of a leak.
+ */
+bool th_evidence_is_collected(const struct th_evidence *evidence);
+
+/* Such a site would grow without collections: sets the verdict. */
+void th_evidence_set_unclosed(struct th_evidence *evidence);
+
 /* Whether so many of the old blocks were freed that only older ones can show a leak. */
 bool th_evidence_frees_old(const struct th_evidence *evidence);
 

@@ -79,6 +79,22 @@ explain_resident(const struct th_evidence *evidence)
 		trend->lost > 0 ? th_format_number(trend->lost, TH_UNIT_BYTES).text : "none");
 }
 
+/* Growth as though no collection had run. */
+static char *
+explain_unclosed(const struct th_evidence *evidence)
+{
+	const struct th_observation_window *horizon = evidence->horizon;
+
+	return th_format_new("without GCs it grows by %s from %s s to %s s: of the %" PRIu64
+			     " samples that were freed after more than %s, GCs freed %" PRIu64
+			     ", %s",
+		format_growth(evidence).text, time_between(horizon->origin, horizon->warm).text,
+		time_between(horizon->origin, horizon->horizon).text,
+		evidence->collected + evidence->closed,
+		th_format_seconds((double)horizon->old / 1e9).text, evidence->collected,
+		th_format_number(evidence->collected_bytes, TH_UNIT_BYTES).text);
+}
+
 /* Includes the duration at which growth at this rate would be significant. */
 static char *
 explain_few(const struct th_evidence *evidence)
@@ -248,6 +264,8 @@ th_evidence_explain(const struct th_evidence *evidence)
 			"the Java objects that own these blocks were collected, but the "
 			"blocks were not freed: %.0f %% of them survive",
 			100 * evidence->survivors);
+	case TH_REASON_UNCLOSED:
+		return explain_unclosed(evidence);
 	case TH_REASON_FEW_SAMPLES:
 		return explain_few(evidence);
 	case TH_REASON_LATE:

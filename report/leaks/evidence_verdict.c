@@ -20,6 +20,14 @@ th_verdict_name(enum th_verdict verdict)
 	}
 }
 
+const char *
+th_verdict_name_by(enum th_verdict verdict, enum th_reason reason)
+{
+	return verdict == TH_VERDICT_LEAK && reason == TH_REASON_UNCLOSED
+		       ? "unclosed"
+		       : th_verdict_name(verdict);
+}
+
 static void
 decide(struct th_evidence *evidence, enum th_verdict verdict, enum th_reason reason)
 {
@@ -214,6 +222,20 @@ th_evidence_set_dropped(struct th_evidence *evidence)
 }
 
 bool
+th_evidence_is_collected(const struct th_evidence *evidence)
+{
+	return evidence->collected >= ENOUGH_SAMPLES && evidence->left <= evidence->collected &&
+	       (double)evidence->closed <=
+		       LEAK_FREES * (double)(evidence->collected + evidence->closed);
+}
+
+void
+th_evidence_set_unclosed(struct th_evidence *evidence)
+{
+	decide(evidence, TH_VERDICT_LEAK, TH_REASON_UNCLOSED);
+}
+
+bool
 th_evidence_frees_old(const struct th_evidence *evidence)
 {
 	return !is_kept(evidence) && evidence->alive_old >= ENOUGH_LATE;
@@ -273,8 +295,10 @@ th_evidence_keeps_old(const struct th_evidence *evidence)
 }
 
 void
-th_evidence_set_owners_gone(struct th_evidence *evidence)
+th_evidence_set_owners_gone(struct th_evidence *evidence, const struct th_judge *judge,
+	const struct th_evidence_sums *sums)
 {
-	if (evidence->alive_old >= ENOUGH_SAMPLES && is_kept(evidence))
+	if (evidence->alive_old >= ENOUGH_SAMPLES && is_kept(evidence) &&
+		th_evidence_growth_limit(judge, sums, &sums->gained, &sums->lost) > 0)
 		decide(evidence, TH_VERDICT_LEAK, TH_REASON_OWNERS_GONE);
 }

@@ -309,6 +309,7 @@ th_groups_judge(struct th_leaks_work *work, const struct th_leak_group *group)
 	finding.owner = th_owners_find(
 		work, group->places, group->places_count, finding.evidence.survivors);
 	if (finding.owner.is_collected)
-		th_evidence_set_owners_gone(&finding.evidence);
+		th_evidence_set_owners_gone(
+			&finding.evidence, &work->judges[group->heap], &finding.sums);
 	return finding;
 }

@@ -11,6 +11,8 @@
 #include "report/base/allocate.h"
 #include "report/base/sort.h"
 #include "report/base/worker.h"
+#include "report/leaks/bounds.h"
+#include "report/leaks/causes.h"
 #include "report/leaks/detection.h"
 #include "unify/shared/bisect.h"
 
@@ -240,6 +242,7 @@ list_group(struct th_leaks_work *work, uint32_t number)
 		.verdict = (enum th_verdict)outline.verdict,
 		.reason = (enum th_reason)outline.reason,
 		.live = outline.live_bytes,
+		.growth = outline.growth,
 	};
 
 	if (is_notable(work, group->heap, &outline) &&
@@ -371,6 +374,8 @@ th_leaks_find(struct th_leaks *leaks)
 	if (leaks->findings_count)
 		qsort(leaks->findings, leaks->findings_count, sizeof(struct th_listed),
 			compare_findings);
+	th_bounds_find(leaks);
+	th_causes_find(leaks);
 }
 
 void
@@ -383,6 +388,7 @@ th_leaks_init(struct th_leaks *leaks, const struct th_profile *profile)
 void
 th_leaks_deinit(struct th_leaks *leaks)
 {
+	th_causes_deinit(leaks);
 	work_destroy(leaks->work);
 	th_ledger_deinit(&leaks->ledger);
 	th_tallies_deinit(&leaks->tallies);

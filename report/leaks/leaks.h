@@ -54,7 +54,8 @@ struct th_listed {
 	uint32_t place; /* site with most live bytes */
 	enum th_verdict verdict;
 	enum th_reason reason;
-	double live; /* bytes, point estimate */
+	double live;   /* bytes, point estimate */
+	double growth; /* bytes per second, the same */
 };
 
 struct th_finding {
@@ -67,6 +68,13 @@ struct th_finding {
 	uint32_t key;   /* path prefix (TH_LEVEL_PATH), string of the class or library */
 	uint32_t lines; /* number of lines of the application below which its sites are */
 	uint32_t next;  /* th_leaks_next(): the next heap of this finding; UINT32_MAX: none */
+};
+
+/* What leads to a leak, by its number: see report/leaks/causes.h. */
+struct th_leak_cause {
+	uint32_t leader;  /* number of the leak that this is a part of, or its own */
+	uint32_t line;    /* frame of the application; TH_NO_FRAME: none is known */
+	uint32_t starter; /* the same, if only the stack that started the thread has it */
 };
 
 /* A site of a finding, in any heap. */
@@ -86,7 +94,11 @@ struct th_leaks {
 	struct th_references references;      /* of JNI, as the VM counts them */
 	struct th_ledger ledger;              /* what native code holds of the VM */
 	double growth_limit[TH_HEAPS];        /* detection limit; infinite: not judged */
-	struct th_leaks_work *work;           /* input for computing findings */
+	double row_limit[TH_HEAPS];           /* see report/leaks/bounds.h */
+	const struct th_listed *unsettled;    /* the same; NULL: none */
+	struct th_leak_cause *causes;         /* by number of a leak */
+	uint32_t causes_count;
+	struct th_leaks_work *work; /* input for computing findings */
 };
 
 /* The profile must be of the end of its recording, and outlive the leaks. */
@@ -117,6 +129,13 @@ struct th_finding th_leaks_next(const struct th_leaks *leaks, uint32_t next);
 size_t th_leaks_parts(const struct th_leaks *leaks, const struct th_listed *listed,
 	struct th_leak_part *parts, size_t capacity, double *live_ret);
 
+/*
+ * The class of the Java objects that blocks of reason TH_REASON_UNCLOSED belong to: that of the owner
+ * if objects were sampled, else of the outermost constructor below the creator, else of the youngest
+ * Java method.  NULL: not known.  The caller frees it.
+ */
+char *th_owners_wrapper(const struct th_leaks *leaks, const struct th_finding *finding);
+
 /* The path of a site as the options show it. */
 struct th_path th_leaks_path(const struct th_leaks *leaks, const struct th_leak_site *place);
 
@@ -124,9 +143,10 @@ struct th_path th_leaks_path(const struct th_leaks *leaks, const struct th_leak_
 uint32_t th_leaks_group(const struct th_leaks *leaks, const struct th_leak_site *place);
 
 struct th_leaks_totals {
-	uint64_t leaks; /* findings */
-	double bytes;   /* live, at the lower ends of their intervals */
-	double growth;  /* bytes per second, point estimates */
+	uint64_t leaks;    /* findings, parts of others aside */
+	uint64_t unclosed; /* of these, of reason TH_REASON_UNCLOSED */
+	double bytes;      /* live, at the lower ends of their intervals */
+	double growth;     /* bytes per second, point estimates */
 };
 
 /*

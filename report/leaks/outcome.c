@@ -40,19 +40,13 @@ is_asked_for(const struct th_leaks *leaks, enum th_heap heap)
 	       (heap != TH_HEAP_MAPPED || leaks->profile->options->heaps == 1u << heap);
 }
 
-/* Growth that is unclear for another reason than too few samples; NULL: none. */
-static const struct th_listed *
-find_suspect(const struct th_leaks *leaks)
+/* Class loaders that grow and were not judged; NULL: none. */
+static const struct th_tallied *
+find_unclear_tally(const struct th_leaks *leaks)
 {
-	for (size_t i = 0; i < leaks->findings_count; i++) {
-		const struct th_listed *listed = &leaks->findings[i];
-
-		if (listed->verdict == TH_VERDICT_UNCLEAR &&
-			(listed->reason == TH_REASON_LATE ||
-				listed->reason == TH_REASON_TURNOVER ||
-				listed->reason == TH_REASON_DROPPED))
-			return listed;
-	}
+	for (size_t i = 0; i < leaks->tallies.items_count; i++)
+		if (leaks->tallies.items[i].verdict == TH_VERDICT_UNCLEAR)
+			return &leaks->tallies.items[i];
 	return NULL;
 }
 
@@ -72,6 +66,7 @@ th_outcome_find(const struct th_leaks *leaks)
 	struct th_outcome outcome = {
 		.verdict = TH_OUTCOME_NONE,
 		.leaks = totals.leaks,
+		.unclosed = totals.unclosed,
 		.of_vm = th_leaks_of_vm(leaks),
 		.growth = totals.growth,
 		.asked = (double)leaks->profile->options->limit,
@@ -80,14 +75,15 @@ th_outcome_find(const struct th_leaks *leaks)
 
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		outcome.is_judged[heap] = leaks->growth_limit[heap] < HUGE_VAL;
-		outcome.limits[heap] = leaks->growth_limit[heap];
+		outcome.limits[heap] = fmax(leaks->growth_limit[heap], leaks->row_limit[heap]);
 		if (outcome.asked > 0 && is_asked_for(leaks, (enum th_heap)heap) &&
 			(!outcome.is_judged[heap] || outcome.limits[heap] > outcome.asked))
 			outcome.is_reached = false;
 	}
 	if (totals.leaks || outcome.of_vm)
 		outcome.verdict = TH_OUTCOME_FOUND;
-	else if (!is_everything_judged(leaks, &outcome) || find_suspect(leaks))
+	else if (!is_everything_judged(leaks, &outcome) || leaks->unsettled ||
+		 find_unclear_tally(leaks))
 		outcome.verdict = TH_OUTCOME_INCONCLUSIVE;
 	return outcome;
 }
@@ -113,6 +109,42 @@ unjudged_reason(const struct th_leaks *leaks, enum th_heap heap)
 				  : "was not judged: no recent old-generation GC";
 }
 
+/* "app.Main.run (Main.java:7)"; the caller frees it. */
+static char *
+name_of_frame(const struct th_leaks *leaks, uint32_t number)
+{
+	const struct th_frames *frames = leaks->profile->frames;
+	const struct th_frame *frame = th_frames_get(frames, number);
+	const char *name = th_frames_function_name(frames, frame->function);
+
+	return frame->file && frame->line
+		       ? th_format_new("%s (%s:%u)", name,
+				 th_frames_string(frames, frame->file), frame->line)
+		       : th_format_new("%s", name);
+}
+
+/* The application's line of a finding, else its allocating function; the caller frees it. */
+static char *
+name_of(const struct th_leaks *leaks, const struct th_listed *listed)
+{
+	const struct th_leak_site *place = &leaks->places.items[listed->place];
+	struct th_path path = th_paths_get(leaks->profile->paths, place->path);
+
+	return name_of_frame(leaks, place->creator
+					    ? th_leak_sites_creator_frame(&leaks->places, place)
+					    : path.frames[path.count - 1]);
+}
+
+static char *
+tally_reason(const struct th_leaks *leaks)
+{
+	char *name = name_of_frame(leaks, find_unclear_tally(leaks)->line);
+	char *text = th_format_new("classes defined at %s grow and may be a leak or not", name);
+
+	free(name);
+	return text;
+}
+
 char *
 th_outcome_reason(const struct th_leaks *leaks, const struct th_outcome *outcome)
 {
@@ -124,7 +156,15 @@ th_outcome_reason(const struct th_leaks *leaks, const struct th_outcome *outcome
 				heap == TH_HEAP_MAPPED ? "mapped memory"
 						       : th_heap_title((enum th_heap)heap),
 				unjudged_reason(leaks, (enum th_heap)heap));
-	return th_format_new("something grows that may be a leak or not, see below");
+	if (!leaks->unsettled)
+		return tally_reason(leaks);
+	char *name = name_of(leaks, leaks->unsettled);
+	char *text = th_format_new("%s, %s, grows by about %s/s and may be a leak or not", name,
+		th_heap_adjective(leaks->places.items[leaks->unsettled->place].heap),
+		th_format_number(leaks->unsettled->growth, TH_UNIT_BYTES).text);
+
+	free(name);
+	return text;
 }
 
 /* For how many times as long to record; the limit is inversely proportional to the duration. */
@@ -158,7 +198,7 @@ advise_limit(const struct th_leaks *leaks, const struct th_outcome *outcome)
 char *
 th_outcome_advice(const struct th_leaks *leaks, const struct th_outcome *outcome)
 {
-	const struct th_listed *suspect = find_suspect(leaks);
+	const struct th_listed *suspect = leaks->unsettled;
 	double duration = duration_of(leaks);
 
 	if (outcome->verdict == TH_OUTCOME_NONE && !outcome->is_reached)
@@ -171,6 +211,9 @@ th_outcome_advice(const struct th_leaks *leaks, const struct th_outcome *outcome
 				     "or record with twinheap run --gc-every 30s");
 	if (!is_everything_judged(leaks, outcome))
 		return th_format_new("record for longer");
+	if (!suspect)
+		return th_format_new(
+			"have the VM collect all of the heap, twinheap ctl PID gc");
 	if (suspect->reason == TH_REASON_DROPPED)
 		return th_format_new(
 			"have the VM collect all of the heap before the program ends, "
@@ -210,6 +253,18 @@ of_vm_text(const struct th_outcome *outcome)
 		       : th_format_new("%s", "");
 }
 
+/* ": not closed by the program, freed only by GCs"; empty: none.  The caller frees it. */
+static char *
+unclosed_text(const struct th_outcome *outcome)
+{
+	if (!outcome->unclosed)
+		return th_format_new("%s", "");
+	if (outcome->unclosed == outcome->leaks)
+		return th_format_new(": not closed by the program, freed only by GCs");
+	return th_format_new(": %s of them not closed by the program, freed only by GCs",
+		th_format_count(outcome->unclosed).text);
+}
+
 static char *
 found_headline(const struct th_leaks *leaks, const struct th_outcome *outcome)
 {
@@ -219,12 +274,14 @@ found_headline(const struct th_leaks *leaks, const struct th_outcome *outcome)
 			outcome->of_vm == 1 ? "leak" : "leaks",
 			th_format_seconds(duration_of(leaks)).text);
 	char *more = of_vm_text(outcome);
-	char *text = th_format_new("%s %s, %s%s/s, at least %s, in %s%s",
+	char *unclosed = unclosed_text(outcome);
+	char *text = th_format_new("%s %s, %s%s/s, at least %s, in %s%s%s",
 		th_format_count(outcome->leaks).text, outcome->leaks == 1 ? "leak" : "leaks",
 		outcome->leaks == 1 ? "" : "together ",
 		th_format_number(outcome->growth, TH_UNIT_BYTES).text,
 		th_format_number(th_leaks_bytes(leaks), TH_UNIT_BYTES).text,
-		th_format_seconds(duration_of(leaks)).text, more);
+		th_format_seconds(duration_of(leaks)).text, more, unclosed);
+	free(unclosed);
 	free(more);
 	return text;
 }

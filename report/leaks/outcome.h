@@ -20,8 +20,9 @@ const char *th_outcome_name(enum th_outcome_verdict verdict);
 struct th_outcome {
 	enum th_outcome_verdict verdict;
 	uint64_t leaks;
-	uint64_t of_vm; /* more of them: th_leaks_of_vm() */
-	double growth;  /* of all leaks, bytes per second, point estimate */
+	uint64_t unclosed; /* of these: freed only by collections */
+	uint64_t of_vm;    /* more of them: th_leaks_of_vm() */
+	double growth;     /* of all leaks, bytes per second, point estimate */
 	bool is_judged[TH_HEAPS];
 	/*
 	 * Bytes per second, th_detection_limit(); 0: every allocation was recorded. Of judged

@@ -240,3 +240,37 @@ th_owners_find(
 		owner.is_collected = false;
 	return owner;
 }
+
+/* The class in "pkg.Class.method"; the caller frees it. */
+static char *
+class_in(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return th_format_new("%.*s", dot ? (int)(dot - name) : (int)strlen(name), name);
+}
+
+char *
+th_owners_wrapper(const struct th_leaks *leaks, const struct th_finding *finding)
+{
+	const struct th_frames *frames = leaks->profile->frames;
+	const struct th_leak_site *place = &leaks->places.items[finding->place];
+	struct th_path path = th_paths_get(leaks->profile->paths, place->path);
+	uint32_t from = place->creator ? leaks->places.ways.items[place->creator].length : 1;
+	const char *found = NULL;
+
+	if (finding->owner.collected)
+		return th_format_new(
+			"%s", th_frames_string(frames,
+				      leaks->places.items[finding->owner.place].class_name));
+	for (uint32_t i = from - 1; i < path.count; i++) {
+		uint32_t function = th_frames_function_at(frames, path.frames[i]);
+
+		if (th_frames_function(frames, function)->kind != TH_KIND_JAVA)
+			continue;
+		found = th_frames_function_name(frames, function);
+		if (is_constructor(leaks->work, function))
+			break;
+	}
+	return found ? class_in(found) : NULL;
+}

@@ -106,7 +106,8 @@ read_tally(struct work *work, const struct th_decoded_tally *tally)
 	/* Figures are a second old at most: the first ones after the warm-up are used. */
 	if (!maker->last || maker->last->time <= window->warm)
 		maker->before = (double)tally->alive * scale_of(tally);
-	if (tally->time <= window->end)
+	if (tally->time <= window->end || (tally->kind == TH_TALLY_LOADERS &&
+						  tally->time <= work->profile->at.collections))
 		maker->last = tally;
 }
 
@@ -282,6 +283,7 @@ add_maker(struct work *work, const struct maker *maker)
 	if (alive > group->most) {
 		group->most = alive;
 		group->path = path;
+		group->starter = tally->starter;
 		group->line = line.frame;
 		group->user = line.user;
 	}
@@ -379,7 +381,8 @@ th_tallies_init(struct th_tallies *tallies, struct th_leak_sites *places,
 		.places = places,
 		.profile = places->profile,
 		.window = window,
-		.judged = last_judged(&places->profile->lifetimes, window->end),
+		.judged = last_judged(
+			&places->profile->lifetimes, places->profile->at.collections),
 	};
 
 	*tallies = (struct th_tallies){.items = NULL};

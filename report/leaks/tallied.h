@@ -37,9 +37,10 @@ struct th_tallied {
 	uint32_t line;       /* frame of the application, else of the maker's leaf */
 	uint32_t user;       /* frame in another library that called it, TH_NO_FRAME = none */
 	uint32_t class_name; /* string number; 0 = none */
-	uint32_t stacks;     /* number of makers */
-	uint32_t level;      /* counts are exact if 0, else one of 2^level was counted */
-	double most;         /* alive, of one maker */
+	uint32_t starter; /* stack that started the thread of `path`, plus one; 0 = not known */
+	uint32_t stacks;  /* number of makers */
+	uint32_t level;   /* counts are exact if 0, else one of 2^level was counted */
+	double most;      /* alive, of one maker */
 	double made;
 	double alive;        /* at the end */
 	double alive_before; /* after the warm-up */

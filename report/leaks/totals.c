@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "report/base/allocate.h"
+#include "report/leaks/causes.h"
 
 static int
 compare_parts(const void *a, const void *b)
@@ -112,13 +113,18 @@ th_leaks_totals(const struct th_leaks *leaks)
 	for (size_t i = 0; i < leaks->findings_count; i++) {
 		if (leaks->findings[i].verdict != TH_VERDICT_LEAK)
 			break;
-		totals->leaks++;
+		uint32_t number = th_causes_number_of(leaks, &leaks->findings[i]);
+
+		if (!th_causes_is_part(leaks, number)) {
+			totals->leaks++;
+			totals->unclosed += leaks->findings[i].reason == TH_REASON_UNCLOSED;
+		}
 		add_totals(leaks, &leaks->findings[i], totals);
 	}
 	for (size_t i = 0; i < leaks->tallies.leaks_count; i++) {
 		const struct th_tallied *tallied = &leaks->tallies.items[i];
 
-		totals->leaks++;
+		totals->leaks += !th_causes_is_part(leaks, (uint32_t)i);
 		totals->bytes += th_tallied_bytes(tallied);
 		totals->growth += th_tallied_growth(tallied);
 	}

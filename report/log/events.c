@@ -278,13 +278,15 @@ on_java_followed(
 
 /* Figures */
 
-/* Stack and type become indices; type 0 stays, others are indices plus one. */
+/* Stacks and type become indices; starter and type 0 stay, others are indices plus one. */
 static bool
 on_tally(struct th_recording *recording, struct th_decoded_tally tally)
 {
 	if (!tally.kind || tally.kind >= TH_TALLY_KINDS || tally.level > TALLY_LEVEL_MAX)
 		return false;
 	tally.stack = th_recording_intern(recording, stacks, tally.stack);
+	if (tally.starter)
+		tally.starter = th_recording_intern(recording, stacks, tally.starter) + 1;
 	if (tally.type)
 		tally.type = th_recording_intern(recording, classes, tally.type) + 1;
 	return keep_timed(recording, tallies, tally);

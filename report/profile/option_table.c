@@ -272,6 +272,14 @@ set_vm_frames(struct th_options *options, const char *argument)
 }
 
 static struct th_error *
+set_all(struct th_options *options, const char *argument)
+{
+	(void)argument;
+	options->lists_all = true;
+	return NULL;
+}
+
+static struct th_error *
 set_annotate(struct th_options *options, const char *argument)
 {
 	(void)argument;
@@ -505,6 +513,8 @@ const struct th_option_entry th_option_entries[] = {
 		"write to FILE; compressed if its name ends in .gz\n"
 		"(every command reads that); - is standard output.\n"
 		"Default: the log's name with .bundle inserted"},
+	{"all", 0, NULL, TH_OPTIONS_LEAKS, set_all,
+		"also plateaus, churn, and what is unclear below the detection limit"},
 	{"annotate", 0, NULL, TH_OPTIONS_EXPORT, set_annotate,
 		"collapsed: prefix each stack with its heap"},
 	{"brief", 0, NULL, TH_OPTIONS_SUMMARY, set_brief,

@@ -106,6 +106,7 @@ struct th_options {
 	enum th_group_by group_by;
 	bool all_vm_frames;
 	bool annotate;
+	bool lists_all; /* leaks: plateaus, churn, unclear below the detection limit */
 	bool brief;
 	bool wants_peak; /* set by a command that prints the peak: see th_profile_peak() */
 	bool has_min;

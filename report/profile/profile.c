@@ -512,7 +512,12 @@ moment_of(const struct th_profile *profile)
 		time = recording->end;
 	else if (options->at == TH_AT_LAST && profile->window.to < time)
 		time = profile->window.to;
-	return th_lifetimes_moment(&profile->lifetimes, time);
+	if (time != profile->teardown.time)
+		return th_lifetimes_moment(&profile->lifetimes, time);
+	struct th_moment moment = th_lifetimes_moment(
+		&profile->lifetimes, profile->teardown.known);
+	moment.time = time;
+	return moment;
 }
 
 /*

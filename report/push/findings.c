@@ -10,6 +10,7 @@
 #include "report/base/format.h"
 #include "report/base/hash.h"
 #include "report/base/heap_names.h"
+#include "report/leaks/causes.h"
 #include "report/leaks/leaks.h"
 
 /* SeverityNumber of OpenTelemetry's logs. */
@@ -130,6 +131,8 @@ new_records(struct th_findings *findings, const struct th_leaks *leaks, uint64_t
 
 		if (listed->verdict != TH_VERDICT_LEAK)
 			break; /* the worst come first */
+		if (th_causes_is_part(leaks, th_causes_number_of(leaks, listed)))
+			continue;
 		char *stack = stack_text(leaks, &leaks->places.items[listed->place]);
 		uint64_t hash = th_hash_text(stack);
 		if (!contains(findings->told, findings->told_count, hash) &&

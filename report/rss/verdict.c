@@ -505,3 +505,52 @@ th_rss_verdict_text(const struct th_rss_verdict *verdict, const struct th_rss_fa
 	free(limit);
 	return text;
 }
+
+static double
+outside_heap(const double *lines)
+{
+	double sum = 0;
+
+	for (int kind = 0; kind < TH_BREAKDOWN_KINDS; kind++)
+		sum += kind == TH_BREAKDOWN_JAVA_HEAP || kind == TH_BREAKDOWN_FILES
+			       ? 0
+			       : lines[kind];
+	return sum;
+}
+
+/* Clean pages of mapped files can be reclaimed, so they are no part of it. */
+bool
+th_rss_fit(const struct th_rss_facts *facts, struct th_rss_fit *ret)
+{
+	double seconds = facts->now_seconds - facts->before_seconds;
+
+	if (facts->group_limit <= 0 || facts->java_limit <= 0)
+		return false;
+	*ret = (struct th_rss_fit){
+		.heap = facts->java_limit, .outside = outside_heap(facts->now)};
+	double grown = facts->has_before ? ret->outside - outside_heap(facts->before) : 0;
+	if (grown > CHANGE_BYTES && seconds > 0)
+		ret->growth = grown / seconds;
+	ret->left = facts->group_limit - ret->heap - ret->outside;
+	return true;
+}
+
+char *
+th_rss_fit_text(const struct th_rss_facts *facts, const struct th_rss_fit *fit)
+{
+	bool grows = fit->growth > 0;
+	char *end = fit->left < 0 ? th_format_new("does not fit, by %s", bytes(-fit->left).text)
+		    : !grows      ? th_format_new("fits, %s left", bytes(fit->left).text)
+			     : th_format_new("fits, %s left, full in %s", bytes(fit->left).text,
+				       th_format_seconds(fit->left / fit->growth).text);
+	char *growth = grows ? th_format_new(" and grow by %s/s", bytes(fit->growth).text)
+			     : th_format_new("%s", "");
+	char *text = th_format_new("memory limit %s: the Java heap may take %s (-Xmx), %s are "
+				   "outside of it%s: %s",
+		bytes(facts->group_limit).text, bytes(fit->heap).text, bytes(fit->outside).text,
+		growth, end);
+
+	free(growth);
+	free(end);
+	return text;
+}

@@ -88,6 +88,20 @@ struct th_rss_verdict th_rss_judge(const struct th_rss_facts *facts);
 char *
 th_rss_verdict_text(const struct th_rss_verdict *verdict, const struct th_rss_facts *facts);
 
+/* Whether the process fits into the limit of its control group; bytes. */
+struct th_rss_fit {
+	double heap;    /* that the Java heap may take, -Xmx */
+	double outside; /* resident outside of it */
+	double growth; /* of that, per second since the earlier snapshot; 0 = none that is notable */
+	double left; /* of the limit; negative: it does not fit */
+};
+
+/* False: the control group has no limit, or the heap's is not known. */
+bool th_rss_fit(const struct th_rss_facts *facts, struct th_rss_fit *ret);
+
+/* One sentence; the caller frees it. */
+char *th_rss_fit_text(const struct th_rss_facts *facts, const struct th_rss_fit *fit);
+
 /* "growing", "plateau", ...; "malloc", "retained", ... */
 const char *th_rss_course_name(enum th_rss_course course);
 const char *th_rss_cause_name(enum th_rss_cause cause);

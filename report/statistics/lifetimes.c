@@ -13,6 +13,7 @@
 
 #include "report/base/allocate.h"
 #include "report/statistics/few_followed.h"
+#include "report/statistics/reference_frees.h"
 #include "unify/shared/collector_name.h"
 #include "unify/shared/bisect.h"
 
@@ -57,10 +58,13 @@ begin_ends(struct th_lifetimes *lifetimes, enum th_heap heap)
 		lifetimes->ends[heap][i] = first_end(recording, heap, i);
 }
 
-/* Native blocks that were freed, or Java objects found dead. */
+/*
+ * Native blocks that were freed, or Java objects found dead.  `frees`: of native blocks, which of
+ * them followed a collection; else NULL.
+ */
 static void
 end_samples(struct th_lifetimes *lifetimes, enum th_heap heap, const struct th_free_info *infos,
-	size_t count)
+	size_t count, const struct th_reference_frees *frees)
 {
 	const struct th_samples *samples = &lifetimes->recording->samples[heap];
 	uint64_t *ends = lifetimes->ends[heap];
@@ -74,6 +78,9 @@ end_samples(struct th_lifetimes *lifetimes, enum th_heap heap, const struct th_f
 		/* An end is never before the birth, even if the clocks of the threads disagree. */
 		uint64_t birth = samples->items[index].time;
 		ends[index] = infos[i].time > birth ? infos[i].time : birth;
+		if (frees)
+			lifetimes->is_collected[index] = th_reference_frees_has(
+				frees, &infos[i]);
 		near = index + 1;
 	}
 }
@@ -97,12 +104,18 @@ static void
 find_ends(struct th_lifetimes *lifetimes)
 {
 	const struct th_recording *recording = lifetimes->recording;
+	struct th_reference_frees frees;
 
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		begin_ends(lifetimes, (enum th_heap)heap);
 	th_few_followed_find(lifetimes);
-	end_samples(lifetimes, TH_HEAP_NATIVE, recording->frees, recording->frees_count);
-	end_samples(lifetimes, TH_HEAP_JAVA, recording->deaths, recording->deaths_count);
+	lifetimes->is_collected = th_allocate(recording->samples[TH_HEAP_NATIVE].items_count,
+		sizeof(*lifetimes->is_collected));
+	th_reference_frees_init(&frees, recording);
+	end_samples(
+		lifetimes, TH_HEAP_NATIVE, recording->frees, recording->frees_count, &frees);
+	th_reference_frees_deinit(&frees);
+	end_samples(lifetimes, TH_HEAP_JAVA, recording->deaths, recording->deaths_count, NULL);
 	forget_lost(lifetimes);
 }
 
@@ -279,6 +292,7 @@ th_lifetimes_deinit(struct th_lifetimes *lifetimes)
 {
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		free(lifetimes->ends[heap]);
+	free(lifetimes->is_collected);
 	free(lifetimes->judgements);
 	free(lifetimes->followed);
 }
@@ -313,7 +327,7 @@ struct th_moment
 th_lifetimes_moment(const struct th_lifetimes *lifetimes, uint64_t time)
 {
 	const struct th_recording *recording = lifetimes->recording;
-	struct th_moment moment = {.time = time};
+	struct th_moment moment = {.time = time, .collections = time};
 
 	for (size_t i = 0; i < recording->levels_count; i++) {
 		const struct th_decoded_java_level *level = &recording->levels[i];

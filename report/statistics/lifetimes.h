@@ -47,6 +47,11 @@ struct th_judgement {
  */
 struct th_moment {
 	uint64_t time;
+	/*
+	 * Collections up to here count: `time`, or the end of the full collection at exit, before which
+	 * everything else is judged (teardown.h).
+	 */
+	uint64_t collections;
 	uint32_t level;
 	uint64_t
 		known; /* UINT64_MAX: there was no later one; time + 1: there was no earlier one */
@@ -54,7 +59,8 @@ struct th_moment {
 
 struct th_lifetimes {
 	const struct th_recording *recording;
-	uint64_t *ends[TH_HEAPS];    /* by index of the sample */
+	uint64_t *ends[TH_HEAPS]; /* by index of the sample */
+	bool *is_collected; /* by index of a native sample: see th_lifetimes_is_collected() */
 	uint64_t unknown[TH_HEAPS];  /* samples with an unknown end, thinning excluded */
 	double known_part[TH_HEAPS]; /* of the bytes that samples represent */
 	/*
@@ -144,6 +150,17 @@ th_lifetimes_end_by(const struct th_lifetimes *lifetimes, enum th_heap heap, siz
 	bool is_later = heap == TH_HEAP_JAVA ? end >= moment->known : end > moment->time;
 
 	return is_later ? TH_END_NEVER : end;
+}
+
+/*
+ * Whether a native block was freed because a collection found its Java owner unreachable, not by the
+ * program: by a thread that runs Cleaners or finalizers, or right after a full collection that the
+ * library requested.
+ */
+static inline bool
+th_lifetimes_is_collected(const struct th_lifetimes *lifetimes, enum th_heap heap, size_t index)
+{
+	return heap == TH_HEAP_NATIVE && lifetimes->is_collected[index];
 }
 
 /* Whether this sample is known to be alive at `moment`. */

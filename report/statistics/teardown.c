@@ -6,6 +6,7 @@
 #include "report/statistics/teardown.h"
 
 #include "report/statistics/collapse.h"
+#include "report/statistics/forced_collection.h"
 #include "unify/shared/clock.h"
 
 /*
@@ -128,32 +129,25 @@ use_mark(struct th_teardown *teardown, const struct th_decoded_teardown *mark)
 	teardown->is_found = true;
 }
 
-const struct th_decoded_control *
-th_teardown_collection(const struct th_recording *recording)
+/* What the collection at exit frees was not freed by the program. */
+static void
+use_collection(struct th_teardown *teardown, const struct th_recording *recording)
 {
-	const struct th_decoded_control *found = NULL;
+	struct th_forced_collection collection;
 
-	for (size_t i = 0; i < recording->changes_count; i++)
-		if (th_text_equals(recording->changes[i].name, "gc at exit"))
-			found = &recording->changes[i];
-	return found;
-}
-
-/* What the collection at exit uncommits was not freed by the program. */
-static uint64_t
-before_collection(const struct th_recording *recording, uint64_t end)
-{
-	const struct th_decoded_control *collection = th_teardown_collection(recording);
-	uint64_t start = collection ? collection->time - collection->value : end;
-
-	return start < end ? start : end;
+	teardown->known = teardown->time;
+	if (!th_forced_collection_at_exit(recording, &collection) ||
+		collection.start >= teardown->time)
+		return;
+	teardown->time = collection.start;
+	teardown->is_found = teardown->is_collection = true;
 }
 
 static void
 look_for_collapse(struct th_teardown *teardown, const struct th_recording *recording,
 	const struct th_lifetimes *lifetimes, const bool *is_internal)
 {
-	uint64_t end = before_collection(recording, teardown->time);
+	const uint64_t end = teardown->time;
 
 	for (int heap = TH_HEAP_NATIVE; heap <= TH_HEAP_MAPPED; heap++) {
 		const struct th_collapse_blocks blocks = {
@@ -163,8 +157,9 @@ look_for_collapse(struct th_teardown *teardown, const struct th_recording *recor
 		if (!th_collapse_find(&collapse, &blocks, end) ||
 			collapse.time >= teardown->time)
 			continue;
-		teardown->time = collapse.time;
+		teardown->time = teardown->known = collapse.time;
 		teardown->is_found = teardown->is_collapse = true;
+		teardown->is_collection = false;
 		teardown->collapse_bytes = collapse.bytes;
 		teardown->mark = NULL;
 	}
@@ -179,6 +174,7 @@ th_teardown_find(struct th_teardown *ret, const struct th_recording *recording,
 	use_mark(ret, vm_mark(recording, ret->time));
 	if (ret->is_found)
 		use_mark(ret, signal_mark(recording, ret->time));
+	use_collection(ret, recording);
 	/* Without an end, a fall is part of the process's work. */
 	if (ret->is_found || (recording->is_complete && !was_stopped(recording)))
 		look_for_collapse(ret, recording, lifetimes, is_internal);
@@ -187,6 +183,8 @@ th_teardown_find(struct th_teardown *ret, const struct th_recording *recording,
 const char *
 th_teardown_reason(const struct th_teardown *teardown)
 {
+	if (teardown->is_collection)
+		return "the full GC at exit, which the recording requested";
 	if (!teardown->mark)
 		return "most of what was live was freed at once";
 	switch ((enum th_teardown_cause)teardown->mark->cause) {

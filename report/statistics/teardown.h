@@ -19,8 +19,14 @@
 
 struct th_teardown {
 	uint64_t time; /* the last one before it; the end of the recording if none was found */
+	/*
+	 * Deaths of Java objects that collections found by this time count: later than `time` if the
+	 * library requested a full collection at exit, else the same.
+	 */
+	uint64_t known;
 	bool is_found;
 	bool is_collapse;                       /* no mark: recognized by the collapse */
+	bool is_collection;                     /* it begins with the full collection at exit */
 	const struct th_decoded_teardown *mark; /* NULL: a collapse, or none was found */
 	double collapse_bytes;                  /* estimate: freed in the collapse */
 };
@@ -32,12 +38,6 @@ struct th_teardown {
  */
 void th_teardown_find(struct th_teardown *ret, const struct th_recording *recording,
 	const struct th_lifetimes *lifetimes, const bool *is_internal);
-
-/*
- * The full collection that the library requested because the Java VM was about to end: `time` is
- * that after it, `value` how long it took, in nanoseconds.  NULL: there was none.
- */
-const struct th_decoded_control *th_teardown_collection(const struct th_recording *recording);
 
 /* What begins, as in "before ...": "the shutdown hooks ran".  Only if it was found. */
 const char *th_teardown_reason(const struct th_teardown *teardown);

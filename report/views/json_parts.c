@@ -220,3 +220,13 @@ th_json_dump(json_t *json, size_t flags)
 	json_decref(json);
 	return text;
 }
+
+void
+th_json_set_part(json_t *json, const struct th_leaks *leaks, uint32_t number)
+{
+	if (!th_causes_is_part(leaks, number))
+		return;
+	json_object_set_new(json, "verdict", json_string("part"));
+	json_object_set_new(json, "part_of",
+		json_integer((json_int_t)th_causes_leader_index(leaks, number)));
+}

@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
+#include "report/leaks/causes.h"
 #include "report/log/recording.h"
 #include "report/profile/options.h"
 #include "report/profile/profile.h"
@@ -43,5 +44,8 @@ json_t *th_json_moment(const struct th_profile *profile);
 
 /* Serializes `json` and drops the caller's reference; the caller frees the text. */
 char *th_json_dump(json_t *json, size_t flags);
+
+/* Marks a leak that is a part of another one: verdict "part", and its index. */
+void th_json_set_part(json_t *json, const struct th_leaks *leaks, uint32_t number);
 
 #endif

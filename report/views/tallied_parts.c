@@ -5,6 +5,7 @@
 
 #include "report/base/format.h"
 #include "report/base/terminal.h"
+#include "report/leaks/causes.h"
 #include "report/profile/sites.h"
 #include "report/views/holder_parts.h"
 #include "report/views/json_parts.h"
@@ -96,6 +97,18 @@ print_vm(FILE *file, const struct th_tallied *tallied)
 	fputs(" of the VM", file);
 }
 
+/* ", from threads started at app.Pool.grow (Pool.java:31)" */
+static void
+print_starter(FILE *file, const struct th_leaks *leaks, const struct th_tallied *tallied)
+{
+	uint32_t line = th_causes_starter(leaks, th_causes_number_of_tallied(leaks, tallied));
+
+	if (line == TH_NO_FRAME)
+		return;
+	fputs(", on threads started at ", file);
+	print_line(file, leaks->profile->frames, line);
+}
+
 void
 th_tallied_print_headline(FILE *file, const struct th_leaks *leaks,
 	const struct th_tallied *tallied, const char *between)
@@ -108,6 +121,7 @@ th_tallied_print_headline(FILE *file, const struct th_leaks *leaks,
 		fputs(", called from ", file);
 		print_line(file, frames, tallied->user);
 	}
+	print_starter(file, leaks, tallied);
 	fputs(between, file);
 	if (is_threads(tallied))
 		print_threads(file, tallied);
@@ -119,7 +133,8 @@ th_tallied_print_headline(FILE *file, const struct th_leaks *leaks,
 
 void
 th_tallied_print(FILE *file, const struct th_held_samples *held,
-	const struct th_tallied *tallied, th_tallied_print_stack *print_stack)
+	const struct th_tallied *tallied, th_tallied_print_parts *print_parts,
+	th_tallied_print_stack *print_stack)
 {
 	const struct th_leaks *leaks = held->leaks;
 	struct th_leak_site site = site_of(leaks, tallied);
@@ -129,6 +144,8 @@ th_tallied_print(FILE *file, const struct th_held_samples *held,
 	th_tallied_print_headline(file, leaks, tallied, "\n         ");
 	fprintf(file, "         why    %s\n", why);
 	th_holder_parts_tallied_lines(file, held, tallied);
+	if (tallied->verdict == TH_VERDICT_LEAK)
+		print_parts(file, leaks, th_causes_number_of_tallied(leaks, tallied));
 	if (tallied->verdict == TH_VERDICT_LEAK)
 		print_stack(file, leaks, &site);
 	free(why);
@@ -140,6 +157,8 @@ th_tallied_print_causes(FILE *file, const struct th_leaks *leaks)
 	for (size_t i = 0; leaks && i < leaks->tallies.leaks_count; i++) {
 		const struct th_tallied *tallied = &leaks->tallies.items[i];
 
+		if (th_causes_is_part(leaks, (uint32_t)i))
+			continue;
 		fputs("  leak: ", file);
 		th_tallied_print_headline(
 			file, leaks, tallied, is_threads(tallied) ? ": " : " ");

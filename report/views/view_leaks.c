@@ -14,8 +14,11 @@
 #include "report/base/heap_names.h"
 #include "report/base/line.h"
 #include "report/base/terminal.h"
+#include "report/leaks/bounds.h"
+#include "report/leaks/causes.h"
 #include "report/leaks/outcome.h"
 #include "report/leaks/released.h"
+#include "report/statistics/forced_collection.h"
 #include "report/views/frame_texts.h"
 #include "report/views/holder_parts.h"
 #include "report/views/ledger_parts.h"
@@ -27,6 +30,8 @@
 #define STEPS_SHOWN 12
 /* Parts of a finding printed, largest first. */
 #define PARTS_SHOWN 3
+/* Leaks printed that have the same cause as another one. */
+#define CAUSE_PARTS_SHOWN 5
 
 /* Frames */
 
@@ -192,8 +197,8 @@ print_stack(FILE *file, const struct th_leaks *leaks, const struct th_leak_site 
 
 /* Findings */
 
-void
-th_view_verdict(FILE *file, enum th_verdict verdict)
+static void
+print_verdict_name(FILE *file, enum th_verdict verdict, const char *name)
 {
 	static const enum th_style styles[] = {
 		[TH_VERDICT_LEAK] = TH_STYLE_WARNING,
@@ -202,8 +207,14 @@ th_view_verdict(FILE *file, enum th_verdict verdict)
 		[TH_VERDICT_CHURN] = TH_STYLE_VM,
 	};
 
-	fprintf(file, "%s%-8s%s ", th_terminal_code(file, styles[verdict]),
-		th_verdict_name(verdict), th_terminal_code(file, TH_STYLE_PLAIN));
+	fprintf(file, "%s%-8s%s ", th_terminal_code(file, styles[verdict]), name,
+		th_terminal_code(file, TH_STYLE_PLAIN));
+}
+
+void
+th_view_verdict(FILE *file, enum th_verdict verdict)
+{
+	print_verdict_name(file, verdict, th_verdict_name(verdict));
 }
 
 static void
@@ -229,7 +240,7 @@ print_owner(FILE *file, const struct th_leaks *leaks, const struct th_owner *own
 {
 	const struct th_frames *frames = leaks->profile->frames;
 
-	if (owner->place == TH_NO_PLACE)
+	if (owner->place == TH_NO_PLACE || !owner->samples)
 		return;
 	const struct th_leak_site *place = &leaks->places.items[owner->place];
 	fprintf(file, "         owner  %s, %" PRIu64 " of %" PRIu64 " samples collected: %s\n",
@@ -328,6 +339,71 @@ print_advice(FILE *file, const struct th_leaks *leaks, const struct th_leak_site
 		fprintf(file, "         cause  %s\n", advice);
 }
 
+/* Of memory that only collections free. */
+static void
+print_unclosed(FILE *file, const struct th_leaks *leaks, const struct th_finding *finding)
+{
+	char *wrapper = th_owners_wrapper(leaks, finding);
+	const char *class_name = wrapper ? wrapper : "the Java object";
+
+	fprintf(file,
+		"         owner  %s, unreachable: not closed by the program\n"
+		"         do     close each %s; until then a GC frees the memory: "
+		"jcmd PID GC.run\n",
+		class_name, class_name);
+	free(wrapper);
+}
+
+/* ", on threads started at app.Pool.grow (Pool.java:31)" */
+static void
+print_starter(FILE *file, const struct th_leaks *leaks, uint32_t number)
+{
+	uint32_t line = th_causes_starter(leaks, number);
+
+	if (line == TH_NO_FRAME)
+		return;
+	fputs(", on threads started at ", file);
+	th_frame_texts_line(file, leaks->profile->frames, line);
+}
+
+/* A leak that is part of another one, in one line. */
+static void
+print_cause_part(FILE *file, const struct th_leaks *leaks, uint32_t number)
+{
+	size_t tallies = leaks->tallies.leaks_count;
+
+	if (number < tallies) {
+		th_tallied_print_headline(file, leaks, &leaks->tallies.items[number], ": ");
+		return;
+	}
+	struct th_finding finding = th_leaks_measured(
+		leaks, &leaks->findings[number - tallies]);
+
+	print_heaps(file, leaks, &finding);
+	fputs(", ", file);
+	th_view_finding_title(file, leaks, &finding);
+	fprintf(file, ": %s live, %s/s\n",
+		th_format_number(finding.evidence.live_bytes.estimate, TH_UNIT_BYTES).text,
+		th_format_number(finding.evidence.growth.estimate, TH_UNIT_BYTES).text);
+}
+
+/* What else has the same cause as a leak. */
+static void
+print_cause_parts(FILE *file, const struct th_leaks *leaks, uint32_t leader)
+{
+	unsigned count = 0;
+
+	for (uint32_t i = th_causes_next(leaks, leader, leader); i != UINT32_MAX;
+		i = th_causes_next(leaks, leader, i)) {
+		if (count++ >= CAUSE_PARTS_SHOWN)
+			continue;
+		fputs(count == 1 ? "         with   " : "                ", file);
+		print_cause_part(file, leaks, i);
+	}
+	if (count > CAUSE_PARTS_SHOWN)
+		fprintf(file, "                and %u more\n", count - CAUSE_PARTS_SHOWN);
+}
+
 static void
 print_finding(FILE *file, const struct th_leaks *leaks, const struct th_held_samples *held,
 	const struct th_listed *listed)
@@ -337,7 +413,7 @@ print_finding(FILE *file, const struct th_leaks *leaks, const struct th_held_sam
 	enum th_verdict verdict = finding.evidence.verdict;
 	char *why = th_evidence_explain(&finding.evidence);
 
-	th_view_verdict(file, verdict);
+	print_verdict_name(file, verdict, th_verdict_name_by(verdict, finding.evidence.reason));
 	print_heaps(file, leaks, &finding);
 	fputs(", ", file);
 	if (leaks->profile->options->group_by)
@@ -345,23 +421,36 @@ print_finding(FILE *file, const struct th_leaks *leaks, const struct th_held_sam
 			th_frames_function_name(
 				leaks->profile->frames, th_leaks_group(leaks, place)));
 	th_view_finding_title(file, leaks, &finding);
+	print_starter(file, leaks, th_causes_number_of(leaks, listed));
 	if (verdict != TH_VERDICT_LEAK && finding.place_count > 1 && !place->internal)
 		fprintf(file, " and %u more stacks or classes", finding.place_count - 1);
 	fputs("\n         ", file);
 	print_figures(file, &finding.evidence);
 	fprintf(file, "\n         why    %s\n", why);
 	print_others(file, leaks, &finding);
-	print_owner(file, leaks, &finding.owner);
-	print_released(file, leaks, &finding.evidence);
-	th_holder_parts_lines(
-		file, held, listed, &finding, (size_t)(listed - leaks->findings) + 1);
+	if (finding.evidence.reason == TH_REASON_UNCLOSED) {
+		print_unclosed(file, leaks, &finding);
+	} else {
+		print_owner(file, leaks, &finding.owner);
+		print_released(file, leaks, &finding.evidence);
+		th_holder_parts_lines(
+			file, held, listed, &finding, (size_t)(listed - leaks->findings) + 1);
+	}
 	if (verdict == TH_VERDICT_LEAK || verdict == TH_VERDICT_UNCLEAR)
 		print_advice(file, leaks, place);
 	if (verdict == TH_VERDICT_LEAK) {
+		print_cause_parts(file, leaks, th_causes_number_of(leaks, listed));
 		print_parts(file, leaks, listed);
 		print_stack(file, leaks, place);
 	}
 	free(why);
+}
+
+static bool
+is_listed(const struct th_leaks *leaks, const struct th_listed *listed)
+{
+	return !th_causes_is_part(leaks, th_causes_number_of(leaks, listed)) &&
+	       (leaks->profile->options->lists_all || th_bounds_is_listed(leaks, listed));
 }
 
 static size_t
@@ -370,7 +459,8 @@ count_verdict(const struct th_leaks *leaks, enum th_verdict verdict)
 	size_t count = 0;
 
 	for (size_t i = 0; i < leaks->findings_count; i++)
-		count += leaks->findings[i].verdict == verdict;
+		count += leaks->findings[i].verdict == verdict &&
+			 is_listed(leaks, &leaks->findings[i]);
 	return count;
 }
 
@@ -383,7 +473,8 @@ print_verdict(FILE *file, const struct th_leaks *leaks, const struct th_held_sam
 
 	for (size_t i = 0; i < leaks->findings_count && shown < leaks->profile->options->top;
 		i++) {
-		if (leaks->findings[i].verdict != verdict)
+		if (leaks->findings[i].verdict != verdict ||
+			!is_listed(leaks, &leaks->findings[i]))
 			continue;
 		fputc('\n', file);
 		print_finding(file, leaks, held, &leaks->findings[i]);
@@ -401,10 +492,11 @@ print_tallies(FILE *file, const struct th_leaks *leaks, const struct th_held_sam
 	for (size_t i = 0; i < leaks->tallies.items_count; i++) {
 		const struct th_tallied *tallied = &leaks->tallies.items[i];
 
-		if (tallied->verdict != verdict)
+		if (tallied->verdict != verdict ||
+			th_causes_is_part(leaks, th_causes_number_of_tallied(leaks, tallied)))
 			continue;
 		fputc('\n', file);
-		th_tallied_print(file, held, tallied, print_stack);
+		th_tallied_print(file, held, tallied, print_cause_parts, print_stack);
 	}
 }
 
@@ -415,13 +507,14 @@ static const char *
 collection_text(const struct th_leaks *leaks, const struct th_observation_window *horizon)
 {
 	const struct th_profile *profile = leaks->profile;
-	const struct th_decoded_control *at_exit = th_teardown_collection(profile->recording);
+	struct th_forced_collection at_exit;
 
 	if (!horizon->is_proven)
 		return ", the last GC, no recent old-generation GC";
 	const struct th_judgement *last = th_lifetimes_last(
 		&profile->lifetimes, profile->at.known - 1, true);
-	return at_exit && last->time + at_exit->value >= at_exit->time
+	return th_forced_collection_at_exit(profile->recording, &at_exit) &&
+			       last->time >= at_exit.start
 		       ? ", a full GC at exit"
 		       : ", the last old-generation GC";
 }
@@ -492,6 +585,34 @@ print_outcome(FILE *file, const struct th_leaks *leaks)
 	free(headline);
 }
 
+/* "23 plateaus, 41 churn and 9 unclear below the limit: --all"; not without any. */
+static void
+print_rest(FILE *file, const struct th_leaks *leaks)
+{
+	static const char *const names[] = {
+		[TH_VERDICT_UNCLEAR] = "unclear below the detection limit",
+		[TH_VERDICT_PLATEAU] = "stopped growing",
+		[TH_VERDICT_CHURN] = "free what they allocate",
+	};
+	size_t counts[TH_VERDICT_CHURN + 1] = {0};
+	bool is_first = true;
+
+	for (size_t i = 0; i < leaks->findings_count; i++)
+		counts[leaks->findings[i].verdict] += !th_causes_is_part(leaks,
+							      th_causes_number_of(leaks,
+								      &leaks->findings[i])) &&
+						      !is_listed(leaks, &leaks->findings[i]);
+	for (int verdict = TH_VERDICT_CHURN; verdict > TH_VERDICT_LEAK; verdict--) {
+		if (!counts[verdict])
+			continue;
+		fprintf(file, "%s%s %s", is_first ? "\nother sites: " : ", ",
+			th_format_count(counts[verdict]).text, names[verdict]);
+		is_first = false;
+	}
+	if (!is_first)
+		fputs(" (--all)\n", file);
+}
+
 void
 th_view_leaks(FILE *file, const struct th_leaks *leaks)
 {
@@ -504,6 +625,7 @@ th_view_leaks(FILE *file, const struct th_leaks *leaks)
 		print_tallies(file, leaks, &held, (enum th_verdict)verdict);
 		print_verdict(file, leaks, &held, (enum th_verdict)verdict);
 	}
+	print_rest(file, leaks);
 	th_held_samples_deinit(&held);
 }
 

@@ -100,9 +100,10 @@ head_json(const struct th_leaks *leaks, const struct th_finding *finding)
 	const struct th_leak_site *place = &leaks->places.items[finding->place];
 
 	return json_pack("{s:s, s:s, s:o, s:s}", "verdict",
-		th_verdict_name(finding->evidence.verdict), "heap", th_heap_word(place->heap),
-		"class", th_json_text_or_null(th_frames_string(frames, place->class_name)),
-		"thread", th_frames_function_name(frames, place->thread));
+		th_verdict_name_by(finding->evidence.verdict, finding->evidence.reason), "heap",
+		th_heap_word(place->heap), "class",
+		th_json_text_or_null(th_frames_string(frames, place->class_name)), "thread",
+		th_frames_function_name(frames, place->thread));
 }
 
 /* One finding in all its heaps, the leading one first. */
@@ -123,8 +124,8 @@ heaps_json(const struct th_leaks *leaks, const struct measured *measured)
 		const struct th_leak_site *place = &leaks->places.items[finding->place];
 		json_t *json = json_pack("{s:s, s:s, s:I, s:o, s:o}", "heap",
 			th_heap_word(finding->evidence.heap), "verdict",
-			th_verdict_name(finding->evidence.verdict), "stacks",
-			(json_int_t)finding->place_count, "class",
+			th_verdict_name_by(finding->evidence.verdict, finding->evidence.reason),
+			"stacks", (json_int_t)finding->place_count, "class",
 			th_json_text_or_null(th_frames_string(frames, place->class_name)),
 			"frames", frames_json(leaks, place));
 
@@ -190,6 +191,18 @@ set_parts(json_t *json, const struct th_leaks *leaks, const struct measured *mea
 	json_object_set_new(json, "parts", parts_json(leaks, measured->listed));
 }
 
+/* Of memory that only collections free. */
+static void
+set_unclosed(json_t *json, const struct th_leaks *leaks, const struct th_finding *finding)
+{
+	char *wrapper = th_owners_wrapper(leaks, finding);
+
+	json_object_set_new(json, "wrapper", th_json_text_or_null(wrapper ? wrapper : ""));
+	json_object_set_new(
+		json, "collected_bytes", json_real(finding->evidence.collected_bytes));
+	free(wrapper);
+}
+
 static void
 set_advice(json_t *json, const struct th_leaks *leaks, const struct th_leak_site *place)
 {
@@ -214,6 +227,8 @@ rest_json(const struct printer *printer, const struct measured *measured)
 	set_evidence(json, &finding->evidence);
 	set_released(json, leaks->profile, &finding->evidence);
 	set_advice(json, leaks, place);
+	if (finding->evidence.reason == TH_REASON_UNCLOSED)
+		set_unclosed(json, leaks, finding);
 	if (finding->evidence.verdict == TH_VERDICT_LEAK)
 		set_parts(json, leaks, measured);
 	if (leaks->profile->options->group_by)
@@ -255,7 +270,10 @@ print_finding(struct printer *printer, const struct measured *measured)
 {
 	const struct th_finding *finding = &measured->heaps[0];
 	const struct th_leak_site *place = &printer->leaks->places.items[finding->place];
-	char *head = th_json_dump(head_json(printer->leaks, finding), JSON_EMBED);
+	json_t *members = head_json(printer->leaks, finding);
+	th_json_set_part(
+		members, printer->leaks, th_causes_number_of(printer->leaks, measured->listed));
+	char *head = th_json_dump(members, JSON_EMBED);
 	char *rest = th_json_dump(rest_json(printer, measured), JSON_EMBED);
 
 	fprintf(printer->file, "{%s", head);
@@ -378,6 +396,8 @@ print_tallies(struct printer *printer)
 	for (size_t i = 0; i < tallies->items_count; i++) {
 		json_t *json = th_tallied_json(printer->leaks, &tallies->items[i]);
 
+		th_json_set_part(json, printer->leaks,
+			th_causes_number_of_tallied(printer->leaks, &tallies->items[i]));
 		json_object_set_new(json, "holders",
 			th_holder_parts_tallied_json(&printer->held, &tallies->items[i]));
 		char *text = th_json_dump(json, 0);

@@ -3,6 +3,7 @@
  * rss, as text: the breakdown of resident memory at one snapshot, its largest sources, counters
  * beside it, and the snapshots over time. th_rss and th_breakdown compute all figures.
  */
+#include <math.h>
 #include <stdlib.h>
 
 #include "report/base/allocate.h"
@@ -19,6 +20,8 @@
 #define LEAST_SHOWN (16.0 * 1024)
 /* Ratio of the peak to the highest snapshot from which on it is reported as missed. */
 #define PEAK_MISSED 1.05
+/* A snapshot this near to the chosen time is not said to be another one, seconds. */
+#define NEAR_S 0.1
 /* Maximum number of snapshots listed over time. */
 #define MOMENTS_SHOWN 12
 
@@ -57,6 +60,18 @@ reason_text(uint32_t reason)
 }
 
 static void
+print_fit(FILE *file, const struct th_rss *rss)
+{
+	struct th_rss_fit fit;
+
+	if (!th_rss_fit(&rss->facts, &fit))
+		return;
+	char *text = th_rss_fit_text(&rss->facts, &fit);
+	fprintf(file, "  %s\n", text);
+	free(text);
+}
+
+static void
 print_head(FILE *file, const struct th_rss *rss, const struct th_leaks *leaks)
 {
 	const struct th_decoded_account *head = rss->account.head;
@@ -69,7 +84,10 @@ print_head(FILE *file, const struct th_rss *rss, const struct th_leaks *leaks)
 		th_terminal_code(file, TH_STYLE_PLAIN), reason_text(head->reason));
 	fprintf(file, "  %s\n", text);
 	free(text);
-	if (th_profile_is_before_teardown(rss->profile))
+	print_fit(file, rss);
+	if (th_profile_is_before_teardown(rss->profile) &&
+		fabs(rss->seconds - th_profile_seconds(rss->profile, rss->profile->at.time)) >
+			NEAR_S)
 		fprintf(file, "  nearest to %s s, before %s (--at exit: the last snapshot)\n",
 			th_format_time(th_profile_seconds(rss->profile, rss->profile->at.time))
 				.text,

@@ -203,6 +203,24 @@ moments_json(const struct th_rss *rss)
 	return list;
 }
 
+/* Into the memory limit; null without one. */
+static json_t *
+fit_json(const struct th_rss_facts *facts)
+{
+	struct th_rss_fit fit;
+
+	if (!th_rss_fit(facts, &fit))
+		return json_null();
+	char *text = th_rss_fit_text(facts, &fit);
+	json_t *json = json_pack("{s:f, s:f, s:f, s:f, s:f, s:b, s:s}", "limit_bytes",
+		facts->group_limit, "heap_limit_bytes", fit.heap, "outside_bytes", fit.outside,
+		"outside_growth_bytes_per_s", fit.growth, "left_bytes", fit.left, "fits",
+		fit.left >= 0, "text", text);
+
+	free(text);
+	return json;
+}
+
 static json_t *
 verdict_json(const struct th_rss *rss)
 {
@@ -245,6 +263,7 @@ th_view_rss_json(FILE *file, const struct th_profile *profile, const struct th_l
 	json_object_set_new(root, "points", points_json(&rss));
 	json_object_set_new(root, "accounts", moments_json(&rss));
 	json_object_set_new(root, "verdict", verdict_json(&rss));
+	json_object_set_new(root, "fit", fit_json(&rss.facts));
 	char *text = th_json_dump(root, JSON_INDENT(1));
 	fputs(text, file);
 	fputc('\n', file);

@@ -447,9 +447,9 @@ collect(uint64_t now, enum th_control_answer *answer_ret)
 }
 
 void
-th_control_log_exit_collection(uint64_t duration)
+th_control_log_forced_collection(uint64_t duration, bool at_exit)
 {
-	log_change(th_clock_now(), "gc at exit", duration);
+	log_change(th_clock_now(), at_exit ? "gc at exit" : "gc forced", duration);
 }
 
 /* Writes everything known while the library still works; the caller does the rest. */

@@ -100,10 +100,10 @@ bool th_control_wants_collection(void);
 void th_control_collected(enum th_control_answer answer);
 
 /*
- * Logs that a collection was made because the VM ends, "gc at exit"; it took `duration` ns.
- * [agent-thread]
+ * Logs that the library has had the VM collect all of its heap, "gc forced", or "gc at exit" because
+ * the VM ends; it took `duration` ns. [agent-thread]
  */
-void th_control_log_exit_collection(uint64_t duration);
+void th_control_log_forced_collection(uint64_t duration, bool at_exit);
 
 /* Sets in the log's header whether another agent holds the Java heap's sampler. [any] */
 void th_control_show_java(bool is_elsewhere);

@@ -9,6 +9,7 @@
 
 #include "unify/base/memory.h"
 #include "unify/log/log.h"
+#include "unify/sample/thread.h"
 #include "unify/shared/clock.h"
 
 /* The first length of a slot; 32 of them are 4 seconds. */
@@ -155,9 +156,13 @@ th_tally_maker(struct th_tally *tally, uint32_t stack, uint32_t type)
 bool
 th_tally_add(struct th_tally *tally, const struct th_tally_item *item)
 {
+	const struct th_thread_record *record = th_thread.record;
+
 	if (!item->maker || !lock(tally))
 		return !item->maker;
 	struct th_tally_maker *maker = &tally->makers[item->maker];
+	if (!maker->made && record)
+		maker->starter = record->start.stack;
 	maker->births[slot_of(tally, item->born)] += item->weight;
 	maker->made += item->weight;
 	maker->alive += item->weight;
@@ -233,6 +238,7 @@ log_maker(struct th_tally *tally, uint32_t number)
 	event.time = th_clock_now();
 	event.stack = maker.stack;
 	event.type = maker.type;
+	event.starter = maker.starter;
 	event.made = maker.made;
 	event.alive = maker.alive;
 	event.bytes = maker.bytes;

@@ -699,6 +699,7 @@ enum th_content_type {
 	F(U32, CLASS, type, "Their class; 0 = none")                                           \
 	F(U32, NONE, kind, "Kind: enum th_tally_kind")                                         \
 	F(U32, COUNT, level, "One of 2^level is counted")                                      \
+	F(U32, STACK, starter, "Stack that started the thread of the first; 0 = not known")    \
 	F(U64_ARRAY, COUNT, births, "Alive, by time of birth")
 #define TH_FIELDS_JNI_REFERENCES(F)                                                            \
 	F(U64, NANOSECONDS, time, "Time")                                                      \

@@ -229,7 +229,7 @@ function addCard(box, number, actions) {
 	article.dataset.finding = number;
 	const card = addText(article, "div", ""), rest = addText(article, "div", "");
 	const head = addText(card, "h3", "");
-	addText(head, "span", finding.verdict).className = "verdict-" + finding.verdict;
+	addText(head, "span", finding.name || finding.verdict).className = "verdict-" + finding.verdict;
 	addText(head, "b", fileLine(place) || place.name.slice(0, 200));
 	if (fileLine(place))
 		addName(card, "p", place.name).classList.add("where");
@@ -280,7 +280,8 @@ function addLimits(box) {
 
 function addOthers(box, actions) {
 	const shown = new Set([...box.querySelectorAll("article")].map((card) => +card.dataset.finding));
-	for (const [verdict, meaning] of [["leak", "further leaks"], ...OTHER_VERDICTS]) {
+	for (const [verdict, meaning] of [["leak", "further leaks"], ["part", "with the same cause as one above"],
+		...OTHER_VERDICTS]) {
 		const numbers = data.leaks.map((_, number) => number)
 			.filter((number) => data.leaks[number].verdict === verdict && !shown.has(number));
 		if (!numbers.length)

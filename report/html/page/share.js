@@ -45,7 +45,7 @@ function findingMarkdown(number) {
 			+ (line ? ` (${line})` : ""));
 	});
 	return [
-		`**${finding.verdict}** ${markdownCode(place.name)}`
+		`**${finding.name || finding.verdict}** ${markdownCode(place.name)}`
 			+ (fileLine(place) ? ` (${markdownCode(fileLine(place))})` : "") + `, ${aboutFinding(finding)}`, "",
 		...fact("live", estimateText(finding.live, (value) => formatNumber(value, "bytes"))),
 		...fact("growth", estimateText(finding.growth, formatRate)),

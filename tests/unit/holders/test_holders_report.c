@@ -356,7 +356,8 @@ add_growing_loaders(struct log_builder *log)
 			LOG_U64(LOG_START), LOG_U64(1000 * UINT64_C(1000000)),
 			LOG_U64(10 * (i + 1)), LOG_U64(10 * (i + 1)), LOG_U64(100000),
 			LOG_U64(100), LOG_U32(STACK_WORK), LOG_U32(CLASS_NODE),
-			LOG_U32(TH_TALLY_LOADERS), LOG_U32(1), LOG_WORDS(births, 10));
+			LOG_U32(TH_TALLY_LOADERS), LOG_U32(1), LOG_U32(0),
+			LOG_WORDS(births, 10));
 	}
 }
 

@@ -815,6 +815,10 @@ test_text_without_leak(void **state)
 	 */
 	expect_text(text, "no leak above 21.7 KiB/s native, ");
 	expect_text(text, "detection limit: 21.7 KiB/s");
+	expect_text(text, "\nother sites: 1 stopped growing (--all)\n");
+	free(text);
+	found.shown.options.lists_all = true;
+	text = leaks_print(&found, th_view_leaks);
 	expect_text(text, "plateau  native, app.Work.work (Source.java:10)\n");
 	free(text);
 	leaks_end(&found, &log);

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "report/leaks/causes.h"
 #include "tests/unit/leaks/leaks_fixture.h"
 
 #define MS UINT64_C(1000000)
@@ -22,8 +23,8 @@
 
 /* What one stack has made: those alive by slots of half a second, as of `ms`. */
 static void
-add_tally(struct log_builder *log, enum th_tally_kind kind, uint32_t ms, uint32_t stack,
-	const uint64_t *births, uint32_t level)
+add_tally_from(struct log_builder *log, enum th_tally_kind kind, uint32_t ms, uint32_t stack,
+	uint32_t starter, const uint64_t *births, uint32_t level)
 {
 	uint64_t alive = 0;
 
@@ -33,7 +34,14 @@ add_tally(struct log_builder *log, enum th_tally_kind kind, uint32_t ms, uint32_
 		LOG_U64(SLOT_MS * MS), LOG_U64(2 * alive), LOG_U64(alive),
 		LOG_U64(STACK_BYTES * alive), LOG_U64(alive), LOG_U32(stack),
 		LOG_U32(kind == TH_TALLY_LOADERS ? CLASS_NODE : 0), LOG_U32(kind),
-		LOG_U32(level), LOG_WORDS(births, SLOTS));
+		LOG_U32(level), LOG_U32(starter), LOG_WORDS(births, SLOTS));
+}
+
+static void
+add_tally(struct log_builder *log, enum th_tally_kind kind, uint32_t ms, uint32_t stack,
+	const uint64_t *births, uint32_t level)
+{
+	add_tally_from(log, kind, ms, stack, 0, births, level);
 }
 
 /* `each` in every slot from `from` to before `to`. */
@@ -299,6 +307,70 @@ a_concurrent_cycle_judges_old_loaders(void **state)
 	leaks_end(&found, &log);
 }
 
+/* A stack of the Java runtime alone. */
+#define STACK_RUNTIME 20
+
+/*
+ * Threads that the application starts, threads that these start in code of the runtime alone, and Java
+ * objects of the same line: one leak, led by the largest.
+ */
+static void
+one_cause_is_one_leak(void **state)
+{
+	const uint64_t runtime[] = {th_frame_java(METHOD_PUT, 0)};
+	struct leaks_found found;
+	struct log_builder log;
+	uint64_t births[SLOTS];
+
+	(void)state;
+	leaks_begin(&log);
+	log_stack(&log, STACK_RUNTIME, runtime, 1);
+	leaks_add_leak(&log, STACK_WORK);
+	for (uint32_t i = 1; i <= SLOTS; i++) {
+		spread(births, 0, i, 10);
+		add_tally(&log, TH_TALLY_THREADS, i * SLOT_MS - 1, STACK_WORK, births, 0);
+		spread(births, 0, i, 5);
+		add_tally_from(&log, TH_TALLY_THREADS, i * SLOT_MS - 1, STACK_RUNTIME,
+			STACK_WORK, births, 0);
+	}
+	leaks_find(&found, &log);
+	const struct th_leaks *leaks = &found.leaks;
+	assert_int_equal(leaks->tallies.leaks_count, 2);
+	assert_int_equal(leaks->causes_count, 3);
+	assert_int_equal(th_leaks_totals(leaks).leaks, 1);
+	for (uint32_t i = 0; i < leaks->causes_count; i++)
+		assert_int_equal(th_causes_leader(leaks, i), th_causes_leader(leaks, 0));
+	char *text = leaks_print(&found, th_view_leaks);
+	expect_text(text, "1 leak, ");
+	expect_text(text, " with   ");
+	expect_text(text, "threads started at java.util.HashMap.put (Source.java:10), on "
+			  "threads started at app.Work.work (Source.java:10)");
+	free(text);
+	leaks_end(&found, &log);
+}
+
+/* Without the stack that started them they are leaks of their own. */
+static void
+unknown_starters_join_nothing(void **state)
+{
+	const uint64_t runtime[] = {th_frame_java(METHOD_PUT, 0)};
+	struct leaks_found found;
+	struct log_builder log;
+	uint64_t births[SLOTS];
+
+	(void)state;
+	leaks_begin(&log);
+	log_stack(&log, STACK_RUNTIME, runtime, 1);
+	for (uint32_t i = 1; i <= SLOTS; i++) {
+		spread(births, 0, i, 10);
+		add_tally(&log, TH_TALLY_THREADS, i * SLOT_MS - 1, STACK_WORK, births, 0);
+		add_tally(&log, TH_TALLY_THREADS, i * SLOT_MS - 1, STACK_RUNTIME, births, 0);
+	}
+	leaks_find(&found, &log);
+	assert_int_equal(th_leaks_totals(&found.leaks).leaks, 2);
+	leaks_end(&found, &log);
+}
+
 int
 main(void)
 {
@@ -314,6 +386,8 @@ main(void)
 		cmocka_unit_test(loaders_that_stay_are_a_leak),
 		cmocka_unit_test(loaders_without_a_full_collection_are_unclear),
 		cmocka_unit_test(a_concurrent_cycle_judges_old_loaders),
+		cmocka_unit_test(one_cause_is_one_leak),
+		cmocka_unit_test(unknown_starters_join_nothing),
 	};
 
 	return cmocka_run_group_tests_name("leaks, tallied", tests, NULL, NULL);

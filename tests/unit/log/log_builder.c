@@ -366,10 +366,16 @@ log_mapped_end(struct log_builder *log, uint32_t ms, uint64_t sample, uint64_t b
 }
 
 void
+log_free_by(struct log_builder *log, uint32_t thread, uint32_t ms, uint64_t sample)
+{
+	log_add_fields(log, TH_EVENT_NATIVE_FREE, LOG_U64(time_at(ms)), LOG_U64(sample),
+		LOG_U32(thread));
+}
+
+void
 log_free(struct log_builder *log, uint32_t ms, uint64_t sample)
 {
-	log_add_fields(
-		log, TH_EVENT_NATIVE_FREE, LOG_U64(time_at(ms)), LOG_U64(sample), LOG_U32(1));
+	log_free_by(log, 1, ms, sample);
 }
 
 void

@@ -110,6 +110,7 @@ struct log_sample {
 };
 uint64_t log_native(struct log_builder *log, struct log_sample sample);
 uint64_t log_java(struct log_builder *log, struct log_sample sample);
+void log_free_by(struct log_builder *log, uint32_t thread, uint32_t ms, uint64_t sample);
 void log_free(struct log_builder *log, uint32_t ms, uint64_t sample);
 /* As log_native(), but the free of the block is not tracked. */
 uint64_t log_native_untracked(struct log_builder *log, struct log_sample sample);

@@ -365,6 +365,51 @@ test_border_of_page_cache(void **state)
 	assert_verdict(&scene, 0);
 }
 
+static void
+expect_fit(double limit, double heap, double growth, const char *text)
+{
+	struct th_rss_facts facts = {
+		.group_limit = limit * (double)MIB,
+		.java_limit = heap * (double)MIB,
+		.now_seconds = 110,
+		.before_seconds = 10,
+		.has_before = true,
+	};
+	struct th_rss_fit fit;
+
+	/* Mapped files can be reclaimed, and the heap counts as its limit. */
+	facts.now[TH_BREAKDOWN_JAVA_HEAP] = 900 * (double)MIB;
+	facts.now[TH_BREAKDOWN_FILES] = 500 * (double)MIB;
+	facts.now[TH_BREAKDOWN_METASPACE] = 300 * (double)MIB;
+	facts.now[TH_BREAKDOWN_STACKS] = 400 * (double)MIB;
+	facts.before[TH_BREAKDOWN_STACKS] = (700 - 100 * growth) * (double)MIB;
+	bool has_limit = th_rss_fit(&facts, &fit);
+	assert_int_equal(has_limit, text != NULL);
+	if (!text)
+		return;
+	char *found = th_rss_fit_text(&facts, &fit);
+	assert_string_equal(found, text);
+	free(found);
+}
+
+/* What the heap may still take, and what is outside of it, against the limit of the group. */
+static void
+test_fit(void **state)
+{
+	(void)state;
+	expect_fit(0, 1600, 0, NULL);
+	expect_fit(2000, 0, 0, NULL);
+	expect_fit(2000, 1600, 0,
+		"memory limit 1.95 GiB: the Java heap may take 1.56 GiB (-Xmx), 700 MiB are "
+		"outside of it: does not fit, by 300 MiB");
+	expect_fit(2400, 1600, 0,
+		"memory limit 2.34 GiB: the Java heap may take 1.56 GiB (-Xmx), 700 MiB are "
+		"outside of it: fits, 100 MiB left");
+	expect_fit(2400, 1600, 1,
+		"memory limit 2.34 GiB: the Java heap may take 1.56 GiB (-Xmx), 700 MiB are "
+		"outside of it and grow by 1.00 MiB/s: fits, 100 MiB left, full in 1 min 40 s");
+}
+
 int
 main(void)
 {
@@ -374,6 +419,7 @@ main(void)
 		cmocka_unit_test(test_border_of_growth),
 		cmocka_unit_test(test_border_of_standing_out),
 		cmocka_unit_test(test_border_of_page_cache),
+		cmocka_unit_test(test_fit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -291,7 +291,7 @@ test_collection_at_exit(void **state)
 		LOG_TEXT("gc at exit"), LOG_TEXT(""));
 	add_mark(&log, 9990, TH_TEARDOWN_VM_DEATH);
 	log_end(&log, END_MS);
-	expect_moment(&log, 9990, "before the Java VM ended");
+	expect_moment(&log, 9940, "before the full GC at exit, which the recording requested");
 }
 
 /* The recording was ended by request, and the process went on. */

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/leaks/bounds.h"
+
+#include <math.h>
+
+#include "report/leaks/leaks_work.h"
+
+/*
+ * Rows with fewer samples that became old or died old grow by less than the detection limit: the
+ * upper end of 7 samples is 14 sampling intervals over the whole time, a leak at the limit has
+ * 11 in the later half alone.
+ */
+#define LEAST_SAMPLES 8
+
+static uint64_t
+old_samples(const struct th_leaks_work *work, const struct th_leak_group *group)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < group->places_count; i++) {
+		const struct th_outline *one = &work->outlines[group->places[i]];
+
+		count += (uint64_t)one->gained_late + one->lost_late + one->kept_since +
+			 one->dead_old;
+	}
+	return count;
+}
+
+static double
+growth_of(struct th_leaks_work *work, const struct th_leak_group *group)
+{
+	struct th_evidence evidence;
+	struct th_evidence_sums sums;
+
+	th_leaks_evaluate(work, group->heap, group->places, group->places_count,
+		TH_SITE_SHARE * TH_ERROR_RATE, &evidence, &sums);
+	th_evidence_measure(&evidence, &work->judges[group->heap], &sums);
+	return evidence.growth.high;
+}
+
+static void
+find_row_limits(struct th_leaks *leaks)
+{
+	struct th_leaks_work *work = leaks->work;
+
+	for (size_t i = 0; i < work->groups_count; i++) {
+		const struct th_leak_group *group = &work->groups[i];
+		double *limit = &leaks->row_limit[group->heap];
+
+		if (group->verdict == TH_VERDICT_LEAK || !group->places_count ||
+			old_samples(work, group) < LEAST_SAMPLES)
+			continue;
+		double growth = growth_of(work, group);
+		*limit = growth > *limit ? growth : *limit;
+	}
+}
+
+/* Whether an unclear finding grows by more than the limit, as far as is known. */
+static bool
+is_unsettled(const struct th_leaks *leaks, const struct th_listed *listed)
+{
+	const struct th_leak_site *place = &leaks->places.items[listed->place];
+
+	if (listed->verdict != TH_VERDICT_UNCLEAR || place->internal)
+		return false;
+	switch (listed->reason) {
+	case TH_REASON_LATE:
+	case TH_REASON_TURNOVER:
+	case TH_REASON_DROPPED:
+		return true;
+	default:
+		return listed->growth > leaks->growth_limit[place->heap];
+	}
+}
+
+void
+th_bounds_find(struct th_leaks *leaks)
+{
+	find_row_limits(leaks);
+	for (size_t i = 0; i < leaks->findings_count && !leaks->unsettled; i++)
+		if (is_unsettled(leaks, &leaks->findings[i]))
+			leaks->unsettled = &leaks->findings[i];
+}
+
+bool
+th_bounds_is_listed(const struct th_leaks *leaks, const struct th_listed *listed)
+{
+	if (listed->verdict != TH_VERDICT_UNCLEAR)
+		return listed->verdict == TH_VERDICT_LEAK;
+	return is_unsettled(leaks, listed) ||
+	       (listed->growth > 0 &&
+		       (isinf(leaks->growth_limit[leaks->places.items[listed->place].heap]) ||
+			       listed->growth >
+				       leaks->growth_limit[leaks->places.items[listed->place]
+								   .heap]));
+}

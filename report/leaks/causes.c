@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/leaks/causes.h"
+
+#include <stdlib.h>
+
+#include "report/base/allocate.h"
+#include "report/leaks/leaks_work.h"
+
+/* Threads that start threads, followed towards the first. */
+#define STARTERS_MAX 8
+
+struct work {
+	struct th_leaks *leaks;
+	struct th_id_map lines;    /* function << 32 | line: of the application */
+	TH_ARRAY(uint32_t, first); /* leak of each line */
+	double *bytes;             /* by number of the leak */
+};
+
+static uint32_t
+count_leaks(const struct th_leaks *leaks)
+{
+	size_t findings = 0;
+
+	while (findings < leaks->findings_count &&
+		leaks->findings[findings].verdict == TH_VERDICT_LEAK)
+		findings++;
+	return (uint32_t)(leaks->tallies.leaks_count + findings);
+}
+
+/* The application's line that leads to a path: outside of the library that allocates, if there is. */
+static uint32_t
+line_of_path(const struct th_leaks *leaks, uint32_t number)
+{
+	const struct th_profile *profile = leaks->profile;
+	struct th_path path = th_paths_get(profile->paths, number);
+	uint32_t length = th_leak_sites_creator_length(profile, &path);
+	uint32_t user = TH_NO_FRAME;
+
+	if (!length)
+		return TH_NO_FRAME;
+	user = th_leak_sites_user_of(profile, &path);
+	return user == TH_NO_FRAME ? path.frames[length - 1] : user;
+}
+
+/* The stack that started the threads of a stack that starts threads, plus one; 0: not known. */
+static uint32_t
+starter_of(const struct th_recording *recording, uint32_t stack)
+{
+	for (size_t i = recording->tallies_count; i-- > 0;) {
+		const struct th_decoded_tally *tally = &recording->tallies[i];
+
+		if (tally->stack == stack && tally->starter)
+			return tally->starter;
+	}
+	return 0;
+}
+
+/* The line that started a thread, directly or through others; `starter`: a stack plus one. */
+static uint32_t
+line_of_starter(const struct th_leaks *leaks, uint32_t starter)
+{
+	const struct th_recording *recording = leaks->profile->recording;
+
+	for (int i = 0; i < STARTERS_MAX && starter; i++) {
+		if (!recording->stacks[starter - 1].stack)
+			return TH_NO_FRAME;
+		uint32_t line = line_of_path(leaks,
+			th_paths_resolve(leaks->profile->paths, starter - 1, TH_HEAP_NATIVE));
+		if (line != TH_NO_FRAME)
+			return line;
+		starter = starter_of(recording, starter - 1);
+	}
+	return TH_NO_FRAME;
+}
+
+/* The starter, plus one, of most samples of a finding that are alive; 0: not known. */
+static uint32_t
+starter_of_finding(const struct th_leaks *leaks, const struct th_listed *listed)
+{
+	const struct th_leaks_work *work = leaks->work;
+	const struct th_profile *profile = leaks->profile;
+	const struct th_recording *recording = profile->recording;
+	const struct th_leak_group *group = &work->groups[listed->group];
+	uint32_t found = 0;
+	uint32_t votes = 0;
+
+	/* Boyer and Moore: a majority is what is left. */
+	for (size_t k = 0; k < group->places_count; k++) {
+		uint32_t place = group->places[k];
+
+		for (uint32_t i = work->order.starts[place]; i < work->order.starts[place + 1];
+			i++) {
+			uint32_t index = work->order.samples[i];
+
+			if (!th_lifetimes_is_live(
+				    &profile->lifetimes, group->heap, index, &profile->at))
+				continue;
+			uint32_t thread = th_recording_thread(
+				recording, &recording->samples[group->heap].items[index]);
+			uint32_t starter = recording->threads[thread].starter;
+			if (!votes)
+				found = starter;
+			votes += found == starter ? 1 : UINT32_MAX;
+		}
+	}
+	return found;
+}
+
+/* Sets the line that leads to a leak, and whether it is in a stack that started its thread. */
+static void
+find_line(struct work *work, uint32_t number, uint32_t path, uint32_t starter)
+{
+	struct th_leak_cause *cause = &work->leaks->causes[number];
+	uint32_t line = line_of_path(work->leaks, path);
+
+	if (line == TH_NO_FRAME)
+		line = cause->starter = line_of_starter(work->leaks, starter);
+	cause->line = line;
+}
+
+static void
+find_lines(struct work *work, uint32_t count)
+{
+	struct th_leaks *leaks = work->leaks;
+	uint32_t tallies = (uint32_t)leaks->tallies.leaks_count;
+
+	for (uint32_t i = 0; i < count; i++) {
+		leaks->causes[i] = (struct th_leak_cause){i, TH_NO_FRAME, TH_NO_FRAME};
+		if (i < tallies) {
+			const struct th_tallied *tallied = &leaks->tallies.items[i];
+
+			work->bytes[i] = th_tallied_bytes(tallied);
+			find_line(work, i, tallied->path, tallied->starter);
+			continue;
+		}
+		const struct th_listed *listed = &leaks->findings[i - tallies];
+		work->bytes[i] = listed->live;
+		find_line(work, i, leaks->places.items[listed->place].path,
+			starter_of_finding(leaks, listed));
+	}
+}
+
+static void
+unite(struct work *work, uint32_t a, uint32_t b)
+{
+	struct th_leak_cause *causes = work->leaks->causes;
+	uint32_t left = th_causes_leader(work->leaks, a);
+	uint32_t right = th_causes_leader(work->leaks, b);
+
+	if (left == right)
+		return;
+	if (work->bytes[left] >= work->bytes[right])
+		causes[right].leader = left;
+	else
+		causes[left].leader = right;
+}
+
+/* The same line of the source, whatever the bytecode. */
+static uint64_t
+key_of(const struct th_leaks *leaks, uint32_t line)
+{
+	const struct th_frame *frame = th_frames_get(leaks->profile->frames, line);
+
+	return (uint64_t)frame->function << 32 | frame->line;
+}
+
+static void
+unite_by(struct work *work, uint64_t key, uint32_t number)
+{
+	bool added;
+	uint32_t index = th_id_map_intern(&work->lines, key, &added);
+
+	if (added)
+		th_array_append(work, first, number);
+	else
+		unite(work, work->first[index], number);
+}
+
+/*
+ * A thread may be made in one line and started in another of the same method, so what is known by the
+ * start of a thread belongs to the method.
+ */
+static void
+unite_lines(struct work *work, uint32_t count)
+{
+	const struct th_leak_cause *causes = work->leaks->causes;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (causes[i].line != TH_NO_FRAME && causes[i].starter == TH_NO_FRAME)
+			unite_by(work, key_of(work->leaks, causes[i].line), i);
+	for (uint32_t i = 0; i < count; i++) {
+		if (causes[i].starter == TH_NO_FRAME)
+			continue;
+		uint32_t function = th_frames_function_at(
+			work->leaks->profile->frames, causes[i].starter);
+		for (uint32_t k = 0; k < count; k++)
+			if (k != i && causes[k].line != TH_NO_FRAME &&
+				th_frames_function_at(work->leaks->profile->frames,
+					causes[k].line) == function) {
+				unite(work, k, i);
+				break;
+			}
+	}
+}
+
+void
+th_causes_find(struct th_leaks *leaks)
+{
+	uint32_t count = count_leaks(leaks);
+	struct work work = {.leaks = leaks, .bytes = th_allocate(count, sizeof(double))};
+
+	leaks->causes = th_allocate(count, sizeof(*leaks->causes));
+	leaks->causes_count = count;
+	find_lines(&work, count);
+	if (!leaks->profile->options->group_by)
+		unite_lines(&work, count);
+	for (uint32_t i = 0; i < count; i++)
+		leaks->causes[i].leader = th_causes_leader(leaks, i);
+	th_id_map_deinit(&work.lines);
+	free(work.first);
+	free(work.bytes);
+}
+
+void
+th_causes_deinit(struct th_leaks *leaks)
+{
+	free(leaks->causes);
+}
+
+uint32_t
+th_causes_number_of_tallied(const struct th_leaks *leaks, const struct th_tallied *tallied)
+{
+	size_t index = (size_t)(tallied - leaks->tallies.items);
+
+	return index < leaks->tallies.leaks_count ? (uint32_t)index : UINT32_MAX;
+}
+
+uint32_t
+th_causes_number_of(const struct th_leaks *leaks, const struct th_listed *listed)
+{
+	return (uint32_t)(leaks->tallies.leaks_count + (size_t)(listed - leaks->findings));
+}
+
+uint32_t
+th_causes_leader(const struct th_leaks *leaks, uint32_t number)
+{
+	while (number < leaks->causes_count && leaks->causes[number].leader != number)
+		number = leaks->causes[number].leader;
+	return number;
+}
+
+bool
+th_causes_is_part(const struct th_leaks *leaks, uint32_t number)
+{
+	return th_causes_leader(leaks, number) != number;
+}
+
+size_t
+th_causes_leader_index(const struct th_leaks *leaks, uint32_t number)
+{
+	size_t leader = th_causes_leader(leaks, number);
+	size_t unclear = leaks->tallies.items_count - leaks->tallies.leaks_count;
+
+	return leader < leaks->tallies.leaks_count ? leader : leader + unclear;
+}
+
+uint32_t
+th_causes_next(const struct th_leaks *leaks, uint32_t leader, uint32_t number)
+{
+	/* Both lists begin with the largest. */
+	for (uint32_t i = number == leader ? 0 : number + 1; i < leaks->causes_count; i++)
+		if (i != leader && leaks->causes[i].leader == leader)
+			return i;
+	return UINT32_MAX;
+}
+
+uint32_t
+th_causes_starter(const struct th_leaks *leaks, uint32_t number)
+{
+	return number < leaks->causes_count ? leaks->causes[number].starter : TH_NO_FRAME;
+}
