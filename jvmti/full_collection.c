@@ -25,7 +25,7 @@
  * judged within the last 1/RECENT_PART of its time needs no collection (leaks.md).
  */
 #define EXIT_LEAST_NS (5 * (uint64_t)TH_NS_PER_S)
-#define RECENT_PART 4
+#define RECENT_PART 10
 /* A signal may be handled without an end; then a later end is another one. */
 #define SAME_END_NS (60 * (uint64_t)TH_NS_PER_S)
 /* Counted sleeps: they do not elapse while the process is stopped. */
