@@ -269,15 +269,11 @@ th_native_allocated(void *block, size_t size, enum th_alloc_function function)
 		return;
 	}
 	/*
-	 * An awaited visit, or a signal handler that interrupted the first lines of the guard: the
-	 * exhausted countdown is about to be saved, and must not be restored below zero.
+	 * A signal handler that interrupted the first lines of the guard: the exhausted countdown is
+	 * about to be saved, and must not be restored below zero.
 	 */
 	if (th_thread.guard) {
 		th_thread.countdown += size;
-		if (th_guard_visited()) {
-			errno = saved_errno;
-			return;
-		}
 		th_log_count(TH_COUNTER_SAMPLES_DUE, 1);
 		th_log_count(TH_COUNTER_DROPPED_REENTERED, 1);
 		return;

@@ -76,26 +76,6 @@ th_guard_leave(void)
 	th_thread.countdown = th_thread.guarded_countdown;
 }
 
-/* The countdown is exhausted, so that the allocation takes the slow path. */
-void
-th_guard_await(struct th_guard_visit *visit)
-{
-	th_thread.record->visit = visit;
-	th_thread.countdown = visit ? 0 : NEVER;
-}
-
-bool
-th_guard_visited(void)
-{
-	struct th_guard_visit *visit = th_thread.record ? th_thread.record->visit : NULL;
-
-	if (!visit)
-		return false;
-	th_guard_await(NULL);
-	visit->run(visit);
-	return true;
-}
-
 static void
 set_countdown(uint64_t countdown)
 {

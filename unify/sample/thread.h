@@ -35,11 +35,6 @@ struct th_byte_count {
 	uint32_t is_closed; /* atomic */
 };
 
-/* See th_guard_await(). */
-struct th_guard_visit {
-	void (*run)(struct th_guard_visit *visit);
-};
-
 struct th_takes_thread; /* jvmti/ledger/takes.h */
 
 struct th_thread_record {
@@ -60,8 +55,7 @@ struct th_thread_record {
 	struct th_byte_count counts[2]; /* by enum th_heap - 1 */
 	uint32_t is_unwanted;           /* the thread's name is not selected */
 	/* Written by the thread itself, see thread_starts.h. */
-	struct th_tally_item start;   /* maker 0: not known */
-	struct th_guard_visit *visit; /* NULL: none is awaited */
+	struct th_tally_item start; /* maker 0: not known */
 	/* Under the registry's lock. */
 	struct th_thread_record *unused_next;
 	/* Written by the thread itself, in jvmti/. */
@@ -138,19 +132,6 @@ struct th_thread_record *th_thread_record(void);
  */
 void th_guard_enter(void);
 void th_guard_leave(void);
-
-/*
- * The next allocation of the calling thread, which holds the guard and has a record, calls
- * visit->run() once, inside the allocation function.  It may be that of a signal handler.  NULL:
- * no longer; must follow. [any]
- */
-void th_guard_await(struct th_guard_visit *visit);
-
-/*
- * In an allocation function, under the guard: makes the awaited visit; false: none is awaited.
- * [in-malloc]
- */
-bool th_guard_visited(void);
 
 /* Exact native bytes of the calling thread, counted or not. [in-malloc] */
 uint64_t th_thread_native_bytes(void);

@@ -655,47 +655,6 @@ test_reset_in_a_forked_child(void **state)
 
 #define CASE(test) cmocka_unit_test_setup_teardown(test, open_log, log_fixture_teardown)
 
-/* Visits */
-
-struct visit {
-	struct th_guard_visit visit;
-	unsigned runs;
-};
-
-static void
-count_run(struct th_guard_visit *visit)
-{
-	((struct visit *)(void *)visit)->runs++;
-}
-
-/* The next allocation under the guard takes the slow path, once; exact bytes do not change. */
-static void
-test_awaited_visit(void **state)
-{
-	struct visit visit = {{count_run}, 0};
-	uint64_t bytes;
-
-	(void)state;
-	own_record();
-	allocate(100);
-	bytes = th_thread_native_bytes();
-	th_guard_enter();
-	assert_false(th_countdown_take(&th_thread.countdown, 100));
-	assert_false(th_guard_visited());
-	th_guard_await(&visit.visit);
-	assert_true(th_countdown_take(&th_thread.countdown, 0));
-	assert_true(th_guard_visited());
-	assert_int_equal(visit.runs, 1);
-	assert_false(th_countdown_take(&th_thread.countdown, 100));
-	assert_false(th_guard_visited());
-	th_guard_await(&visit.visit);
-	th_guard_await(NULL);
-	assert_false(th_countdown_take(&th_thread.countdown, 100));
-	th_guard_leave();
-	assert_int_equal(visit.runs, 1);
-	assert_int_equal(th_thread_native_bytes(), bytes);
-}
-
 int
 main(void)
 {
@@ -715,7 +674,6 @@ main(void)
 		CASE(test_destructors_of_others_are_seen),
 		CASE(test_bytes_of_a_living_thread),
 		CASE(test_bytes_of_a_living_quiet_thread),
-		CASE(test_awaited_visit),
 		CASE(test_reset_in_a_forked_child),
 	};
 
