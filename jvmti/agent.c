@@ -14,7 +14,6 @@
 #include "jvmti/agent_thread.h"
 #include "jvmti/attaching.h"
 #include "jvmti/buffers.h"
-#include "jvmti/class_ids.h"
 #include "jvmti/class_loaders.h"
 #include "jvmti/classes.h"
 #include "jvmti/collections.h"
@@ -32,6 +31,7 @@
 #include "jvmti/loaded_class.h"
 #include "jvmti/methods.h"
 #include "jvmti/missed_names.h"
+#include "jvmti/permanent_loaders.h"
 #include "jvmti/perf_data.h"
 #include "jvmti/shutdown.h"
 #include "jvmti/vm_countdown.h"
@@ -65,7 +65,6 @@ static struct {
 	uint32_t state; /* atomic, enum state */
 	struct th_hotspot hotspot;
 	/* Functions of libjvm; NULL: libjvm has none of that name. */
-	void *async_get_call_trace;
 	void *total_memory;
 	void *free_memory;
 	void *max_memory;
@@ -125,7 +124,6 @@ read_hotspot(const void *function)
 	if (!source.libjvm)
 		return;
 	agent.is_hotspot = th_hotspot_read(&agent.hotspot, &source);
-	agent.async_get_call_trace = th_hotspot_symbol(&source, "AsyncGetCallTrace");
 	agent.total_memory = th_hotspot_symbol(&source, "JVM_TotalMemory");
 	agent.free_memory = th_hotspot_symbol(&source, "JVM_FreeMemory");
 	agent.max_memory = th_hotspot_symbol(&source, "JVM_MaxMemory");
@@ -497,14 +495,6 @@ perf_data(void)
 }
 
 static void
-start_class_ids(JNIEnv *env)
-{
-	set_event(JVMTI_EVENT_CLASS_PREPARE, true);
-	th_class_ids_start(agent.jvmti, env, !th_collector_limits_classes(&agent.hotspot),
-		th_perf_data_long(perf_data(), "java.cls.unloadedClasses"));
-}
-
-static void
 start_collections(void)
 {
 	struct th_collections_vm vm = {.perf_data = perf_data()};
@@ -541,7 +531,6 @@ end_recording(JNIEnv *env)
 	th_heap_settle(agent.jvmti, env);
 	give_sampling();
 	th_agent_stop();
-	th_methods_log_pending(agent.jvmti, env);
 	th_heap_log_bytes(true);
 	th_live_objects_release(env);
 	th_class_loaders_release(env);
@@ -645,13 +634,12 @@ go_live(JNIEnv *env, jthread thread)
 
 	if (agent.is_hotspot && th_hotspot_find_env(&agent.hotspot, env))
 		check_hotspot(env);
-	start_class_ids(env);
+	th_permanent_loaders_find(env);
 	agent.has_frames = agent.is_hotspot &&
-			   th_java_stack_start(agent.vm, agent.jvmti,
-				   agent.async_get_call_trace, agent.feature_release);
+			   th_java_stack_start(agent.vm, agent.jvmti, agent.feature_release);
 	if (!agent.has_frames)
-		note(1, "this VM does not export enough of its layout: stacks carry no Java "
-			"frames");
+		note(1, "this VM does not export enough of its layout: native stacks carry no "
+			"Java frames");
 	th_heap_init(&agent.hotspot);
 	th_heap_ask_names(!agent.host.tells_names);
 	th_heap_meet_threads(agent.jvmti, env);
@@ -673,8 +661,7 @@ go_live(JNIEnv *env, jthread thread)
 	duties.full_collections = (struct th_full_collection_plan){
 		.period = agent.host.gc_every, .at_exit = agent.host.gc_at_exit};
 	if (!th_agent_thread_start(agent.jvmti, env, &duties))
-		note(1, "the agent thread could not be started: methods are named at the end "
-			"only");
+		note(1, "the agent thread could not be started");
 	else if (agent.host.bound)
 		set_event(JVMTI_EVENT_NATIVE_METHOD_BIND, true);
 }
@@ -682,18 +669,8 @@ go_live(JNIEnv *env, jthread thread)
 static void JNICALL
 on_class_load(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jclass type)
 {
-	/* AsyncGetCallTrace works only while this event is enabled (forte.cpp). */
 	(void)thread;
 	th_class_loaders_defined(jvmti, env, type);
-}
-
-static void JNICALL
-on_class_prepare(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jclass type)
-{
-	(void)thread;
-	th_guard_enter();
-	th_class_ids_prepare(jvmti, env, type);
-	th_guard_leave();
 }
 
 static void JNICALL
@@ -754,7 +731,6 @@ on_vm_death(jvmtiEnv *jvmti, JNIEnv *env)
 	th_heap_settle(jvmti, env);
 	th_agent_stop();
 	if (th_agent_thread_stop() && !th_housekeeping_is_ending()) {
-		th_methods_log_pending(jvmti, env);
 		th_heap_log_bytes(true);
 	}
 	/* After the agent thread's last breakdown and search for dead objects. */
@@ -773,7 +749,6 @@ set_callbacks(void)
 		.ThreadEnd = on_thread_end,
 		.NativeMethodBind = on_native_bind,
 		.ClassLoad = on_class_load,
-		.ClassPrepare = on_class_prepare,
 		.GarbageCollectionStart = th_collections_started,
 		.GarbageCollectionFinish = th_collections_finished,
 		.SampledObjectAlloc = th_heap_sampled,
@@ -931,7 +906,6 @@ th_agent_stop(void)
 		return;
 	th_takes_switch(TH_LEDGER_OFF);
 	set_event(JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, false);
-	set_event(JVMTI_EVENT_CLASS_PREPARE, false);
 	set_event(JVMTI_EVENT_GARBAGE_COLLECTION_START, false);
 	set_event(JVMTI_EVENT_GARBAGE_COLLECTION_FINISH, false);
 	set_event(JVMTI_EVENT_THREAD_START, false);

@@ -13,7 +13,6 @@
 #include <time.h>
 
 #include "jvmti/batches.h"
-#include "jvmti/class_ids.h"
 #include "jvmti/class_loaders.h"
 #include "jvmti/collections.h"
 #include "jvmti/full_collection.h"
@@ -22,7 +21,6 @@
 #include "jvmti/ledger/references.h"
 #include "jvmti/ledger/takes.h"
 #include "jvmti/live_objects.h"
-#include "jvmti/methods.h"
 #include "unify/base/atomic.h"
 #include "unify/base/system.h"
 #include "unify/log/function_names.h"
@@ -230,8 +228,6 @@ work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 	thread.next_host = thread.duties->every_turn();
 	if (th_cas_acq_rel(&thread.vm_ends, &vm_ends, 0))
 		th_breakdown_teardown();
-	if (th_methods_are_pending())
-		th_methods_log_pending(jvmti, env);
 	th_function_names_log(false);
 	if (th_collections_log())
 		thread.must_reap = true;
@@ -317,7 +313,6 @@ work_if_second(jvmtiEnv *jvmti, JNIEnv *env)
 	work_every_second(jvmti, env);
 	cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID) - cost;
 	thread.next_second = th_clock_next_second(th_clock_now() + SECOND_SPACING * cost);
-	th_class_ids_review(jvmti, env); /* limits its cost itself */
 }
 
 /* Requests are served on this thread only. */

@@ -7,9 +7,9 @@
 
 #include <string.h>
 
-#include "jvmti/class_ids.h"
 #include "jvmti/classes.h"
 #include "jvmti/ledger/references.h"
+#include "jvmti/permanent_loaders.h"
 #include "unify/base/align.h"
 #include "unify/base/atomic.h"
 #include "unify/base/memory.h"
@@ -323,7 +323,7 @@ defined(jvmtiEnv *jvmti, JNIEnv *env, jclass type, jobject loader,
 	uint64_t bytes;
 	jint hash;
 
-	entry.is_hidden = th_class_ids_is_permanent(env, loader);
+	entry.is_hidden = th_permanent_loaders_have(env, loader);
 	if (entry.is_hidden && !is_hidden(jvmti, env, type))
 		return;
 	jobject object = entry.is_hidden ? type : loader;

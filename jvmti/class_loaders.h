@@ -25,7 +25,7 @@ struct th_class_loaders_vm {
 	jboolean (*is_hidden)(JNIEnv *env, jclass type); /* JDK 15 and later */
 };
 
-/* After th_class_ids_start(); `has_pauses`: weak references are processed in pauses. */
+/* After th_permanent_loaders_find(); `has_pauses`: weak references are processed in pauses. */
 void th_class_loaders_start(const struct th_class_loaders_vm *vm, bool has_pauses);
 
 /* A class was defined by the calling thread, not yet linked. [jvmti] */

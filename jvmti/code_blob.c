@@ -105,7 +105,6 @@ th_code_blob_is_named(const struct th_hotspot *hotspot, uintptr_t blob, const ch
 	return read_name(hotspot, blob, text) && !strcmp(text, name);
 }
 
-/* Compiled methods and the wrappers of native ones are "nmethod" and "native nmethod". */
 enum th_code_kind
 th_code_blob_kind(const struct th_hotspot *hotspot, uintptr_t blob)
 {
@@ -113,8 +112,10 @@ th_code_blob_kind(const struct th_hotspot *hotspot, uintptr_t blob)
 
 	if (!read_name(hotspot, blob, text))
 		return TH_CODE_UNKNOWN;
-	if (!strcmp(text, "nmethod") || !strcmp(text, "native nmethod"))
+	if (!strcmp(text, "nmethod"))
 		return TH_CODE_METHOD;
+	if (!strcmp(text, "native nmethod"))
+		return TH_CODE_NATIVE;
 	return strcmp(text, "Interpreter") ? TH_CODE_OTHER : TH_CODE_INTERPRETER;
 }
 

@@ -13,7 +13,8 @@
 
 enum th_code_kind {
 	TH_CODE_UNKNOWN, /* it cannot be read */
-	TH_CODE_METHOD,  /* of a Java method, or the wrapper of a native one */
+	TH_CODE_METHOD,  /* of a Java method */
+	TH_CODE_NATIVE,  /* the wrapper of a native method */
 	TH_CODE_INTERPRETER,
 	TH_CODE_OTHER, /* a stub */
 };

@@ -3,9 +3,6 @@
 
 #include <stddef.h>
 
-/* Defaults of the VM: no limit, and 1 GiB (globals.hpp, 11 to 25). */
-#define METASPACE_UNLIMITED ((size_t)1 << 62)
-#define CLASS_SPACE ((size_t)1 << 30)
 /* From this release on Z is always generational (JEP 490). */
 #define Z_GENERATIONAL_ONLY 24
 
@@ -41,16 +38,6 @@ th_collector_heap_max(const struct th_hotspot *hotspot)
 	const size_t *value = th_hotspot_flag(hotspot, "MaxHeapSize");
 
 	return value ? *value : 0;
-}
-
-bool
-th_collector_limits_classes(const struct th_hotspot *hotspot)
-{
-	const size_t *metaspace = th_hotspot_flag(hotspot, "MaxMetaspaceSize");
-	const size_t *class_space = th_hotspot_flag(hotspot, "CompressedClassSpaceSize");
-
-	return !metaspace || *metaspace < METASPACE_UNLIMITED ||
-	       (class_space && *class_space < CLASS_SPACE);
 }
 
 uint32_t

@@ -38,13 +38,6 @@ uint64_t th_collector_heap_max(const struct th_hotspot *hotspot);
 uint32_t th_collector_object_bytes(const struct th_hotspot *hotspot);
 
 /*
- * Whether the memory of classes is limited (MaxMetaspaceSize, or a small CompressedClassSpaceSize), or
- * may be: where it is, a program gets an OutOfMemoryError if unreachable classes cannot be
- * unloaded when it is full. [any]
- */
-bool th_collector_limits_classes(const struct th_hotspot *hotspot);
-
-/*
  * Collections begun: of any generation, and of the whole heap.  Both are 0 where the VM does
  * not export them. [any]
  */

@@ -257,15 +257,50 @@ read_code_blobs(struct th_hotspot *hotspot, const struct field_table *fields)
 	hotspot->code_stub_offset = field_offset(fields, "nmethod", "_stub_offset");
 }
 
+/* Where the methods of a compiled frame are described; moved in 23 and 25. */
+static void
+read_scopes(struct th_hotspot *hotspot, const struct field_table *fields)
+{
+	hotspot->blob_bytes = field_offset(fields, "CodeBlob", "_size");
+	hotspot->blob_code = newer_offset(fields, "CodeBlob", "_code_begin");
+	hotspot->blob_code_offset = newer_offset(fields, "CodeBlob", "_code_offset");
+	hotspot->blob_data = newer_offset(fields, "CodeBlob", "_data_offset");
+	hotspot->blob_mutable = newer_offset(fields, "CodeBlob", "_mutable_data");
+	hotspot->blob_relocation_size = newer_offset(fields, "CodeBlob", "_relocation_size");
+	hotspot->code_original_pc = field_offset(fields, "nmethod", "_orig_pc_offset");
+	hotspot->code_immutable = newer_offset(fields, "nmethod", "_immutable_data");
+	hotspot->code_pcs = field_offset(fields, "nmethod", "_scopes_pcs_offset");
+	hotspot->code_scopes = newer_offset(fields, "CompiledMethod", "_scopes_data_begin");
+	hotspot->code_scopes_offset = newer_offset(fields, "nmethod", "_scopes_data_offset");
+	hotspot->code_metadata = newer_offset(fields, "nmethod", "_metadata_offset");
+	hotspot->code_pcs_end = hotspot->code_immutable == UNKNOWN
+					? newer_offset(
+						  fields, "nmethod", "_dependencies_offset")
+					: hotspot->code_scopes_offset;
+}
+
 static void
 read_methods(struct th_hotspot *hotspot, const struct field_table *fields)
 {
 	hotspot->method_fixed = field_offset(fields, "Method", "_constMethod");
+	hotspot->method_access = field_offset(fields, "Method", "_access_flags");
+	hotspot->fixed_bytes = (int64_t)type_bytes(fields->source, "ConstMethod");
 	hotspot->fixed_pool = field_offset(fields, "ConstMethod", "_constants");
-	hotspot->fixed_number = field_offset(fields, "ConstMethod", "_method_idnum");
+	hotspot->fixed_flags = newer_offset(fields, "ConstMethod", "_flags._flags");
+	if (hotspot->fixed_flags == UNKNOWN)
+		hotspot->fixed_flags = field_offset(fields, "ConstMethod", "_flags");
+	hotspot->fixed_code_bytes = field_offset(fields, "ConstMethod", "_code_size");
+	hotspot->fixed_name = field_offset(fields, "ConstMethod", "_name_index");
+	hotspot->fixed_signature = field_offset(fields, "ConstMethod", "_signature_index");
+	hotspot->pool_bytes = (int64_t)type_bytes(fields->source, "ConstantPool");
+	hotspot->pool_length = field_offset(fields, "ConstantPool", "_length");
 	hotspot->pool_holder = field_offset(fields, "ConstantPool", "_pool_holder");
-	hotspot->class_method_ids = field_offset(
-		fields, "InstanceKlass", "_methods_jmethod_ids");
+	hotspot->pool_source = newer_offset(fields, "ConstantPool", "_source_file_name_index");
+	hotspot->class_source = newer_offset(
+		fields, "InstanceKlass", "_source_file_name_index");
+	hotspot->class_name = field_offset(fields, "Klass", "_name");
+	hotspot->symbol_length = field_offset(fields, "Symbol", "_length");
+	hotspot->symbol_text = field_offset(fields, "Symbol", "_body");
 }
 
 static void
@@ -277,6 +312,7 @@ read_threads(struct th_hotspot *hotspot, const struct field_table *fields)
 		type_with(fields, "JavaThread", "Thread", "_stack_size"), "_stack_size");
 	hotspot->thread_object = field_offset(fields, "JavaThread", "_threadObj");
 	hotspot->virtual_thread = newer_offset(fields, "JavaThread", "_vthread");
+	hotspot->unpacking = field_offset(fields, "JavaThread", "_vframe_array_head");
 }
 
 static void
@@ -306,9 +342,6 @@ read_fields(struct th_hotspot *hotspot, const struct field_table *fields)
 	hotspot->tlab_refill_waste_limit = inner_offset(
 		tlab, field_offset(fields, "ThreadLocalAllocBuffer", "_refill_waste_limit"));
 	hotspot->wrapper_last_java_sp = inner_offset(wrapper, sp);
-	/* javaCalls.hpp: _callee_method, _receiver, _anchor; the same in 11 to 25. */
-	hotspot->wrapper_callee = wrapper == UNKNOWN ? UNKNOWN
-						     : wrapper - 2 * (int64_t)sizeof(void *);
 	hotspot->heap_start = inner_offset(
 		reserved, field_offset(fields, "MemRegion", "_start"));
 	hotspot->heap_words = inner_offset(
@@ -332,6 +365,7 @@ read_fields(struct th_hotspot *hotspot, const struct field_table *fields)
 	read_code_heaps(hotspot, fields);
 	read_g1(hotspot, fields);
 	read_code_blobs(hotspot, fields);
+	read_scopes(hotspot, fields);
 	read_methods(hotspot, fields);
 }
 
@@ -382,22 +416,29 @@ find_states(const struct constant_table *constants, const char *const *names)
 	return states;
 }
 
-/*
- * Safepoints and handshakes wait for a thread in state "in VM" and for one between two states
- * (SafepointSynchronize::safepoint_safe_with()), but a concurrent collector may process the
- * stack of the latter after a safepoint (StackWatermark).  28 has no states between two others.
- */
+/* 28 has no states between two others. */
 static void
 read_states(struct th_hotspot *hotspot, const struct constant_table *constants)
 {
 	static const char *const others[] = {"_thread_blocked", "_thread_in_vm_trans",
 		"_thread_in_native_trans", "_thread_blocked_trans", NULL};
+	int64_t in_vm = need_constant(constants, "_thread_in_vm");
 
 	hotspot->state_in_native = need_constant(constants, "_thread_in_native");
 	hotspot->state_in_java = need_constant(constants, "_thread_in_Java");
-	hotspot->own_states = bit_of(need_constant(constants, "_thread_in_vm"));
-	hotspot->walkable_states = hotspot->own_states | bit_of(hotspot->state_in_native) |
+	hotspot->walkable_states = bit_of(in_vm) | bit_of(hotspot->state_in_native) |
 				   find_states(constants, others);
+}
+
+/* In ConstMethodFlags from 21 on. */
+static uint32_t
+find_lines_flag(const struct constant_table *constants)
+{
+	int64_t flag = find_constant(constants, "ConstMethodFlags::_misc_has_linenumber_table");
+
+	if (flag == UNKNOWN)
+		flag = need_constant(constants, "ConstMethod::_has_linenumber_table");
+	return flag == UNKNOWN ? 0 : (uint32_t)flag;
 }
 
 static bool
@@ -416,6 +457,7 @@ read_constants(struct th_hotspot *hotspot, const struct th_hotspot_source *sourc
 	read_states(hotspot, &constants);
 	hotspot->entry_frame_wrapper = need_constant(
 		&constants, "frame::entry_frame_call_wrapper_offset");
+	hotspot->fixed_has_lines = find_lines_flag(&constants);
 	hotspot->g1_starts_humongous = find_constant(
 		&constants, "HeapRegionType::StartsHumongousTag");
 	if (hotspot->g1_starts_humongous == UNKNOWN)
@@ -474,8 +516,8 @@ bool
 th_hotspot_has_seams(const struct th_hotspot *hotspot)
 {
 	return th_hotspot_has_frames(hotspot) && hotspot->wrapper_last_java_sp > 0 &&
-	       hotspot->wrapper_callee > 0 && hotspot->stack_base > 0 &&
-	       hotspot->entry_frame_wrapper != UNKNOWN && hotspot->call_stub_return;
+	       hotspot->stack_base > 0 && hotspot->entry_frame_wrapper != UNKNOWN &&
+	       hotspot->call_stub_return;
 }
 
 bool
@@ -496,21 +538,38 @@ th_hotspot_has_stubs(const struct th_hotspot *hotspot)
 	       hotspot->last_java_pc > 0 && hotspot->last_java_fp > 0;
 }
 
-bool
-th_hotspot_has_compiled_frames(const struct th_hotspot *hotspot)
+static bool
+has_scopes(const struct th_hotspot *hotspot)
 {
-	return th_hotspot_has_stubs(hotspot) && th_hotspot_has_seams(hotspot) &&
-	       th_hotspot_has_method_ids(hotspot) && hotspot->code_method > 0 &&
-	       hotspot->stack_size > 0 && hotspot->code_compile_id > 0 &&
-	       hotspot->code_stub_offset > 0;
+	return hotspot->blob_bytes >= 0 &&
+	       (hotspot->blob_code >= 0 || hotspot->blob_code_offset >= 0) &&
+	       hotspot->code_original_pc > 0 && hotspot->code_pcs > 0 &&
+	       hotspot->code_pcs_end > 0 &&
+	       (hotspot->code_scopes > 0 ||
+		       (hotspot->code_immutable > 0 && hotspot->code_scopes_offset > 0)) &&
+	       (hotspot->code_metadata > 0 ||
+		       (hotspot->blob_mutable >= 0 && hotspot->blob_relocation_size >= 0));
+}
+
+static bool
+has_methods(const struct th_hotspot *hotspot)
+{
+	return hotspot->method_fixed >= 0 && hotspot->method_access >= 0 &&
+	       hotspot->fixed_bytes > 0 && hotspot->fixed_pool >= 0 &&
+	       hotspot->fixed_flags >= 0 && hotspot->fixed_code_bytes >= 0 &&
+	       hotspot->fixed_name >= 0 && hotspot->fixed_signature >= 0 &&
+	       hotspot->pool_bytes > 0 && hotspot->pool_length >= 0 &&
+	       hotspot->pool_holder >= 0 && hotspot->class_name >= 0 &&
+	       hotspot->symbol_length >= 0 && hotspot->symbol_text >= 0;
 }
 
 bool
-th_hotspot_has_method_ids(const struct th_hotspot *hotspot)
+th_hotspot_has_java_frames(const struct th_hotspot *hotspot)
 {
-	return hotspot->method_fixed >= 0 && hotspot->fixed_pool >= 0 &&
-	       hotspot->fixed_number >= 0 && hotspot->pool_holder >= 0 &&
-	       hotspot->class_method_ids >= 0;
+	return th_hotspot_has_stubs(hotspot) && th_hotspot_has_seams(hotspot) &&
+	       hotspot->unpacking > 0 && hotspot->code_method > 0 && hotspot->stack_size > 0 &&
+	       hotspot->code_compile_id > 0 && hotspot->code_stub_offset > 0 &&
+	       has_scopes(hotspot) && has_methods(hotspot);
 }
 
 int32_t

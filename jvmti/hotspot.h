@@ -32,16 +32,14 @@ struct th_hotspot {
 	/* Handles, pointers to an oop: equal unless a virtual thread is mounted. */
 	int64_t thread_object;
 	int64_t virtual_thread;
+	int64_t unpacking; /* a pointer; not NULL while frames are laid out after deoptimization */
 	/* JavaCallWrapper */
 	int64_t wrapper_last_java_sp; /* last_java_sp of the saved anchor */
-	int64_t wrapper_callee;       /* Method* called by the VM */
 	/* Thread states. */
 	int64_t state_in_native;
 	int64_t state_in_java;
 	/* Bits 1 << state. */
 	uint32_t walkable_states; /* outside Java code, with Java frames below */
-	uint32_t
-		own_states; /* subset of these: no other thread reads the stack in this state */
 	/* Entry frame: words from its frame pointer to the JavaCallWrapper*. */
 	int64_t entry_frame_wrapper;
 	/* CollectedHeap: its reserved range. */
@@ -73,18 +71,45 @@ struct th_hotspot {
 	/* bytes between the start of a block and the CodeBlob inside it */
 	int64_t code_block_header;
 	/* CodeBlob */
-	int64_t blob_name;       /* const char* */
-	int64_t blob_frame_size; /* int: words, including the return address; 0 = no frame */
+	int64_t blob_name;        /* const char* */
+	int64_t blob_frame_size;  /* int: words, including the return address; 0 = no frame */
+	int64_t blob_bytes;       /* int: its size */
+	int64_t blob_code;        /* the address of its code, up to 22 */
+	int64_t blob_code_offset; /* int: from its start to its code, from 23 on */
+	int64_t blob_data;        /* int: offset of its data */
+	int64_t blob_mutable;     /* an address, from 25 on */
+	int64_t blob_relocation_size; /* int: where the metadata begin in it */
 	/* nmethod */
 	int64_t code_method;     /* Method* */
 	int64_t code_compile_id; /* int: each compilation has its own */
 	int64_t code_stub_offset; /* int: where the code ends, and its handlers begin, from its CodeBlob */
-	/* Method, and its fixed part */
+	int64_t code_original_pc; /* int: from the stack pointer, the pc of a frame to deoptimize */
+	int64_t code_immutable; /* the address that the offsets of scopes are from, from 23 on */
+	int64_t code_pcs;       /* int: offset of the table of PcDesc */
+	int64_t code_pcs_end;   /* int */
+	int64_t code_scopes;    /* the address of the scopes, up to 22 */
+	int64_t code_scopes_offset; /* int: from 23 on */
+	int64_t code_metadata; /* int: offset from the CodeBlob, up to 22; u2, from its data: 23, 24 */
+	/* Method, and its fixed part, which its bytecodes follow */
 	int64_t method_fixed;     /* ConstMethod* */
+	int64_t method_access;    /* u2: access flags */
+	int64_t fixed_bytes;      /* size of the type */
 	int64_t fixed_pool;       /* ConstantPool* */
-	int64_t fixed_number;     /* u2: of the method in its class */
-	int64_t pool_holder;      /* ConstantPool: InstanceKlass* */
-	int64_t class_method_ids; /* InstanceKlass: array of words, see method_ids.h */
+	int64_t fixed_flags;      /* u2 */
+	uint32_t fixed_has_lines; /* the flag: a line number table follows the bytecodes */
+	int64_t fixed_code_bytes; /* u2: of its bytecodes */
+	int64_t fixed_name;       /* u2: index in the pool */
+	int64_t fixed_signature;  /* u2 */
+	/* ConstantPool, followed by its entries */
+	int64_t pool_bytes;   /* size of the type */
+	int64_t pool_length;  /* int */
+	int64_t pool_holder;  /* InstanceKlass* */
+	int64_t pool_source;  /* u2: index of the name of the source file, from 15 on */
+	int64_t class_source; /* the same in InstanceKlass */
+	int64_t class_name;   /* Klass: Symbol* */
+	/* Symbol */
+	int64_t symbol_length; /* u2 */
+	int64_t symbol_text;
 	/* Addresses. */
 	const uintptr_t *collected_heap; /* Universe::_collectedHeap */
 	const size_t *g1_region_bytes;   /* G1HeapRegion::GrainBytes */
@@ -147,16 +172,14 @@ bool th_hotspot_has_seams(const struct th_hotspot *hotspot);
 bool th_hotspot_has_code_heaps(const struct th_hotspot *hotspot);
 /* True when code blobs can be found and stub frames unwound (runtime_stub.h). */
 bool th_hotspot_has_stubs(const struct th_hotspot *hotspot);
-/* True when the frames of compiled methods can be followed (frame_memo.h). */
-bool th_hotspot_has_compiled_frames(const struct th_hotspot *hotspot);
-/* True when the jmethodIDs of methods can be read (method_ids.h). */
-bool th_hotspot_has_method_ids(const struct th_hotspot *hotspot);
+/* True when Java frames can be walked (java_frames.h). */
+bool th_hotspot_has_java_frames(const struct th_hotspot *hotspot);
 /* The state of a JavaThread. [any] */
 int32_t th_hotspot_state(const struct th_hotspot *hotspot, const char *thread);
 
 /*
- * Whether a virtual thread is mounted on the JavaThread: AsyncGetCallTrace omits its frames that are
- * still in the heap.  The words of both handles may differ for a moment while a collector moves
+ * Whether a virtual thread is mounted on the JavaThread: its frames that are still in the heap are not
+ * on the stack.  The words of both handles may differ for a moment while a collector moves
  * the object.  `otherwise`: the answer if the VM does not export them. [any]
  */
 bool th_hotspot_is_virtual(const struct th_hotspot *hotspot, uintptr_t thread, bool otherwise);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "jvmti/java_site.h"
 
-#include "jvmti/frame_memo.h"
+#include "jvmti/java_frames.h"
 #include "jvmti/vm_words.h"
 #include "unify/sample/capture.h"
 #include "unify/shared/hash.h"
@@ -39,7 +39,7 @@ frame_key(uintptr_t at, uintptr_t sp, uintptr_t base)
 	uint64_t key = 0;
 
 	if (is_interpreter(pc) && at > sp)
-		key = th_frame_memo_interpreted(th_word_at(at - sizeof(uintptr_t)), sp, base);
+		key = th_java_frames_interpreted(th_word_at(at - sizeof(uintptr_t)), sp, base);
 	return key ? key : pc;
 }
 
@@ -82,7 +82,7 @@ leaf_key(uintptr_t thread, uintptr_t sp, uintptr_t base)
 	if (!pc)
 		pc = th_word_at(sp - sizeof(uintptr_t));
 	return is_interpreter(pc)
-		       ? th_frame_memo_interpreted(
+		       ? th_java_frames_interpreted(
 				 th_field_at(thread, hotspot->last_java_fp), sp, base)
 		       : pc;
 }
@@ -131,7 +131,7 @@ th_java_site_start(const struct th_hotspot *hotspot, bool has_virtual_threads)
 	if (hotspot->stack_base <= 0)
 		return false;
 	site.has_virtual_threads = has_virtual_threads;
-	if (th_hotspot_has_compiled_frames(hotspot))
+	if (th_hotspot_has_java_frames(hotspot))
 		th_hotspot_interpreter(hotspot, &site.interpreter, &site.interpreter_bytes);
 	site.hotspot = hotspot;
 	return true;

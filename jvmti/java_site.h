@@ -12,7 +12,7 @@
 #include "unify/sample/site_rates.h"
 
 /*
- * In the live phase, once, after th_frame_memo_start().  False: the VM does not export what it
+ * In the live phase, once, after th_java_frames_start().  False: the VM does not export what it
  * takes, and there are no keys. [jvmti]
  */
 bool th_java_site_start(const struct th_hotspot *hotspot, bool has_virtual_threads);

@@ -3,14 +3,12 @@
  * Java frames for the recorder, and the positions of the older native segments among them.
  *
  * A thread's stack is a chain of segments: native code on top, the Java frames that called it,
- * the native code that called those through the VM's call stub, and so on.  AsyncGetCallTrace
- * returns the Java frames of all segments in one list.  The boundaries are found from the call
- * stub frames: each holds a JavaCallWrapper, which saved the anchor of the previous segment and
- * the called method.  This gives the number of segments, the bottom method of each, and the
- * registers of the native code below.
+ * the native code that called those through the VM's call stub, and so on.  The frames of all segments
+ * are walked without the VM (java_frames.h); the frame of each call stub gives the registers of the
+ * native code below.
  *
- * In the callback for a sampled Java object the list comes from GetStackTrace, which may not be
- * called inside malloc.
+ * In a JVMTI callback GetStackTrace is used instead where that walk cannot go on: the older frames of a
+ * virtual thread that are in the heap, and a VM that does not export what the walk needs.
  */
 #ifndef TH_JVMTI_JAVA_STACK_H
 #define TH_JVMTI_JAVA_STACK_H
@@ -28,9 +26,9 @@
 void th_java_stack_expect(const struct th_hotspot *hotspot);
 
 /*
- * The VM is live: from now on native and Java stacks get their Java frames.  `async` is
- * libjvm's AsyncGetCallTrace.  False when the VM does not export enough.
+ * The VM is live: from now on native and Java stacks get their Java frames.  False when the VM does
+ * not export enough: native stacks have none, and those of objects come from GetStackTrace.
  */
-bool th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, void *async, uint32_t feature_release);
+bool th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, uint32_t feature_release);
 
 #endif

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Java methods: small ids for jmethodIDs in stacks, and their names for the log.
+ * Java methods: small ids for stacks, and their names for the log.
  *
- * Ids are assigned inside malloc, lock-free.  The agent thread looks up the names soon after a
- * method first occurs, because its class may be unloaded.
+ * A method is known by what it is called: class, name, signature, source file and number of bytecodes.
+ * Methods that differ in none of these, in classes of several loaders or of the same file loaded again
+ * and again, have one id.  The names are copied when a method is met first, while it is on a stack,
+ * because its class may be unloaded later.
  */
 #ifndef TH_JVMTI_METHODS_H
 #define TH_JVMTI_METHODS_H
@@ -11,6 +13,8 @@
 #include <jvmti.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "jvmti/vm_method.h"
 
 /* Distinct methods; frames of further methods have no name and are counted. */
 #define TH_METHODS_MAX (1u << 17)
@@ -21,24 +25,16 @@ bool th_methods_init(void);
 /* For another recording: forgets all methods.  No capture is in flight. */
 void th_methods_restart(void);
 
-/* The id (1..) of a method; 0 for NULL or when the table is full. [in-malloc] */
-uint32_t th_methods_id(jmethodID method);
-
-/* Loads the cache line that th_methods_id() will need, without waiting for it. [in-malloc] */
-void th_methods_prefetch(jmethodID method);
-
 /*
- * Frames so far for which th_methods_id() was called with NULL: AsyncGetCallTrace returns a
- * jmethodID only if it was created before. [any]
+ * The id (1..) of a method that is on the caller's stack; appends its METHOD record if it is new.  0:
+ * its names cannot be read, another thread is about to read some, or the table is full (counted).
+ * `byte_base`: see unsigned5.h.  Takes 2 us. [in-malloc]
  */
-uint32_t th_methods_nameless(void);
+uint32_t th_methods_id(const struct th_hotspot *hotspot, unsigned byte_base,
+	const struct th_vm_method *method);
 
-/*
- * Creates the jmethodIDs of a class, and finds its methods that mount virtual threads if
- * `signature` names one of the classes that have them (NULL: not looked for).  Returns the
- * number of methods. [jvmti]
- */
-uint32_t th_methods_prepare(jvmtiEnv *jvmti, jclass type, const char *signature);
+/* The same of a jmethodID, which the VM is asked about when it is met first. [jvmti] */
+uint32_t th_methods_id_of(jvmtiEnv *jvmti, JNIEnv *env, jmethodID method);
 
 /* The role of a method in the stack of a virtual thread. */
 enum th_method_mount {
@@ -50,11 +46,5 @@ enum th_method_mount {
 
 /* The role of the method with that id. [in-malloc] */
 enum th_method_mount th_methods_mount(uint32_t id);
-
-/* Whether any methods still need their names looked up. [any] */
-bool th_methods_are_pending(void);
-
-/* Writes the METHOD records of all pending methods.  One thread at a time. [agent-thread] */
-void th_methods_log_pending(jvmtiEnv *jvmti, JNIEnv *env);
 
 #endif

@@ -2,10 +2,8 @@
 /*
  * Frames of the VM's runtime stubs, which compiled code calls to enter the VM.
  *
- * Stubs of C1 and C2 are marked "frame never safe" (c1_Runtime1.cpp, Compile::Code_Gen), so
- * AsyncGetCallTrace refuses a stack that begins with one.  This affects each allocation that
- * compiled code leaves to the VM.  Their frames have the layout of compiled code, and
- * AsyncGetCallTrace walks a stack that begins with their caller.
+ * The stack of each allocation that compiled code leaves to the VM begins with one (c1_Runtime1.cpp,
+ * Compile::Code_Gen).  Their frames have the layout of compiled code, and no methods.
  */
 #ifndef TH_JVMTI_RUNTIME_STUB_H
 #define TH_JVMTI_RUNTIME_STUB_H

@@ -34,7 +34,6 @@
 	X(WALK, "native frames")                                    \
 	X(PROBE, "proof that a page of stack can be read")          \
 	X(SEAMS, "seams of Java and native frames, method ids")     \
-	X(ASYNC, "AsyncGetCallTrace")                               \
 	X(STACK_TRACE, "GetStackTrace")                             \
 	X(INTERN, "table of stacks")                                \
 	X(LIVE, "table of live blocks")                             \
@@ -282,16 +281,11 @@ walk(struct th_java_stack *stack) TIMED(enum th_java_status, PART_SEAMS, provide
 	__real_th_capture_set_java(&timed_provider);
 }
 
-static void (*async_get_call_trace)(void *trace, jint depth, void *context);
-
-static void get_call_trace(void *trace, jint depth, void *context)
-	TIMED_VOID(PART_ASYNC, async_get_call_trace(trace, depth, context))
-
-	/*
-	 * The VM identifies an environment by the address of its function table's pointer, so
-	 * ours can be used only with the functions below; a sample calls no others.
-	 */
-	static jvmtiEnv *environment;
+/*
+ * The VM identifies an environment by the address of its function table's pointer, so
+ * ours can be used only with the functions below; a sample calls no others.
+ */
+static jvmtiEnv *environment;
 static struct jvmtiInterface_1_ functions;
 static jvmtiEnv timed_environment = &functions;
 
@@ -334,17 +328,21 @@ set_thread_local_storage(jvmtiEnv *jvmti, jthread thread, const void *data)
 	return (*environment)->SetThreadLocalStorage(environment, thread, data);
 }
 
-REAL(bool, th_java_stack_start, JavaVM *vm, jvmtiEnv *jvmti, void *async, uint32_t release)
+REAL(uint32_t, th_methods_id_of, jvmtiEnv *jvmti, JNIEnv *env, jmethodID method)
 {
-	*(void **)&async_get_call_trace = async;
+	(void)jvmti;
+	return __real_th_methods_id_of(environment, env, method);
+}
+
+REAL(bool, th_java_stack_start, JavaVM *vm, jvmtiEnv *jvmti, uint32_t release)
+{
 	environment = jvmti;
 	functions.GetStackTrace = get_stack_trace;
 	functions.GetClassSignature = get_class_signature;
 	functions.Deallocate = deallocate;
 	functions.GetThreadLocalStorage = get_thread_local_storage;
 	functions.SetThreadLocalStorage = set_thread_local_storage;
-	*(void (**)(void *, jint, void *)) & async = get_call_trace;
-	return __real_th_java_stack_start(vm, &timed_environment, async, release);
+	return __real_th_java_stack_start(vm, &timed_environment, release);
 }
 
 void JNICALL __real_th_heap_sampled(

@@ -29,7 +29,7 @@ static const struct {
 } features[] = {
 	{TH_JVM_TABLES, "layout of the VM (gHotSpotVMStructs)",
 		"stacks end where Java begins, bytes of Java threads are estimates"},
-	{TH_JVM_JAVA_FRAMES, "Java frames in native stacks (AsyncGetCallTrace)",
+	{TH_JVM_JAVA_FRAMES, "Java frames in native stacks",
 		"native stacks end where Java begins"},
 	{TH_JVM_SEAMS, "frame anchors of entry frames",
 		"older native segments are missing from stacks"},

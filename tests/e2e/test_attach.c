@@ -276,28 +276,6 @@ short_storm(const struct th_jdk *jdk)
 	free(feature);
 }
 
-/*
- * Naming the methods of the classes that are loaded keeps no class alive that could be unloaded: a
- * program whose memory for classes is full gets no OutOfMemoryError from it.
- */
-static void
-unloading_meanwhile(const struct th_jdk *jdk)
-{
-	struct th_outcome outcome;
-
-	beside(jdk,
-		"-Xmx256m -XX:+UseSerialGC -XX:MaxMetaspaceSize=64m -agentpath:" PROGRAM(
-			"libgc_between.so"),
-		"Unloaded",
-		"until grep -q dropped out || ! kill -0 $pid; do sleep 0.05; done\n" TH_TOOL
-		" attach -q $pid -o late.thl; echo attach $?\n",
-		&outcome);
-	th_assert_contains(outcome.output, "attach 0\n");
-	th_assert_contains(outcome.output, " 200 of 200 collected\n");
-	th_assert_contains(outcome.output, "exit 0\n");
-	th_outcome_deinit(&outcome);
-}
-
 /* Another tool takes a slot: the lane is closed within a second or two, and nothing else ends. */
 static void
 slot_taken_by_another(const struct th_jdk *jdk)
@@ -566,7 +544,6 @@ main(void)
 		{"a library loaded later", library_loaded_later, 0},
 		{"options of an agent", options_of_an_agent, 0},
 		{"a short storm", short_storm, 0},
-		{"unloading meanwhile", unloading_meanwhile, 0},
 		{"malloc found by java.lang.foreign", foreign_lookup, 22},
 		{"critical downcalls", critical_downcalls, 22},
 		{"storm of critical downcalls", storm_of_critical_downcalls, 22},

@@ -6,9 +6,10 @@ import java.lang.reflect.Method;
 import java.util.Optional;
 
 /**
- * Foreign COUNT [critical]: calls malloc(1000) COUNT times by java.lang.foreign, found in the default
+ * Foreign COUNT [critical|upcall]: calls malloc(1000) COUNT times by java.lang.foreign, found in the default
  * lookup of the linker, and never frees the blocks; or getcwd(NULL, 1000), which allocates them, in
- * critical downcalls, which do not change the state of the thread. By reflection, as older JDKs do not
+ * critical downcalls, which do not change the state of the thread; or malloc in the comparison of qsort,
+ * an upcall. By reflection, as older JDKs do not
  * have these classes (22 and later do).
  */
 public final class Foreign {
@@ -54,9 +55,49 @@ public final class Foreign {
 			function.invokeWithArguments(values);
 	}
 
+	private static MethodHandle allocator;
+
+	static long compare(long first, long second) {
+		try {
+			allocate(allocator, 1, BYTES);
+		} catch (Throwable failure) {
+			throw new IllegalStateException(failure);
+		}
+		return 0;
+	}
+
+	/** qsort() of two numbers, which calls compare(). */
+	private static void sort(int count) throws Throwable {
+		Class<?> layout = Class.forName(PACKAGE + "MemoryLayout");
+		Class<?> layouts = Array.newInstance(layout, 0).getClass();
+		Class<?> options = Array.newInstance(Class.forName(PACKAGE + "Linker$Option"), 0).getClass();
+		Class<?> arenas = Class.forName(PACKAGE + "Arena");
+		Object number = Class.forName(PACKAGE + "ValueLayout").getField("JAVA_LONG").get(null);
+		Object parameters = Array.newInstance(layout, 2);
+		Array.set(parameters, 0, number);
+		Array.set(parameters, 1, number);
+		Object descriptor = call("FunctionDescriptor", null, "of",
+				new Class<?>[] {layout, layouts}, number, parameters);
+		Object linker = call("Linker", null, "nativeLinker", new Class<?>[0]);
+		MethodHandle compare = java.lang.invoke.MethodHandles.lookup().findStatic(Foreign.class,
+				"compare", java.lang.invoke.MethodType.methodType(
+						long.class, long.class, long.class));
+		Object stub = call("Linker", linker, "upcallStub",
+				new Class<?>[] {MethodHandle.class,
+						Class.forName(PACKAGE + "FunctionDescriptor"), arenas, options},
+				compare, descriptor, call("Arena", null, "global", new Class<?>[0]),
+				Array.newInstance(options.getComponentType(), 0));
+		long function = (Long) call("MemorySegment", stub, "address", new Class<?>[0]);
+		allocator = downcall("malloc", 1, false);
+		long numbers = (Long) allocator.invokeWithArguments(BYTES);
+		allocate(downcall("qsort", 4, false), count, numbers, 2L, 8L, function);
+	}
+
 	public static void main(String[] arguments) throws Throwable {
 		int count = Integer.parseInt(arguments[0]);
-		if (arguments.length > 1)
+		if (arguments.length > 1 && arguments[1].equals("upcall"))
+			sort(count);
+		else if (arguments.length > 1)
 			allocate(downcall("getcwd", 2, true), count, 0L, BYTES);
 		else
 			allocate(downcall("malloc", 1, false), count, BYTES);

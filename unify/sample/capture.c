@@ -134,7 +134,6 @@ add_segments(
 {
 	struct th_java_stack *java = &scratch->java;
 
-	stack->flags |= java->flags;
 	for (uint32_t i = 0; i < java->segment_count; i++) {
 		struct th_java_segment *segment = &java->segments[i];
 
@@ -143,13 +142,13 @@ add_segments(
 		if (segment->has_native)
 			add_native(&segment->native, limits, scratch->frames, stack);
 	}
+	stack->flags |= java->flags;
 }
 
 static void
 count_java(enum th_java_status status)
 {
 	static const enum th_log_counter counters[] = {
-		[TH_JAVA_GC] = TH_COUNTER_JAVA_STACK_GC,
 		[TH_JAVA_IN_JAVA] = TH_COUNTER_JAVA_STACK_IN_JAVA,
 		[TH_JAVA_FAILED] = TH_COUNTER_JAVA_STACK_FAILED,
 		[TH_JAVA_STARTING] = TH_COUNTER_JAVA_STACK_STARTING,
@@ -189,8 +188,6 @@ add_below(const struct th_java_provider *provider, const struct th_unwind_limits
 		stack->flags |= TH_STACK_NO_JAVA;
 	if (java->heap == TH_HEAP_NATIVE && status != TH_JAVA_NONE)
 		count_java(status);
-	if (stack->flags & TH_STACK_SEAM_GUESSED)
-		th_log_count(TH_COUNTER_SEAM_GUESSED, 1);
 }
 
 static struct th_unwind_limits

@@ -44,7 +44,6 @@ struct th_java_stack {
 enum th_java_status {
 	TH_JAVA_NONE, /* not a Java thread, or it has no Java frames */
 	TH_JAVA_FOUND,
-	TH_JAVA_GC,      /* a collection is running, the VM does not walk stacks */
 	TH_JAVA_IN_JAVA, /* the VM's code called C without leaving the Java state */
 	TH_JAVA_FAILED,
 	TH_JAVA_STARTING, /* the VM is starting and cannot be queried */

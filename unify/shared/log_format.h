@@ -64,7 +64,6 @@ enum th_log_state {
 	X(LIVE_OBJECTS_LOST, live_objects_lost,                                                \
 		"sampled Java objects whose death is not tracked")                             \
 	X(METHODS_FULL, methods_full, "Java frames without a name: the method table is full")  \
-	X(JAVA_STACK_GC, java_stack_gc, "native samples without Java frames: a collection ran") \
 	X(JAVA_STACK_IN_JAVA, java_stack_in_java,                                              \
 		"native samples without Java frames: compiled code called C without a transition") \
 	X(JAVA_STACK_FAILED, java_stack_failed,                                                \
@@ -73,7 +72,6 @@ enum th_log_state {
 		"native samples without Java frames: the VM was starting")                     \
 	X(JAVA_STACK_BELOW, java_stack_below, "native samples called from Java frames")        \
 	X(JAVA_STACK_FOUND, java_stack_found, "native samples with their Java frames")         \
-	X(SEAM_GUESSED, seam_guessed, "stacks in which the position of a native segment is uncertain") \
 	X(UNWIND_FRAME_POINTER, unwind_frame_pointer, "native frames stepped by frame pointer") \
 	X(UNWIND_STOPPED, unwind_stopped, "native walks that ended before the first frame")    \
 	X(SELF_CAPTURE_NS, self_capture_ns, "CPU time spent in captures, nanoseconds")         \
@@ -85,7 +83,7 @@ enum th_log_state {
 	X(MAPPED_SAMPLES, mapped_samples, "mapped memory samples recorded")                    \
 	X(MAPPED_LOST, mapped_lost, "changes of mapped memory seen only in part")              \
 	X(METHODS_NAMELESS, methods_nameless,                                                  \
-		"Java frames without a name: no method id, the class may be unloaded")         \
+		"Java frames without a name: it could not be read")                            \
 	X(DROPPED_NO_SPACE, dropped_no_space,                                                  \
 		"samples lost: no space for the log (disk, quota or file size limit)")         \
 	X(DROPPED_LOG_UNREACHABLE, dropped_log_unreachable,                                    \
@@ -122,10 +120,10 @@ enum th_log_state {
 		"exact native bytes of ended threads that the ring left out")                  \
 	X(RING_JAVA_BYTES, ring_java_bytes,                                                    \
 		"exact Java bytes of ended threads that the ring left out")                     \
-	X(JAVA_WALKS_REMEMBERED, java_walks_remembered,                                        \
-		"Java stacks found by their frames' addresses, without asking the VM")         \
-	X(JAVA_WALKS_WRONG, java_walks_wrong,                                                  \
-		"Java stacks that the VM answered differently when asked again")              \
+	X(JAVA_WALKS_ASKED, java_walks_asked,                                                  \
+		"Java stacks of objects that the VM walked")                                   \
+	X(JAVA_WALKS_CUT, java_walks_cut,                                                      \
+		"Java stacks of native samples that end at a frame that cannot be walked")     \
 	X(STACKS_REMEMBERED, stacks_remembered,                                                \
 		"stacks known by their youngest frames and depth, without a walk")  \
 	X(STACKS_WRONG, stacks_wrong,                                                          \
@@ -993,7 +991,7 @@ enum th_jvm_feature {
 enum th_stack_flag {
 	TH_STACK_TRUNCATED = 1,    /* deeper than the limit: the root end is missing */
 	TH_STACK_NO_JAVA = 2,      /* a Java thread whose Java frames could not be read */
-	TH_STACK_SEAM_GUESSED = 4, /* the position of a native segment is uncertain */
+	TH_STACK_SEAM_GUESSED = 4, /* of older logs: the position of a native segment is uncertain */
 	TH_STACK_NATIVE_CUT = 8,   /* a native segment ends early: no unwind information */
 };
 

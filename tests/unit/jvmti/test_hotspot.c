@@ -44,7 +44,6 @@ set_up(void **state)
 		.tlab_top = (char *)&thread.tlab_top - (char *)&thread,
 		.stack_base = (char *)&thread.stack_base - (char *)&thread,
 		.wrapper_last_java_sp = 8,
-		.wrapper_callee = 8,
 		.state_in_native = IN_NATIVE,
 		.state_in_java = 8,
 		.walkable_states = 1u << IN_NATIVE,

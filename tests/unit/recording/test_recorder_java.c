@@ -135,8 +135,7 @@ test_java_frames_that_cannot_be_had(void **state)
 	static const struct {
 		enum th_java_status answer;
 		enum th_log_counter counter;
-	} cases[] = {{TH_JAVA_GC, TH_COUNTER_JAVA_STACK_GC},
-		{TH_JAVA_IN_JAVA, TH_COUNTER_JAVA_STACK_IN_JAVA},
+	} cases[] = {{TH_JAVA_IN_JAVA, TH_COUNTER_JAVA_STACK_IN_JAVA},
 		{TH_JAVA_FAILED, TH_COUNTER_JAVA_STACK_FAILED},
 		{TH_JAVA_NONE, TH_COUNTER_JAVA_STACK_FAILED}};
 
