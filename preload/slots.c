@@ -371,8 +371,7 @@ write_slot(const struct th_import_slot *slot, void *data)
 	/* The stub would bind what the object's own scope has; if that is doubtful, it stays. */
 	if (value != (slots.is_restoring ? ours : original) &&
 		(slots.is_restoring || !is_stub(&writer->job->object, slot, value) ||
-			(uintptr_t)th_real_dlsym(writer->job->handle, slot->name) !=
-				original))
+			(uintptr_t)th_real_dlsym(writer->job->handle, slot->name) != original))
 		return;
 	if (!write_word(&writer->job->object, (uintptr_t)slot->address, next))
 		writer->has_failed = true;

@@ -174,7 +174,8 @@ th_ring_place(uint64_t sample)
 	const struct th_id_entry *entry;
 	uint64_t place = sample;
 
-	if (!th_load_acquire(&th_ring.bytes) || !th_lock_bounded(&th_ring.working, TH_LOCK_LONG_NS))
+	if (!th_load_acquire(&th_ring.bytes) ||
+		!th_lock_bounded(&th_ring.working, TH_LOCK_LONG_NS))
 		return sample;
 	entry = th_id_table_find(&th_ring.open, sample);
 	if (entry)
