@@ -32,8 +32,6 @@
 /* As many are allowed as add 1/PAUSE_PARTS to a pause. */
 #define REFERENCE_NS 60
 #define PAUSE_PARTS 50
-/* A holder runs some dozen instructions. */
-#define LOCK_TURNS (1u << 20)
 /*
  * Metaspace of a class, in bytes: a linear fit over 5,000 classes of java.base on JDK 11 to 25,
  * within 30 % on the average of any 500 of similar size.
@@ -84,7 +82,7 @@ static struct th_tally tally = {.kind = TH_TALLY_LOADERS};
 static bool
 lock(void)
 {
-	if (th_lock_bounded(&loaders.lock, LOCK_TURNS))
+	if (th_lock_bounded(&loaders.lock, TH_LOCK_LONG_NS))
 		return true;
 	th_log_count(TH_COUNTER_LOCKS_GIVEN_UP, 1);
 	return false;

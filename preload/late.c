@@ -263,21 +263,21 @@ log_copies(const char *path, uint32_t copies)
 }
 
 static void
-leave(bool is_usurped)
+leave(void)
 {
 	if (!th_load_relaxed(&late.heaps))
 		return;
 	/* A short recording. */
 	if (!late.searched)
 		th_slots_search(log_copies);
-	th_slots_restore(is_usurped);
+	th_slots_restore();
 	th_store_release(&late.heaps, 0);
 }
 
 static void
 give_up(void)
 {
-	leave(true);
+	leave();
 	th_control_close(HEAPS);
 	th_message(USURPED);
 	th_log_note(1, USURPED);
@@ -382,5 +382,5 @@ th_late_bound(void)
 void
 th_late_leave(void)
 {
-	leave(false);
+	leave();
 }

@@ -2,8 +2,8 @@
 /*
  * Every pass first counts, under the loader's list lock, what each object's slots hold; only
  * objects with something to do are then written.  These are first pinned by dlopen(), which waits
- * until their loading is complete: before that, the loader writes and seals the same pages.  While
- * it is pinned, no object is unloaded.  Nothing is remembered about a slot: which slots an object
+ * until their loading is complete: before that, the loader writes the same slots.  While it is
+ * pinned, no object is unloaded.  Pages keep their protection.  Nothing is remembered about a slot: which slots an object
  * has is in its file, and what is to be done follows from what a slot holds.
  */
 #include "preload/slots.h"
@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "preload/import_slots.h"
@@ -22,7 +23,6 @@
 #include "preload/slot_copies.h"
 #include "unify/base/align.h"
 #include "unify/base/atomic.h"
-#include "unify/base/proc_file.h"
 #include "unify/base/real_dlsym.h"
 #include "unify/base/system.h"
 #include "unify/log/loader.h"
@@ -30,10 +30,6 @@
 
 /* Objects written in one pass; more are written in the next. */
 #define AT_ONCE 512
-/* Writable mappings of an object that are written: usually one or two. */
-#define WRITABLE_MAX 4
-/* Read-only parts of the pages that the loader seals: more than one after another tool wrote. */
-#define SEALED_MAX 4
 
 /* What the slots of an object hold. */
 struct contents {
@@ -54,21 +50,11 @@ struct known {
 	bool is_searched;     /* for copies of pointers */
 };
 
-struct range {
-	uintptr_t start;
-	uintptr_t end;
-};
-
 struct job {
 	struct th_import_object object;
 	struct known *known;
 	void *handle;           /* NULL: not pinned */
 	struct contents before; /* after the last write */
-	struct range
-		sealed[SEALED_MAX]; /* those of the pages it seals that are read-only now */
-	uint32_t sealed_count;
-	struct range writable[WRITABLE_MAX];
-	uint32_t writable_count;
 };
 
 static struct {
@@ -77,7 +63,7 @@ static struct {
 	uintptr_t except;
 	uintptr_t loader;
 	bool is_restoring;
-	bool leaves_writable; /* pages that were read-only are not sealed again */
+	int memory; /* descriptor of /proc/self/mem; -1: none */
 	struct known known[TH_SLOTS_OBJECTS_MAX];
 	uint32_t known_count;
 	uint32_t pass;
@@ -321,161 +307,85 @@ unpin_all(void)
 	slots.job_count = 0;
 }
 
-/* Protection */
+/* Writing */
 
-static void
-note_sealed(struct job *job, const struct range *mapping)
+/* The kernel writes to read-only pages as well, and their protection stays as another tool needs it. */
+static bool
+write_forced(uintptr_t address, uintptr_t value)
 {
-	const struct th_import_object *object = &job->object;
-	struct range part = *mapping;
-
-	if (part.start < object->sealed)
-		part.start = object->sealed;
-	if (part.end > object->sealed_end)
-		part.end = object->sealed_end;
-	if (part.start < part.end && job->sealed_count < SEALED_MAX)
-		job->sealed[job->sealed_count++] = part;
+	return slots.memory >= 0 && th_system_pwrite(slots.memory, &value, sizeof(value),
+					    (off_t)address) == sizeof(value);
 }
 
-static void
-note_mapping(struct job *job, const struct range *mapping, bool is_writable)
+static bool
+write_writable(uintptr_t address, uintptr_t value)
 {
-	const struct th_import_object *object = &job->object;
+	const struct iovec from = {&value, sizeof(value)};
+	const struct iovec to = {(void *)address, sizeof(value)};
 
-	if (mapping->end <= object->start || mapping->start >= object->end)
-		return;
-	if (is_writable) {
-		if (job->writable_count < WRITABLE_MAX)
-			job->writable[job->writable_count++] = *mapping;
-	} else {
-		note_sealed(job, mapping);
-	}
+	return syscall(SYS_process_vm_writev, getpid(), &from, 1, &to, 1, 0) == sizeof(value);
 }
 
-/* A line of /proc/self/maps. */
-static void
-read_mapping(const char *line)
+/* The page stays writable: another tool that found it so may be about to write. */
+static bool
+unseal(const struct th_import_object *object, uintptr_t address)
 {
-	struct range mapping;
-	uint64_t start, end;
-	const char *at = line;
+	size_t page = getauxval(AT_PAGESZ);
 
-	if (!th_proc_hexadecimal(&at, &start) || *at++ != '-' ||
-		!th_proc_hexadecimal(&at, &end) || at[0] != ' ')
-		return;
-	mapping = (struct range){start, end};
-	for (uint32_t i = 0; i < slots.job_count; i++)
-		note_mapping(&slots.jobs[i], &mapping, at[2] == 'w');
+	return address >= object->sealed && address < object->sealed_end &&
+	       !syscall(SYS_mprotect, th_align_down(address, page), page,
+		       PROT_READ | PROT_WRITE);
 }
 
 /*
- * Reads which pages of the objects are writable, and which sealed ones are read-only now: another
- * tool may have left some of them writable, and relies on it.
+ * Without a store of ours: the page may become read-only at any time.  The first way fails where
+ * the kernel restricts it (proc_mem.force_override), or for a process that is not dumpable.
+ * An aligned word is written whole: no torn one in 185,000 that another thread saw change.
  */
 static bool
-read_protections(void)
+write_word(const struct th_import_object *object, uintptr_t address, uintptr_t value)
 {
-	static char buffer[PATH_MAX + 256];
-	int descriptor = th_system_open("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
-	size_t used = 0;
-	size_t got;
-
-	if (descriptor < 0)
-		return false;
-	while ((got = th_proc_file_chunk(
-			descriptor, buffer + used, sizeof(buffer) - 1 - used)) > 0) {
-		char *line = buffer;
-		char *end;
-
-		used += got;
-		buffer[used] = '\0';
-		while ((end = strchr(line, '\n'))) {
-			*end = '\0';
-			read_mapping(line);
-			line = end + 1;
-		}
-		used -= (size_t)(line - buffer);
-		memmove(buffer, line, used);
-		if (used == sizeof(buffer) - 1)
-			used = 0; /* a path longer than any */
-	}
-	th_system_close(descriptor);
-	return true;
-}
-
-/* False: some cannot be changed. */
-static bool
-protect(const struct job *job, int protection)
-{
-	bool is_done = true;
-
-	for (uint32_t i = 0; i < job->sealed_count; i++)
-		is_done &= !syscall(SYS_mprotect, job->sealed[i].start,
-			job->sealed[i].end - job->sealed[i].start, protection);
-	return is_done;
-}
-
-/* Writing */
-
-static bool
-is_among(const struct range *ranges, uint32_t count, uintptr_t address)
-{
-	for (uint32_t i = 0; i < count; i++)
-		if (address >= ranges[i].start && address < ranges[i].end)
-			return true;
-	return false;
-}
-
-static bool
-is_writable(const struct job *job, uintptr_t address)
-{
-	return is_among(job->sealed, job->sealed_count, address) ||
-	       is_among(job->writable, job->writable_count, address);
+	return write_forced(address, value) || write_writable(address, value) ||
+	       (unseal(object, address) && write_writable(address, value));
 }
 
 struct writer {
 	const struct job *job;
 	bool writes_releases;
+	bool has_failed;
 };
 
 static void
 write_slot(const struct th_import_slot *slot, void *data)
 {
-	const struct writer *writer = data;
+	struct writer *writer = data;
 	const struct th_slot_function *function = find_function(slot->name);
 	uintptr_t original = (uintptr_t)function->original;
 	uintptr_t ours = (uintptr_t)function->ours;
 	uintptr_t value = __atomic_load_n(slot->address, __ATOMIC_RELAXED);
 
-	if (function->is_release != writer->writes_releases ||
-		!is_writable(writer->job, (uintptr_t)slot->address))
+	uintptr_t next = slots.is_restoring ? original : ours;
+
+	if (function->is_release != writer->writes_releases)
 		return;
-	if (slots.is_restoring) {
-		if (value == ours)
-			__atomic_store_n(slot->address, original, __ATOMIC_RELEASE);
-		return;
-	}
 	/* The stub would bind what the object's own scope has; if that is doubtful, it stays. */
-	if (value != original &&
-		!(is_stub(&writer->job->object, slot, value) &&
-			(uintptr_t)th_real_dlsym(writer->job->handle, slot->name) == original))
+	if (value != (slots.is_restoring ? ours : original) &&
+		(slots.is_restoring || !is_stub(&writer->job->object, slot, value) ||
+			(uintptr_t)th_real_dlsym(writer->job->handle, slot->name) != original))
 		return;
-	__atomic_store_n(slot->address, ours, __ATOMIC_RELEASE);
+	if (!write_word(&writer->job->object, (uintptr_t)slot->address, next))
+		writer->has_failed = true;
 }
 
 static void
 write_object(const struct job *job, bool writes_releases)
 {
-	struct writer writer = {job, writes_releases};
+	struct writer writer = {.job = job, .writes_releases = writes_releases};
 
 	if (!job->handle)
 		return;
-	if (protect(job, PROT_READ | PROT_WRITE))
-		th_import_slots_each(&job->object, is_redirected, write_slot, &writer);
-	else
-		slots.report->failed++;
-	if (!slots.leaves_writable)
-		protect(job, PROT_READ);
+	th_import_slots_each(&job->object, is_redirected, write_slot, &writer);
+	slots.report->failed += writer.has_failed;
 }
 
 static void
@@ -512,11 +422,11 @@ pass(void)
 		return false;
 	is_full = slots.job_count == AT_ONCE;
 	pin_all();
-	if (read_protections()) {
-		write_all(!slots.is_restoring);
-		write_all(slots.is_restoring);
-		look_again();
-	}
+	slots.memory = th_system_open("/proc/self/mem", O_RDWR | O_CLOEXEC, 0);
+	write_all(!slots.is_restoring);
+	write_all(slots.is_restoring);
+	th_system_close(slots.memory);
+	look_again();
 	unpin_all();
 	return is_full;
 }
@@ -543,7 +453,6 @@ th_slots_redirect(const struct th_slot_function *functions, size_t count, const 
 	slots.except = (uintptr_t)except;
 	slots.loader = getauxval(AT_BASE);
 	slots.is_restoring = false;
-	slots.leaves_writable = false;
 	slots.known_count = 0;
 	pass_all(report_ret);
 }
@@ -618,11 +527,10 @@ th_slots_search(void (*visit)(const char *path, uint32_t copies))
 }
 
 void
-th_slots_restore(bool is_usurped)
+th_slots_restore(void)
 {
 	struct th_slots_report report;
 
 	slots.is_restoring = true;
-	slots.leaves_writable = is_usurped;
 	pass_all(&report);
 }

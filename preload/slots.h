@@ -28,7 +28,7 @@ struct th_slots_report {
 	uint32_t objects; /* with redirected slots */
 	uint32_t slots;   /* redirected */
 	uint32_t foreign; /* slots that hold another tool's function */
-	uint32_t failed;  /* objects that could not be kept loaded or made writable */
+	uint32_t failed;  /* objects that could not be kept loaded or written */
 	uint32_t usurped; /* slots of ours that were overwritten by another tool */
 };
 
@@ -57,11 +57,7 @@ void th_slots_review(struct th_slots_report *report_ret);
  */
 void th_slots_search(void (*visit)(const char *path, uint32_t copies));
 
-/*
- * Restores all slots that are still ours.  `is_usurped`: another tool writes slots at this time, after
- * it has made their pages writable, so pages that were read-only are left writable.  Not
- * concurrently with the others. [agent-thread]
- */
-void th_slots_restore(bool is_usurped);
+/* Restores all slots that are still ours.  Not concurrently with the others. [agent-thread] */
+void th_slots_restore(void);
 
 #endif

@@ -12,7 +12,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <string.h>
 
 #include "preload/entry.h"
@@ -29,8 +28,6 @@ typedef int create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void 
  * not counted.
  */
 #define STARTS_MAX 512
-/* A holder runs a few instructions. */
-#define LOCK_TURNS (1u << 16)
 
 struct start {
 	void *(*routine)(void *);
@@ -46,20 +43,21 @@ static struct {
 	struct start *unused;
 } starts;
 
+/*
+ * Neither waits for another thread that looks functions up, nor depends on dlsym: a program can
+ * always start threads.
+ */
 static create *
 find_next(void)
 {
 	static create *known; /* atomic */
 	create *next = th_load_relaxed(&known);
+	void *found;
 
 	if (next)
 		return next;
-	/* Not ready: another thread is looking the functions up. */
-	while (!th_next_init())
-		sched_yield();
-	if (!th_real_dlsym)
-		return NULL;
-	void *found = th_next_find("pthread_create");
+	found = th_real_dlsym_find() && th_next_init() ? th_next_find("pthread_create")
+						       : th_real_dlsym_next("pthread_create");
 	memcpy(&next, &found, sizeof(next));
 	th_store_relaxed(&known, next);
 	return next;
@@ -85,7 +83,7 @@ take_start(void)
 	struct start *start;
 
 	if (!th_memory_map_once(&starts.slab, STARTS_MAX * sizeof(*start)) ||
-		!th_lock_bounded(&starts.lock, LOCK_TURNS))
+		!th_lock_bounded(&starts.lock, TH_LOCK_SHORT_NS))
 		return NULL;
 	start = take_unused();
 	th_unlock(&starts.lock);
@@ -95,7 +93,7 @@ take_start(void)
 static void
 give_start(struct start *start)
 {
-	if (!th_lock_bounded(&starts.lock, LOCK_TURNS)) {
+	if (!th_lock_bounded(&starts.lock, TH_LOCK_SHORT_NS)) {
 		th_log_count(TH_COUNTER_LOCKS_GIVEN_UP, 1);
 		return;
 	}

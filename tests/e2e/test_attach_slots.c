@@ -13,6 +13,7 @@
 #define PROGRAM TH_TEST_BUILD "/tests/programs/late_slots"
 /* With a static C++ runtime, and read-only slots. */
 #define STATIC_PROGRAM PROGRAM "_static"
+#define FORBID TH_TEST_BUILD "/tests/programs/forbid_unsealing"
 #define CALLS 1000
 /* 0 samples every allocation: figures are counts. */
 #define OPTIONS "output=late.thl,interval=0"
@@ -100,6 +101,26 @@ static_runtime(void **state)
 	th_recording_deinit(&recording);
 }
 
+/* Sealed pages keep their protection: another tool may have changed it, and relies on it. */
+static void
+without_change_of_protection(void **state)
+{
+	struct th_recording recording;
+
+	(void)state;
+	th_recording_run(
+		&(struct th_recording_plan){
+			.arguments = TH_WORDS(FORBID, STATIC_PROGRAM, TH_LIBRARY, OPTIONS),
+			.settings = TH_WORDS("LD_PRELOAD", "LD_BIND_NOW="),
+		},
+		&recording);
+	free(recording.log);
+	recording.log = th_format("%s/late.thl", recording.directory);
+	th_recording_load(&recording);
+	check(&recording, 1);
+	th_recording_deinit(&recording);
+}
+
 /* The underlying allocator is the preloaded one, not the next after the library. */
 static void
 other_allocators(void **state)
@@ -128,6 +149,7 @@ main(void)
 		cmocka_unit_test(lazy_binding),
 		cmocka_unit_test(early_binding),
 		cmocka_unit_test(static_runtime),
+		cmocka_unit_test(without_change_of_protection),
 		cmocka_unit_test(other_allocators),
 	};
 

@@ -14,6 +14,8 @@
 #define INNER_VM TH_TEST_BUILD "/tests/programs/libinner_vm.so"
 #define OTHER_VM TH_TEST_BUILD "/tests/programs/libother_vm.so"
 #define TWO_VMS TH_TEST_BUILD "/tests/programs/two_vms"
+#define THREADS TH_TEST_BUILD "/tests/programs/native_threads"
+#define NO_DLVSYM TH_TEST_BUILD "/tests/programs/libno_dlvsym.so"
 #define SECOND TH_TEST_BUILD "/tests/programs/libnext_second.so"
 
 /* The output of the program under these preloads; to be freed. */
@@ -178,6 +180,24 @@ vm_within_the_start_of_a_vm(void **state)
 	}
 }
 
+/* A tool in front has a dlvsym that finds nothing. */
+static void
+threads_start_without_dlvsym(void **state)
+{
+	struct th_outcome outcome;
+
+	(void)state;
+	th_command_check(
+		&(struct th_command){
+			.arguments = TH_WORDS(THREADS, "4", "2", "10"),
+			.environment = TH_WORDS("LD_PRELOAD=" NO_DLVSYM ":" TH_LIBRARY),
+			.directory = th_temporary_directory(),
+		},
+		&outcome);
+	free(outcome.output);
+	free(outcome.errors);
+}
+
 int
 main(void)
 {
@@ -190,6 +210,7 @@ main(void)
 		cmocka_unit_test(no_java_vm_is_no_java_vm),
 		cmocka_unit_test(another_that_stands_in_for_a_java_vm),
 		cmocka_unit_test(two_libraries_with_a_java_vm),
+		cmocka_unit_test(threads_start_without_dlvsym),
 		cmocka_unit_test(vm_within_the_start_of_a_vm),
 	};
 

@@ -8,6 +8,9 @@
 
 #include <sched.h>
 #include <stdbool.h>
+#include <stdint.h>
+
+#include "unify/shared/clock.h"
 
 #define th_load_relaxed(p) __atomic_load_n((p), __ATOMIC_RELAXED)
 #define th_load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
@@ -52,19 +55,43 @@ th_trylock(struct th_spinlock *lock)
 #define TH_LOCK_SPINS 64
 
 /*
- * Tries at most `turns` times; false: not taken.  Yields to a preempted holder: without the
- * yield one wait in 100,000 failed on two busy processors.
+ * How long to wait, at least; a longer wait means that the holder is stopped, and the caller defers its
+ * change, or drops and counts it.  20 us is where the holder runs some dozen instructions and the
+ * caller is in malloc or free; 20 ms where a holder makes system calls, or a change that is dropped
+ * makes results wrong.
+ */
+#define TH_LOCK_SHORT_NS UINT64_C(20000)
+#define TH_LOCK_LONG_NS UINT64_C(20000000)
+
+static inline bool
+th_lock_spin(struct th_spinlock *lock)
+{
+	for (int spin = 0; spin < TH_LOCK_SPINS; spin++) {
+		if (th_trylock(lock))
+			return true;
+		th_relax();
+	}
+	return false;
+}
+
+/*
+ * Waits for `ns`, and then fails.  The time includes that without a processor, in which the holder has
+ * not run either if a cgroup is throttled.  Yields once at least, and tries again after it: without the
+ * yield one wait in 100,000 failed on two busy processors.  Reads the clock only after the first spins.
  */
 static inline bool
-th_lock_bounded(struct th_spinlock *lock, unsigned turns)
+th_lock_bounded(struct th_spinlock *lock, uint64_t ns)
 {
-	for (unsigned turn = 0; !th_trylock(lock); turn++) {
-		if (turn == turns)
+	uint64_t start = 0;
+
+	while (!th_lock_spin(lock)) {
+		uint64_t now = th_clock_now();
+
+		if (!start)
+			start = now;
+		else if (now - start >= ns)
 			return false;
-		if (turn % TH_LOCK_SPINS == TH_LOCK_SPINS - 1)
-			sched_yield();
-		else
-			th_relax();
+		sched_yield();
 	}
 	return true;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * glibc has dlvsym, which is not interposed.  In other C libraries (musl) the symbol table of the
- * object that contains libc is read directly: it has no versions.
+ * glibc has dlvsym, which is not interposed.  Where there is none (musl) or it finds nothing, the
+ * symbol table of the object that contains libc is read directly.
  */
 #include "unify/base/real_dlsym.h"
 
@@ -29,14 +29,14 @@ TH_AT_START void *(*th_real_dlsym)(void *handle, const char *name);
 /* glibc */
 
 static void *
-find_by_version(void)
+find_by_version(const char *name)
 {
-	void *found = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
+	void *found = dlvsym(RTLD_NEXT, name, "GLIBC_2.34");
 
-	return found ? found : dlvsym(RTLD_NEXT, "dlsym", OLD_VERSION);
+	return found ? found : dlvsym(RTLD_NEXT, name, OLD_VERSION);
 }
 
-/* Other C libraries */
+/* The symbol table of libc */
 
 /* The dynamic symbols of an object. */
 struct symbols {
@@ -127,10 +127,16 @@ contains(const struct dl_phdr_info *info, uintptr_t address)
 	return false;
 }
 
+struct search {
+	const char *name;
+	void *found;
+};
+
 /* getauxval is in libc and not interposed. */
 static int
-find_in_libc(struct dl_phdr_info *info, size_t bytes, void *found_ret)
+find_in_libc(struct dl_phdr_info *info, size_t bytes, void *data)
 {
+	struct search *search = data;
 	struct symbols symbols = {0};
 
 	(void)bytes;
@@ -141,17 +147,25 @@ find_in_libc(struct dl_phdr_info *info, size_t bytes, void *found_ret)
 			read_dynamic(info,
 				(const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr),
 				&symbols);
-	*(void **)found_ret = find_symbol(info, &symbols, "dlsym");
+	search->found = find_symbol(info, &symbols, search->name);
 	return 1;
 }
 
 static void *
-find_by_table(void)
+find_by_table(const char *name)
 {
-	void *found = NULL;
+	struct search search = {.name = name};
 
-	dl_iterate_phdr(find_in_libc, &found);
-	return found;
+	dl_iterate_phdr(find_in_libc, &search);
+	return search.found;
+}
+
+void *
+th_real_dlsym_next(const char *name)
+{
+	void *found = dlvsym ? find_by_version(name) : NULL;
+
+	return found ? found : find_by_table(name);
 }
 
 bool
@@ -161,7 +175,7 @@ th_real_dlsym_find(void)
 
 	if (th_real_dlsym)
 		return true;
-	found = dlvsym ? find_by_version() : find_by_table();
+	found = th_real_dlsym_next("dlsym");
 	/* Concurrent callers find the same function. */
 	th_store_relaxed((void **)&th_real_dlsym, found);
 	return found != NULL;

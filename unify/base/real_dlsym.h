@@ -14,4 +14,10 @@ extern void *(*th_real_dlsym)(void *handle, const char *name);
 /* Looks it up on the first call; false: not found.  Not from the malloc path. */
 bool th_real_dlsym_find(void);
 
+/*
+ * The definition of one of libc's functions that follows the library, found without dlsym; NULL: none.
+ * Waits for no other thread but in the loader.  Not from the malloc path.
+ */
+void *th_real_dlsym_next(const char *name);
+
 #endif

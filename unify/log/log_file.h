@@ -16,8 +16,6 @@
 #include "unify/base/atomic.h"
 #include "unify/shared/log_format.h"
 
-/* A holder may wait for the disk; after a longer wait it is considered stopped. */
-#define TH_LOG_LOCK_TURNS (1u << 20)
 /*
  * Of writers that compete for the tail one succeeds each time: more turns mean foreign writes.
  */

@@ -18,8 +18,6 @@
 /* More than two are mapped only while threads are stopped in the middle of a record. */
 #define WINDOWS 8
 #define MAPPED_BYTES ((size_t)TH_LOG_WINDOW_BYTES + TH_LOG_WINDOW_OVERLAP)
-/* A holder makes a few system calls; after a longer wait it is considered stopped. */
-#define LOCK_TURNS (1u << 20)
 
 struct th_log_window {
 	uint64_t number; /* atomic: number of the window, from 1; 0: no thread may enter */
@@ -201,7 +199,7 @@ open_locked(uint64_t offset, uint64_t used)
 	enum th_log_window_result result = TH_LOG_WINDOW_OPEN;
 	struct th_log_window *window;
 
-	if (!th_lock_bounded(&log_map.changing, LOCK_TURNS))
+	if (!th_lock_bounded(&log_map.changing, TH_LOCK_LONG_NS))
 		return TH_LOG_WINDOW_BUSY;
 	window = th_log_window_enter(offset);
 	if (window)

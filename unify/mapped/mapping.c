@@ -33,8 +33,6 @@
  * neighbours that this table keeps separate for their samples.
  */
 #define NODES (TH_RANGE_TREE_CHUNK * TH_RANGE_TREE_CHUNKS_MAX)
-/* A holder runs some hundred instructions; after a longer wait it is considered stopped. */
-#define LOCK_TURNS (1u << 20)
 /*
  * The sample of a range whose sample is being written: this bit and the number of the change.
  */
@@ -144,7 +142,7 @@ void
 th_mapping_restart(void)
 {
 	th_store_release(&mapping.is_on, 0);
-	if (!th_lock_bounded(&mapping.lock, LOCK_TURNS))
+	if (!th_lock_bounded(&mapping.lock, TH_LOCK_LONG_NS))
 		return;
 	for (uint32_t i = 0; i < TH_RANGE_TREE_CHUNKS_MAX; i++)
 		th_memory_retire(mapping.ranges.chunks[i]);
@@ -168,7 +166,7 @@ count_cuts(void)
 static bool
 lock(void)
 {
-	if (th_lock_bounded(&mapping.lock, LOCK_TURNS))
+	if (th_lock_bounded(&mapping.lock, TH_LOCK_LONG_NS))
 		return true;
 	count_lost(1);
 	return false;

@@ -31,8 +31,8 @@ th_in_flight_close(void)
 }
 
 /* Signed: in a forked child, a capture that began in the parent may end. */
-static bool
-has_captures(void)
+bool
+th_in_flight_is_any(void)
 {
 	return (int32_t)__atomic_load_n(&th_in_flight.captures, __ATOMIC_SEQ_CST) > 0;
 }
@@ -40,7 +40,7 @@ has_captures(void)
 void
 th_in_flight_drain(void)
 {
-	for (int i = 0; i < DRAIN_YIELDS + DRAIN_NAPS && has_captures(); i++) {
+	for (int i = 0; i < DRAIN_YIELDS + DRAIN_NAPS && th_in_flight_is_any(); i++) {
 		if (i < DRAIN_YIELDS)
 			sched_yield();
 		else
@@ -48,13 +48,10 @@ th_in_flight_drain(void)
 	}
 }
 
-bool
+void
 th_in_flight_restart(void)
 {
-	if (has_captures())
-		return false;
 	th_store_release(&th_in_flight.state, TH_IN_FLIGHT_NOT_YET);
-	return true;
 }
 
 void

@@ -64,11 +64,11 @@ void th_in_flight_close(void);
 /* Waits for captures in flight, for about a second at most; new ones may begin. [any] */
 void th_in_flight_drain(void);
 
-/*
- * For another recording of the same process: restores the initial state.  False: a capture of the
- * last one is still in flight. [any]
- */
-bool th_in_flight_restart(void);
+/* Whether a capture is in flight; after th_in_flight_close() none begins. [any] */
+bool th_in_flight_is_any(void);
+
+/* For another recording of the same process, once no capture of the last one is in flight. [any] */
+void th_in_flight_restart(void);
 
 /* In a forked child: restores the initial state. */
 void th_in_flight_reset(void);

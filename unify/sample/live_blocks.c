@@ -25,11 +25,6 @@
 _Static_assert(SHARDS *SHARD_FULL == TH_LIVE_BLOCKS_MAX, "full shards");
 /* Slots that th_live_blocks_each() copies under one hold of a shard's lock: 2 KiB of stack. */
 #define SLOTS_AT_ONCE 128
-/*
- * A holder runs some dozen instructions; after a longer wait it is considered stopped, and the
- * change is deferred.
- */
-#define LOCK_TURNS (1u << 16)
 
 struct slot {
 	uintptr_t address; /* 0 = empty */
@@ -53,7 +48,7 @@ struct late {
 
 static struct shard *shards[SHARDS]; /* atomic; NULL: no entries yet */
 static uint64_t total;               /* atomic: entries of all shards */
-static unsigned lock_turns = LOCK_TURNS;
+static uint64_t lock_ns = TH_LOCK_SHORT_NS;
 static th_live_blocks_freed *on_late_free;
 static uintptr_t pins[TH_LIVE_BLOCKS_PINS_MAX];
 static unsigned pin_count;
@@ -215,7 +210,7 @@ static bool
 enter(struct shard *shard, struct late *late)
 {
 	late->count = 0;
-	if (!th_lock_bounded(&shard->lock, lock_turns))
+	if (!th_lock_bounded(&shard->lock, lock_ns))
 		return false;
 	apply_deferred(shard, late);
 	return true;
@@ -330,9 +325,9 @@ th_live_blocks_hold(uintptr_t address, bool is_held)
 }
 
 void
-th_live_blocks_wait(unsigned turns)
+th_live_blocks_wait(uint64_t ns)
 {
-	lock_turns = turns ? turns : LOCK_TURNS;
+	lock_ns = ns ? ns : TH_LOCK_SHORT_NS;
 }
 
 /* Copies some slots of a shard: the lock is held for no more than a few hundred reads. */

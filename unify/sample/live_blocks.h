@@ -113,7 +113,7 @@ bool th_live_blocks_observe(const void *part);
  */
 void th_live_blocks_hold(uintptr_t address, bool is_held);
 
-/* For tests: maximum turns of waiting for a lock; 0: the default. */
-void th_live_blocks_wait(unsigned turns);
+/* For tests: how long to wait for a lock (ns); 0: the default. */
+void th_live_blocks_wait(uint64_t ns);
 
 #endif

@@ -14,13 +14,11 @@
 
 /* The first length of a slot; 32 of them are 4 seconds. */
 #define SLOT_NS (TH_NS_PER_S / 8)
-/* A holder runs some dozen instructions; after a longer wait it is considered stopped. */
-#define LOCK_TURNS (1u << 20)
 
 static bool
 lock(struct th_tally *tally)
 {
-	if (th_lock_bounded(&tally->lock, LOCK_TURNS))
+	if (th_lock_bounded(&tally->lock, TH_LOCK_LONG_NS))
 		return true;
 	th_log_count(TH_COUNTER_LOCKS_GIVEN_UP, 1);
 	return false;

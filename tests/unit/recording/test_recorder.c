@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "unify/recording/housekeeping.h"
+#include "unify/sample/in_flight.h"
 #include "unify/sample/live_blocks.h"
 #include "unify/sample/native.h"
 #include "unify/sample/throttle.h"
@@ -256,6 +257,24 @@ test_stopped(void **state)
 	recorder_release(recorder_block(1));
 	assert_int_equal(recorder_counter(TH_COUNTER_NATIVE_SAMPLES), 1);
 	assert_int_equal(th_log_header()->tail, tail);
+}
+
+/* A capture that is still in flight after the end may write to the log. */
+static void
+test_restart_keeps_the_log_of_a_capture_in_flight(void **state)
+{
+	const struct th_log_header *header;
+
+	(void)state;
+	recorder_start(0, DEPTH, LARGE);
+	header = th_log_header();
+	assert_true(th_in_flight_begin());
+	th_recorder_end();
+	assert_false(th_recorder_restart());
+	assert_ptr_equal(th_log_header(), header);
+	th_in_flight_end();
+	assert_true(th_recorder_restart());
+	assert_null(th_log_header());
 }
 
 /* Depth */
@@ -609,6 +628,7 @@ main(void)
 		CASE(test_starting_thread_joins_at_once),
 		CASE(test_native_heap_off),
 		CASE(test_stopped),
+		CASE(test_restart_keeps_the_log_of_a_capture_in_flight),
 		CASE(test_deep_stacks_are_cut),
 		CASE(test_log_full),
 		CASE(test_stacks_of_a_full_log_are_written_later),
