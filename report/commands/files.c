@@ -14,6 +14,7 @@
 #include "report/base/terminal.h"
 #include "report/control/request.h"
 #include "report/control/running.h"
+#include "report/views/health.h"
 
 bool
 th_is_same_file(const char *a, const char *b)
@@ -102,12 +103,26 @@ th_input_find_current(const struct th_options *options, char **path_ret)
 }
 
 struct th_error *
-th_input_load(const struct th_options *options, struct th_recording **recording_ret)
+th_input_read(const struct th_options *options, struct th_recording **recording_ret)
 {
 	struct th_error *error = th_recording_load(options->input, recording_ret);
 
 	if (!error && options->no_command)
 		th_recording_hide_command(*recording_ret);
+	return error;
+}
+
+struct th_error *
+th_input_load(const struct th_options *options, struct th_recording **recording_ret)
+{
+	struct th_error *error = th_input_read(options, recording_ret);
+	char *damage = error ? NULL : th_health_damage(*recording_ret);
+
+	if (damage) {
+		th_progress_clear();
+		th_notice("%s: %s", options->log ? options->log : options->input, damage);
+	}
+	free(damage);
 	return error;
 }
 
