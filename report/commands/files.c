@@ -14,6 +14,7 @@
 #include "report/base/terminal.h"
 #include "report/control/request.h"
 #include "report/control/running.h"
+#include "report/views/health.h"
 
 /* Of a time that this tool has printed. */
 #define TIME_ROUNDING 0.0005
@@ -124,7 +125,7 @@ check_times(const struct th_options *options, const struct th_recording *recordi
 }
 
 struct th_error *
-th_input_load(const struct th_options *options, struct th_recording **recording_ret)
+th_input_read(const struct th_options *options, struct th_recording **recording_ret)
 {
 	struct th_error *error = th_recording_load(options->input, recording_ret);
 
@@ -135,6 +136,20 @@ th_input_load(const struct th_options *options, struct th_recording **recording_
 	error = check_times(options, *recording_ret);
 	if (error)
 		th_recording_destroy(*recording_ret);
+	return error;
+}
+
+struct th_error *
+th_input_load(const struct th_options *options, struct th_recording **recording_ret)
+{
+	struct th_error *error = th_input_read(options, recording_ret);
+	char *damage = error ? NULL : th_health_damage(*recording_ret);
+
+	if (damage) {
+		th_progress_clear();
+		th_notice("%s: %s", options->log ? options->log : options->input, damage);
+	}
+	free(damage);
 	return error;
 }
 

@@ -43,6 +43,10 @@ struct th_error *th_input_find_current(const struct th_options *options, char **
 
 /* Reads the log of the options, without its command line if they say so. */
 struct th_error *
+th_input_read(const struct th_options *options, struct th_recording **recording_ret);
+
+/* The same, with a line on stderr if the log is truncated or damaged. */
+struct th_error *
 th_input_load(const struct th_options *options, struct th_recording **recording_ret);
 
 /* Passes that log to `use`. */

@@ -83,9 +83,17 @@ th_command_show(const struct th_options *options, th_command_view *print)
 struct th_error *
 th_command_summary(const struct th_options *options)
 {
+	struct th_recording *recording;
+
 	if (options->format == TH_OUTPUT_JSON)
 		return th_command_show(options, th_view_json);
-	return th_input_use(options, print_summary);
+	/* Damage is among the lines about recording quality. */
+	struct th_error *error = th_input_read(options, &recording);
+	if (!error) {
+		error = print_summary(options, recording);
+		th_recording_destroy(recording);
+	}
+	return error;
 }
 
 struct th_error *

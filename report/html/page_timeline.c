@@ -172,14 +172,10 @@ print_references(FILE *file, const struct th_profile *profile)
 	th_page_print_json(file, list);
 }
 
-/*
- * The slice of a time.  Times outside the recording, which occur in damaged logs only, are
- * clamped.
- */
 static size_t
 slice_of(const struct th_recording *recording, uint64_t time, double slice)
 {
-	double number = time > recording->start ? (double)(time - recording->start) / slice : 0;
+	double number = (double)(time - recording->start) / slice;
 
 	return number < SLICES ? (size_t)number : SLICES - 1;
 }

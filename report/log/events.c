@@ -5,6 +5,7 @@
  */
 #include "report/log/events.h"
 
+#include "report/log/limits.h"
 #include "report/log/names.h"
 
 static void
@@ -41,6 +42,8 @@ saw_time(struct th_recording *recording, uint64_t time)
 
 /* Higher levels are damage: no process makes that many things. */
 #define TALLY_LEVEL_MAX 32
+/* A lower probability of being kept is damage: a weight fits into an address space as well. */
+#define KEEP_MIN 0x1p-40
 
 /* The functions below return false for an invalid event. */
 
@@ -74,7 +77,8 @@ on_counter_name(struct th_recording *recording, const struct th_decoded_counter_
 static bool
 is_possible(uint64_t size, uint64_t interval, double keep)
 {
-	return (float)keep > 0 && keep <= 1 && (size || !interval);
+	return keep >= KEEP_MIN && size <= TH_SIZE_MAX && interval <= TH_SIZE_MAX &&
+	       (size || !interval);
 }
 
 uint32_t
@@ -269,8 +273,6 @@ on_java_followed(
 		.is_judged = followed->judged,
 	};
 
-	if (!(followed->keep >= 0 && followed->keep <= 1))
-		return false;
 	th_array_append(recording, followed, info);
 	saw_time(recording, followed->time);
 	return true;
@@ -314,7 +316,7 @@ on_ledger_take(
 		.record = record,
 	};
 
-	if (!take.kind || take.kind >= TH_LEDGER_KINDS || !(item.keep > 0) || take.keep > 1)
+	if (!take.kind || take.kind >= TH_LEDGER_KINDS || take.keep < KEEP_MIN)
 		return false;
 	item.stack = th_recording_intern(recording, stacks, take.stack);
 	if (take.type)
@@ -408,7 +410,7 @@ on_account(struct th_recording *recording, const struct th_decoded_account *acco
 /* Dispatch */
 
 static bool
-add(struct th_recording *recording, uint32_t type, const union th_decoded *event,
+add_possible(struct th_recording *recording, uint32_t type, const union th_decoded *event,
 	uint32_t record)
 {
 	switch ((enum th_event_type)type) {
@@ -563,6 +565,17 @@ add(struct th_recording *recording, uint32_t type, const union th_decoded *event
 }
 
 static bool
+add(struct th_recording *recording, uint32_t type, union th_decoded *event, uint32_t record)
+{
+	bool is_early;
+
+	if (!th_limits_apply(type, recording->start, event, &is_early))
+		return false;
+	recording->early += is_early;
+	return add_possible(recording, type, event, record);
+}
+
+static bool
 is_known(uint32_t type)
 {
 	switch (type) {
@@ -671,6 +684,7 @@ th_recording_add_event(struct th_recording *recording, const struct th_record *r
 void
 th_recording_add_again(struct th_recording *recording, const struct th_record *record)
 {
+	uint64_t early = recording->early;
 	union th_decoded event;
 
 	switch ((enum th_event_type)record->type) {
@@ -689,6 +703,7 @@ th_recording_add_again(struct th_recording *recording, const struct th_record *r
 			break;
 		thin(record, &event);
 		add(recording, record->type, &event, record_of(recording, record->offset));
+		recording->early = early; /* counted already */
 		break;
 	default:
 		break;

@@ -17,6 +17,7 @@
 
 #include "report/base/allocate.h"
 #include "report/log/kept.h"
+#include "report/log/limits.h"
 #include "unify/shared/bisect.h"
 
 /* Ids of samples are offsets / 8 in 32 bits, so no log is larger. */
@@ -250,7 +251,9 @@ read_header(struct th_reader *reader, const char *path)
 			"up to version %u",
 			path, header->version, TH_LOG_VERSION);
 	if (!header->version || header->header_bytes < sizeof(*header) ||
-		header->header_bytes % 8 || header->header_bytes > reader->map_bytes)
+		header->header_bytes % 8 || header->header_bytes > reader->map_bytes ||
+		header->start_monotonic > TH_TIME_MAX || header->start_realtime > TH_TIME_MAX ||
+		header->interval > TH_SIZE_MAX)
 		return unreadable(path, "has a damaged header");
 	return NULL;
 }

@@ -270,8 +270,10 @@ struct th_recording {
 	uint64_t damaged_end; /* damaged places after that: part of `damaged` */
 	uint64_t torn;        /* reserved, never committed */
 	uint64_t damaged;     /* neither a record nor unused space */
-	uint64_t undecodable; /* known events whose record does not match their description */
-	uint64_t unknown;     /* events of a type unknown to this tool */
+	uint64_t
+		undecodable; /* known events that do not match their description, or limits.h */
+	uint64_t early;      /* events before `start`, moved there */
+	uint64_t unknown;    /* events of a type unknown to this tool */
 };
 
 /* Reads the log at `path`. Damage inside is counted, not an error. */

@@ -14,7 +14,7 @@ resolve(const struct th_recording *recording, const char *log, const char *name,
 		return NULL;
 	if (!th_recording_find_mark(recording, name, &time))
 		return th_error_create(TH_ERROR_USAGE, "%s: has no mark \"%s\"", log, name);
-	*seconds_ret = time > recording->start ? (double)(time - recording->start) / 1e9 : 0;
+	*seconds_ret = (double)(time - recording->start) / 1e9;
 	return NULL;
 }
 

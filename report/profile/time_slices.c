@@ -32,7 +32,7 @@ struct maker {
 static uint16_t
 slice_of(const struct th_time_slices *cells, uint64_t time)
 {
-	double slice = time > cells->start ? (double)(time - cells->start) / cells->slice : 0;
+	double slice = (double)(time - cells->start) / cells->slice;
 
 	return (uint16_t)(slice < cells->slices ? (uint32_t)slice : cells->slices - 1);
 }

@@ -37,10 +37,10 @@ add_sample(struct part_sums *sums, const struct th_recording *recording,
 	unsigned part = (unsigned)fmin(place * TH_DENSITY_PARTS, TH_DENSITY_PARTS - 1);
 	/* Those that a ring left out count as well: they were recorded. */
 	double recorded = 1 / th_recording_thinned(recording, sample);
-	if (by_lifetime && sample->keep > 0)
+	if (by_lifetime)
 		recorded /= (double)sample->keep;
 	sums[part].samples += recorded;
-	sums[part].due += sample->keep > 0 ? 1 / (double)sample->keep : 1;
+	sums[part].due += 1 / (double)sample->keep;
 	sums[part].intervals += recorded *
 				(double)th_recording_sample_interval(recording, sample);
 }

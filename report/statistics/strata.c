@@ -48,9 +48,7 @@ number_classes(struct th_strata *strata)
 static double
 gap_of(const struct th_recording *recording, const struct th_sample *sample)
 {
-	double keep = sample->keep > 0 && sample->keep < 1 ? (double)sample->keep : 1;
-
-	return (double)th_recording_sample_interval(recording, sample) / keep;
+	return (double)th_recording_sample_interval(recording, sample) / (double)sample->keep;
 }
 
 static void

@@ -190,10 +190,29 @@ add_damage(struct th_health *health, const struct th_recording *recording)
 	if (recording->undecodable)
 		th_health_add(health, true, "%s malformed records skipped",
 			th_format_count(recording->undecodable).text);
+	if (recording->early)
+		th_health_add(health, false,
+			"%s events from before the start of the recording count as its first",
+			th_format_count(recording->early).text);
 	if (recording->unknown)
 		th_health_add(health, false,
 			"%s records of types unknown to this version (see dump)",
 			th_format_count(recording->unknown).text);
+}
+
+char *
+th_health_damage(const struct th_recording *recording)
+{
+	uint64_t missing = th_recording_missing_bytes(recording);
+	uint64_t skipped = recording->damaged + recording->undecodable;
+
+	if (missing)
+		return th_format_new("the log is truncated: %s bytes are missing at the end",
+			th_format_count(missing).text);
+	if (skipped)
+		return th_format_new("the log is damaged: %s of its regions or records skipped",
+			th_format_count(skipped).text);
+	return NULL;
 }
 
 static void
@@ -220,9 +239,7 @@ add_cost(struct th_health *health, const struct th_recording *recording)
 	double memory = (double)th_recording_counter(recording, "self_memory_bytes");
 	double log = (double)th_recording_log_bytes(recording);
 	double process = (double)th_recording_counter(recording, "process_cpu_ns");
-	double elapsed = recording->end > recording->start
-				 ? (double)(recording->end - recording->start)
-				 : 0;
+	double elapsed = (double)(recording->end - recording->start);
 
 	if (busy > 0 && elapsed > 0)
 		th_health_add(health, false,

@@ -25,4 +25,10 @@ void th_health_deinit(struct th_health *health);
 void th_health_add(struct th_health *health, bool is_warning, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/*
+ * One line about what of the log could not be read, NULL if nothing; the caller frees it. Records
+ * that a killed process did not finish are no damage.
+ */
+char *th_health_damage(const struct th_recording *recording);
+
 #endif

@@ -240,5 +240,7 @@ th_view_dump(FILE *file, const struct th_reader *reader, bool without_command)
 			print_counter(&dump, &record);
 	}
 	print_hole(&dump, &before, &cursor);
+	if (th_reader_is_cut(reader))
+		fputs("-- the log is truncated here\n", file);
 	th_schema_destroy(dump.schema);
 }

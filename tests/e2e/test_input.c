@@ -189,6 +189,91 @@ check_usage(const char *const *command, const char *part)
 	th_outcome_deinit(&outcome);
 }
 
+/* Logs that are truncated or damaged */
+
+/* Each command succeeds, and says what is missing: in one line on stderr, or in its text. */
+static void
+check_damaged(const char *path, const char *part)
+{
+	const char *const *const commands[] = {
+		TH_WORDS(TH_TOOL, "tree", path),
+		TH_WORDS(TH_TOOL, "leaks", path),
+		TH_WORDS(TH_TOOL, "leaks", "--format", "json", path),
+		TH_WORDS(TH_TOOL, "summary", "--format", "json", path),
+		TH_WORDS(TH_TOOL, "rss", path),
+		TH_WORDS(TH_TOOL, "diff", path, path),
+		TH_WORDS(TH_TOOL, "flamegraph", path),
+		TH_WORDS(TH_TOOL, "bundle", "-o", "/dev/null", path),
+		TH_WORDS(TH_TOOL, "export", "--format", "json", path),
+		TH_WORDS(TH_TOOL, "export", "--format", "collapsed", path),
+		TH_WORDS(TH_TOOL, "export", "--format", "speedscope", path),
+		TH_WORDS(TH_TOOL, "export", "--format", "pprof", path),
+		TH_WORDS(TH_TOOL, "export", "--format", "otlp", path),
+		TH_WORDS(TH_TOOL, "export", "--format", "jfr", path),
+	};
+	struct th_outcome outcome;
+
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		th_command_run(
+			&(struct th_command){.arguments = commands[i], .timeout_seconds = 120},
+			&outcome);
+		if (outcome.status || !strstr(outcome.errors, part))
+			fail_msg("%s: status %d, %s", commands[i][1], outcome.status,
+				outcome.errors);
+		th_outcome_deinit(&outcome);
+	}
+	th_command_run(&(struct th_command){.arguments = TH_WORDS(TH_TOOL, "summary", path),
+			       .timeout_seconds = 120},
+		&outcome);
+	assert_int_equal(outcome.status, 0);
+	assert_string_equal(outcome.errors, "");
+	assert_non_null(strstr(outcome.output, part));
+	th_outcome_deinit(&outcome);
+}
+
+/* Of a program that ends normally, so that its log has a breakdown of resident memory and an end. */
+static char *
+record_log(size_t *bytes_ret, char **contents_ret)
+{
+	char *path = th_format("%s/whole.thl", th_temporary_directory());
+	struct th_outcome outcome;
+
+	th_command_run(&(struct th_command){.arguments = TH_WORDS(TH_TOOL, "run", "-q", "-i",
+						    "1k", "-o", path, "--", "ls", "/"),
+			       .timeout_seconds = 120},
+		&outcome);
+	assert_int_equal(outcome.status, 0);
+	th_outcome_deinit(&outcome);
+	FILE *file = fopen(path, "r");
+	assert_non_null(file);
+	*contents_ret = malloc(16 << 20);
+	*bytes_ret = fread(*contents_ret, 1, 16 << 20, file);
+	fclose(file);
+	return path;
+}
+
+static void
+truncated_and_damaged_logs(void **state)
+{
+	char *contents;
+	size_t bytes;
+	char *path = record_log(&bytes, &contents);
+	uint64_t tail = ((const struct th_log_header *)(const void *)contents)->tail;
+	(void)state;
+
+	assert_true(tail <= bytes);
+	char *cut = write_file("cut.thl", contents, tail - 8);
+	check_damaged(cut, "truncated");
+	/* The last record, which is END. */
+	memset(contents + tail - 16, 0xa5, 8);
+	char *damaged = write_file("damaged.thl", contents, tail);
+	check_damaged(damaged, "damaged");
+	free(cut);
+	free(damaged);
+	free(contents);
+	free(path);
+}
+
 static void
 command_lines_of_views(void **state)
 {
@@ -633,6 +718,7 @@ main(void)
 		cmocka_unit_test(not_a_log),
 		cmocka_unit_test(beginning_of_a_log),
 		cmocka_unit_test(log_of_a_newer_version),
+		cmocka_unit_test(truncated_and_damaged_logs),
 		cmocka_unit_test(command_lines_of_views),
 		cmocka_unit_test(command_lines_of_run),
 		cmocka_unit_test(commands_that_are_none),

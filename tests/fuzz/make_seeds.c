@@ -67,6 +67,21 @@ write_logs(void)
 	log_deinit(&log);
 }
 
+/* Each log in each kind, with one change of a time. */
+static void
+write_changes(void)
+{
+	for (uint8_t log = 0; log < 3; log++) {
+		for (uint8_t kind = 0; kind < 4; kind++) {
+			const uint8_t bytes[] = {log, (uint8_t)(kind | 0x80), 5,
+				(uint8_t)(40 + 7 * kind), 0, 0, 8, 0};
+			const char name[] = {(char)('a' + log), (char)('0' + kind), '\0'};
+
+			write_seed("views", name, bytes, sizeof(bytes));
+		}
+	}
+}
+
 static void
 write_options(void)
 {
@@ -270,6 +285,7 @@ main(int argc, char **argv)
 	directory = argv[1];
 	check(!mkdir(directory, 0777) || errno == EEXIST, directory);
 	write_logs();
+	write_changes();
 	write_options();
 	write_texts();
 	write_tables();

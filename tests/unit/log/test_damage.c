@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "tests/unit/views/every_view.h"
@@ -155,11 +156,37 @@ test_descriptions_flipped(void **state)
 	log_deinit(&log);
 }
 
+#define LATE ((uint64_t)1 << 60)
+
+/* Memory that grows for a second and is freed at its end; one block is older than the recording. */
+static void
+test_block_from_before_the_start(void **state)
+{
+	uint64_t blocks[100];
+	struct log_builder log;
+
+	(void)state;
+	log_init(&log, 1);
+	log_header(&log)->start_monotonic = LATE;
+	for (uint64_t i = 0; i < 100; i++)
+		blocks[i] = log_add_fields(&log, TH_EVENT_NATIVE_ALLOC,
+			LOG_U64(i ? LATE + i * 9000000 : 0), LOG_U64(1 << 20), LOG_U64(1),
+			LOG_F64(1), LOG_U64(i << 20), LOG_U32(1), LOG_U32(1), LOG_U64(0),
+			LOG_U32(1), LOG_U32(1));
+	for (uint64_t i = 0; i < 100; i++)
+		log_add_fields(&log, TH_EVENT_NATIVE_FREE, LOG_U64(LATE + 990000000 + i),
+			LOG_U64(blocks[i]), LOG_U32(1));
+	log_add_fields(&log, TH_EVENT_MARK, LOG_U64(LATE + 500000000), LOG_TEXT("middle"));
+	log_add_fields(&log, TH_EVENT_END, LOG_U64(LATE + 1000000000));
+	check_whole(&log);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_whole_log_is_shown),
+		cmocka_unit_test(test_block_from_before_the_start),
 		cmocka_unit_test(test_cut_anywhere),
 		cmocka_unit_test(test_every_byte_flipped),
 		cmocka_unit_test(test_damaged_ring),

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,6 +16,7 @@
 #include <cmocka.h>
 
 #include "report/log/recording.h"
+#include "report/log/limits.h"
 #include "report/views/view.h"
 #include "tests/unit/log/log_builder.h"
 #include "unify/sample/poisson.h"
@@ -539,6 +541,60 @@ test_impossible_samples_are_left_out(void **state)
 }
 
 static void
+add_native(
+	struct log_builder *log, uint64_t time, uint64_t size, uint64_t interval, double keep)
+{
+	log_add_fields(log, TH_EVENT_NATIVE_ALLOC, LOG_U64(time), LOG_U64(size),
+		LOG_U64(interval), LOG_F64(keep), LOG_U64(size), LOG_U32(1), LOG_U32(1),
+		LOG_U64(0), LOG_U32(1), LOG_U32(0));
+}
+
+static void
+test_values_beyond_their_limits_are_left_out(void **state)
+{
+	struct log_builder log;
+
+	(void)state;
+	log_init(&log, INTERVAL);
+	add_native(&log, LOG_START, TH_SIZE_MAX + 1, INTERVAL, 1);
+	add_native(&log, LOG_START, 10, UINT64_MAX, 1);
+	add_native(&log, LOG_START, 10, INTERVAL, 1e-30);
+	add_native(&log, LOG_START, 10, INTERVAL, (double)NAN);
+	add_native(&log, LOG_START + TH_TIME_SPAN_MAX + 1, 10, INTERVAL, 1);
+	log_add_fields(&log, TH_EVENT_RESIDENT, LOG_U64(LOG_START), LOG_U64(UINT64_MAX),
+		LOG_U64(0), LOG_U64(0));
+	add_native(&log, LOG_START, TH_SIZE_MAX, INTERVAL, 1);
+	struct th_recording *recording = load_bytes(log.bytes, log.length);
+	assert_int_equal(recording->samples[TH_HEAP_NATIVE].items_count, 1);
+	assert_int_equal(recording->residents_count, 0);
+	assert_int_equal(recording->undecodable, 6);
+	assert_int_equal(recording->end, LOG_START);
+	th_recording_destroy(recording);
+	log_deinit(&log);
+}
+
+static void
+test_events_before_the_start_are_moved_to_it(void **state)
+{
+	struct log_builder log;
+
+	(void)state;
+	log_init(&log, INTERVAL);
+	add_native(&log, 0, 10, INTERVAL, 1);
+	add_native(&log, LOG_START - 1, 10, INTERVAL, 1);
+	add_native(&log, LOG_START + 1, 10, INTERVAL, 1);
+	struct th_recording *recording = load_bytes(log.bytes, log.length);
+	const struct th_sample *samples = recording->samples[TH_HEAP_NATIVE].items;
+	assert_int_equal(samples[0].time, LOG_START);
+	assert_int_equal(samples[1].time, LOG_START);
+	assert_int_equal(samples[2].time, LOG_START + 1);
+	assert_int_equal(recording->early, 2);
+	assert_int_equal(recording->undecodable, 0);
+	th_recording_destroy(recording);
+	log_deinit(&log);
+}
+
+static void
 expect_error(const char *path, const char *text)
 {
 	struct th_reader *reader = NULL;
@@ -587,6 +643,9 @@ test_bad_inputs_are_told_apart(void **state)
 	expect_error_of_bytes(log.bytes, log.length, "damaged header");
 	log_header(&log)->version = 1;
 	log_header(&log)->header_bytes = 12;
+	expect_error_of_bytes(log.bytes, log.length, "damaged header");
+	log_header(&log)->header_bytes = TH_LOG_HEADER_BYTES;
+	log_header(&log)->start_monotonic = UINT64_MAX;
 	expect_error_of_bytes(log.bytes, log.length, "damaged header");
 	log_deinit(&log);
 }
@@ -637,6 +696,8 @@ main(void)
 		cmocka_unit_test(test_numbers_that_lack_are_zero),
 		cmocka_unit_test(test_fields_of_another_type_are_not_decoded),
 		cmocka_unit_test(test_impossible_samples_are_left_out),
+		cmocka_unit_test(test_values_beyond_their_limits_are_left_out),
+		cmocka_unit_test(test_events_before_the_start_are_moved_to_it),
 		cmocka_unit_test(test_bad_inputs_are_told_apart),
 	};
 
