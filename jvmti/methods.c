@@ -20,8 +20,6 @@
 #define TEXT_BYTES 4096
 /* One cache line. */
 #define FILTER_BITS 512
-/* A new method takes some 5 us under the lock. */
-#define LOCK_TURNS 4096
 /* jvm_constants.h: JVM_RECOGNIZED_METHOD_MODIFIERS. */
 #define MODIFIERS 0x1dff
 /* Methods whose id is known by jmethodID. */
@@ -231,7 +229,7 @@ th_methods_id(
 	uint64_t hash = hash_of(hotspot, method);
 	uint32_t id = hash ? find_known(hash) : 0;
 
-	if (id || !hash || !th_lock_bounded(&methods.lock, LOCK_TURNS))
+	if (id || !hash || !th_lock_bounded(&methods.lock, TH_LOCK_SHORT_NS))
 		return id;
 	if (read_names(hotspot, byte_base, method, methods.names))
 		id = add_method(hash);
@@ -352,7 +350,7 @@ intern_answer(const struct answer *answer, char *class_signature)
 	uint64_t hash = hash_answer(answer, name_of(class_signature));
 	uint32_t id = find_known(hash);
 
-	if (id || !th_lock_bounded(&methods.lock, LOCK_TURNS))
+	if (id || !th_lock_bounded(&methods.lock, TH_LOCK_SHORT_NS))
 		return id;
 	copy_answer(answer, methods.names);
 	id = add_method(hash);
