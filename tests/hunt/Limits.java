@@ -127,7 +127,7 @@ public final class Limits {
 	}
 
 	/** Many lambda forms and hot loops: compiled methods come and go. */
-	private static String code() throws Exception {
+	private static String code() throws Throwable {
 		Map<String, Long> sums = new HashMap<>();
 		for (int round = 0; round < 60; round++) {
 			Class<?> type = Class.forName("Limits$Guest", true, Limits.class.getClassLoader());
@@ -147,7 +147,7 @@ public final class Limits {
 		return String.valueOf(new java.util.TreeMap<>(sums).hashCode());
 	}
 
-	public static void main(String[] arguments) throws Exception {
+	public static void main(String[] arguments) throws Throwable {
 		switch (arguments[0]) {
 		case "stack":
 			System.out.println(stack());
