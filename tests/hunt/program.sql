@@ -1,0 +1,10 @@
+create table a(id int primary key, name varchar, v decimal(20, 4));
+create table b(id int primary key, a int, t clob);
+insert into a select x, 'n' || mod(x, 97), x * 1.5 from system_range(1, 8000);
+insert into b select x, mod(x * 7, 8000), repeat('t', mod(x, 300)) from system_range(1, 8000);
+create index b_a on b(a);
+update a set v = v + 1 where id in (select a from b where length(t) > 100);
+select name, count(*), sum(v) from a join b on b.a = a.id group by name order by 1 limit 20;
+with recursive r(n, f) as (select 1, 1 union all select n + 1, mod(f * 3, 1009) from r where n < 500) select sum(f) from r;
+select count(distinct substring(t, 1, 40)), max(length(t)) from b;
+select name, v, row_number() over (partition by name order by v desc) k from a order by v desc fetch first 10 rows only;
