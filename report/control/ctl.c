@@ -248,7 +248,10 @@ control(int argc, char **argv, bool is_json, th_ctl_select *select)
 static bool
 wants_help(int argc, char **argv)
 {
-	return argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"));
+	for (int i = 1; i < argc; i++)
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+			return true;
+	return false;
 }
 
 int

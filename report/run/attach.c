@@ -344,13 +344,13 @@ resume(struct attach *attach, bool *is_done_ret)
 }
 
 static void
-print_log(const struct attach *attach, bool is_resumed)
+print_log(const struct attach *attach)
 {
 	int pid = (int)attach->process.pid;
 
 	if (attach->options.is_quiet)
 		return;
-	printf("process %d %s ", pid, is_resumed ? "is recorded again in" : "is recorded in");
+	printf("process %d is recorded in ", pid);
 	th_text_print(stdout, attach->log);
 	printf("\nnext:  twinheap leaks ");
 	th_text_print(stdout, attach->log);
@@ -473,7 +473,7 @@ th_attach_main(int argc, char **argv)
 	if (!error)
 		error = start(&attach);
 	if (!error && attach.log)
-		print_log(&attach, !attach.text[0]);
+		print_log(&attach);
 	if (!error && attach.seconds)
 		error = record_for(&attach);
 	free(attach.log);

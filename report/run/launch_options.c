@@ -304,6 +304,22 @@ is_choice(const char *choices, const char *text)
 	return false;
 }
 
+/* Whether each part of "KEY=VALUE,..." has a key and a value. */
+static bool
+has_labels(const char *text)
+{
+	for (;;) {
+		size_t length = strcspn(text, ",");
+		size_t key = strcspn(text, "=");
+
+		if (!key || key >= length)
+			return false;
+		if (!text[length])
+			return true;
+		text += length + 1;
+	}
+}
+
 /* The problem with the value of a setting; NULL: it is valid. */
 static const char *
 find_fault(const struct setting *setting, const char *text)
@@ -335,6 +351,8 @@ find_fault(const struct setting *setting, const char *text)
 	case TH_SETTING_GLOBS:
 		return th_glob_problem(text);
 	case TH_SETTING_TEXT:
+		if (setting == &settings[TH_SETTING_NAME_LABELS] && !has_labels(text))
+			return "not a list of labels (such as version=2.4.1,region=eu)";
 		return *text != '\0' ? NULL : "empty";
 	case TH_SETTING_FLAG:
 	default:
