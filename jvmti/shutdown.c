@@ -184,6 +184,14 @@ th_shutdown_init(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, const char *perf_
 	threads.live = live;
 }
 
+/* Before anything is released: the VM's own hooks do so, such as that of File.deleteOnExit(). */
+static void
+vm_ends(void)
+{
+	th_full_collection_at_exit();
+	th_teardown_begins(TH_TEARDOWN_VM_ENDS, NULL);
+}
+
 static void
 hooks_begin(void)
 {
@@ -209,7 +217,7 @@ count_thread(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, struct th_thread_reco
 		return;
 	th_store_release(&threads.main_returned, 1);
 	if (is_destroyed_after(0))
-		th_full_collection_at_exit();
+		vm_ends();
 }
 
 void
@@ -239,7 +247,7 @@ th_shutdown_thread_ends(struct th_thread_record *record)
 	uint32_t before = th_add_acq_rel(&threads.count, -1);
 	if (before == 2 && th_load_acquire(&threads.main_returned) &&
 		!th_load_relaxed(&threads.is_halted) && is_destroyed_after(1))
-		th_full_collection_at_exit();
+		vm_ends();
 }
 
 static bool
@@ -293,7 +301,7 @@ th_shutdown_native_bound(jvmtiEnv *jvmti, JNIEnv *env, jmethodID method)
 		return;
 	th_store_relaxed(&threads.is_halted, 1);
 	if (is_called_by_exit(jvmti, env))
-		th_full_collection_at_exit();
+		vm_ends();
 	else
 		th_full_collection_abandon();
 }
