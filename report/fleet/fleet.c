@@ -124,6 +124,8 @@ struct entry {
 	uint32_t class_name; /* string of the keys; 0 = none */
 	double value;
 	double live;
+	double low; /* of the growth of a leak */
+	double high;
 	enum th_verdict verdict;
 };
 
@@ -201,7 +203,12 @@ add_entry(struct addition *addition, const struct entry *entry)
 	th_process_sums_add(&cell->live, entry->live);
 	cell->processes++;
 	cell->growing += entry->value > 0;
-	cell->leaks += entry->verdict == TH_VERDICT_LEAK;
+	if (entry->verdict == TH_VERDICT_LEAK) {
+		cell->leaks++;
+		cell->leaking.estimate += entry->value;
+		cell->leaking.low += entry->low;
+		cell->leaking.high += entry->high;
+	}
 	cell->unclear += entry->verdict == TH_VERDICT_UNCLEAR;
 	if (entry->value > cell->most) {
 		cell->most = entry->value;
@@ -247,6 +254,8 @@ add_growth(struct th_fleet *fleet, const struct th_profile *profile, uint32_t gr
 					     .place = line->place,
 					     .value = line->growth,
 					     .live = line->live,
+					     .low = line->low,
+					     .high = line->high,
 					     .verdict = line->verdict});
 	}
 	of->of_counts += leaks.tallies.leaks_count || th_leaks_of_vm(&leaks);

@@ -43,11 +43,16 @@ struct th_fleet_cell {
 	uint32_t growing;             /* growth above 0 */
 	uint32_t leaks;               /* verdict of the process alone: leak */
 	uint32_t unclear;             /* ... unclear */
+	struct th_estimate leaking;   /* growth of those that leak, summed up */
 	double most;                  /* the largest value */
 	uint32_t most_log;            /* its recording */
 	/* Set by th_fleet_finish(). */
 	enum th_verdict verdict;    /* LEAK, UNCLEAR or PLATEAU */
-	struct th_estimate mean;    /* of all counted processes; see th_process_mean() */
+	/*
+	 * Of all counted processes; see th_process_mean().  Of those alone that leak by themselves if
+	 * the mean of all is not significant: `samples` is their number.
+	 */
+	struct th_estimate mean;
 	struct th_estimate average; /* of `live` */
 };
 

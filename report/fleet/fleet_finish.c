@@ -209,6 +209,18 @@ find_since(const struct th_fleet *fleet, const struct th_fleet_line *line)
 	return th_process_difference(&before, &after, MISS).low > 0 ? first : UINT32_MAX;
 }
 
+/* The interval of the sum contains that of each process. */
+static struct th_estimate
+mean_of_leaking(const struct th_fleet_cell *cell)
+{
+	return (struct th_estimate){
+		.estimate = cell->leaking.estimate / cell->leaks,
+		.low = cell->leaking.low / cell->leaks,
+		.high = cell->leaking.high / cell->leaks,
+		.samples = cell->leaks,
+	};
+}
+
 static void
 judge_cells(struct th_fleet *fleet)
 {
@@ -228,6 +240,8 @@ judge_cells(struct th_fleet *fleet)
 						? TH_VERDICT_PLATEAU
 						: judge(cell, (uint32_t)cell->value.count,
 							  tests[line->heap]);
+			if (cell->verdict == TH_VERDICT_LEAK && cell->mean.low <= 0)
+				cell->mean = mean_of_leaking(cell);
 			if (cell->verdict < line->verdict)
 				line->verdict = cell->verdict;
 		}

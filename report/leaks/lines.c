@@ -55,6 +55,17 @@ add_site(struct th_leak_lines *lines, const struct th_leaks *leaks, uint32_t pla
 	line->growth += outline->growth;
 }
 
+/* The limits of a leak belong to the line of its largest site. */
+static void
+add_limits(struct th_leak_lines *lines, const struct th_leaks *leaks, uint32_t number)
+{
+	struct th_finding finding = th_leaks_next(leaks, number);
+	struct th_leak_line *line = find_line(lines, leaks, finding.place);
+
+	line->low += finding.evidence.growth.low;
+	line->high += finding.evidence.growth.high;
+}
+
 void
 th_leak_lines_init(struct th_leak_lines *lines, const struct th_leaks *leaks)
 {
@@ -66,6 +77,8 @@ th_leak_lines_init(struct th_leak_lines *lines, const struct th_leaks *leaks)
 		for (size_t k = 0; k < work->groups[i].places_count; k++)
 			add_site(lines, leaks, work->groups[i].places[k],
 				(enum th_verdict)verdicts[i]);
+		if (work->groups[i].places_count && verdicts[i] == TH_VERDICT_LEAK)
+			add_limits(lines, leaks, (uint32_t)i);
 	}
 	free(verdicts);
 }

@@ -114,7 +114,7 @@ total_growth(const struct th_fleet *fleet)
 			fleet, &fleet->lines[i], last_group(fleet));
 
 		if (cell && cell->verdict == TH_VERDICT_LEAK)
-			growth += cell->mean.estimate;
+			growth += cell->value.mean;
 	}
 	return growth;
 }
@@ -209,10 +209,16 @@ print_sentence(FILE *file, const struct th_fleet *fleet, const struct th_fleet_l
 		print_group(file, fleet, cell->group);
 		fputs(" ", file);
 	}
-	fprintf(file, "each process %s %s/h (%s), %u of %" PRIu64 " %s\n",
-		is_leak ? "leaks" : "grows by", rate(cell->mean.estimate).text,
-		rate_interval(&cell->mean).text, cell->growing, cell->mean.samples,
-		plural(cell->mean.samples, "process", "processes"));
+	if (is_leak && cell->mean.samples < cell->value.count)
+		fprintf(file, "%" PRIu64 " of %" PRIu64 " processes %s %s/h%s (%s)\n",
+			cell->mean.samples, cell->value.count,
+			cell->mean.samples == 1 ? "leaks" : "leak", rate(cell->mean.estimate).text,
+			cell->mean.samples == 1 ? "" : " each", rate_interval(&cell->mean).text);
+	else
+		fprintf(file, "each process %s %s/h (%s), %u of %" PRIu64 " %s\n",
+			is_leak ? "leaks" : "grows by", rate(cell->mean.estimate).text,
+			rate_interval(&cell->mean).text, cell->growing, cell->mean.samples,
+			plural(cell->mean.samples, "process", "processes"));
 }
 
 static int
