@@ -62,6 +62,8 @@ th_trylock(struct th_spinlock *lock)
  */
 #define TH_LOCK_SHORT_NS UINT64_C(20000)
 #define TH_LOCK_LONG_NS UINT64_C(20000000)
+/* The end of the wait if the clock stands still: a host may replace it. */
+#define TH_LOCK_ROUNDS (1u << 14)
 
 static inline bool
 th_lock_spin(struct th_spinlock *lock)
@@ -84,12 +86,12 @@ th_lock_bounded(struct th_spinlock *lock, uint64_t ns)
 {
 	uint64_t start = 0;
 
-	while (!th_lock_spin(lock)) {
+	for (uint32_t round = 0; !th_lock_spin(lock); round++) {
 		uint64_t now = th_clock_now();
 
 		if (!start)
 			start = now;
-		else if (now - start >= ns)
+		else if (now - start >= ns || round == TH_LOCK_ROUNDS)
 			return false;
 		sched_yield();
 	}
