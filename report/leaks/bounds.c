@@ -26,22 +26,19 @@ old_samples(const struct th_leaks_work *work, const struct th_leak_group *group)
 	return count;
 }
 
-static double
-growth_of(struct th_leaks_work *work, const struct th_leak_group *group)
+/* Growth that has evidently ended limits nothing. */
+static bool
+has_ended(const struct th_evidence *evidence)
 {
-	struct th_evidence evidence;
-	struct th_evidence_sums sums;
-
-	th_leaks_evaluate(work, group->heap, group->places, group->places_count,
-		TH_SITE_SHARE * TH_ERROR_RATE, &evidence, &sums);
-	th_evidence_measure(&evidence, &work->judges[group->heap], &sums);
-	return evidence.growth.high;
+	return evidence->verdict == TH_VERDICT_PLATEAU &&
+	       (evidence->reason == TH_REASON_STOPPED || evidence->reason == TH_REASON_STEP ||
+		       evidence->reason == TH_REASON_SLOWED);
 }
 
 static void
 find_row_limits(struct th_leaks *leaks)
 {
-	struct th_leaks_work *work = leaks->work;
+	const struct th_leaks_work *work = leaks->work;
 
 	for (size_t i = 0; i < work->groups_count; i++) {
 		const struct th_leak_group *group = &work->groups[i];
@@ -50,8 +47,10 @@ find_row_limits(struct th_leaks *leaks)
 		if (group->verdict == TH_VERDICT_LEAK || !group->places_count ||
 			old_samples(work, group) < LEAST_SAMPLES)
 			continue;
-		double growth = growth_of(work, group);
-		*limit = growth > *limit ? growth : *limit;
+		struct th_finding finding = th_leaks_next(leaks, (uint32_t)i);
+		double growth = finding.evidence.growth.high;
+		if (!has_ended(&finding.evidence) && growth > *limit)
+			*limit = growth;
 	}
 }
 

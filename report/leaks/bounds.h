@@ -8,8 +8,8 @@
 #include "report/leaks/leaks.h"
 
 /*
- * Sets row_limit of the leaks to the largest upper end of the growth of a row that is no leak, by
- * heap, and `unsettled` to the finding of most live bytes that is unclear and may grow by more than
+ * Sets row_limit of the leaks to the largest upper end of the growth of a row that is no leak and has
+ * not stopped growing, by heap, and `unsettled` to the finding of most live bytes that is unclear and may grow by more than
  * the detection limit.  After the findings are known.
  */
 void th_bounds_find(struct th_leaks *leaks);

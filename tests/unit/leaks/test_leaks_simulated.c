@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "report/base/allocate.h"
+#include "report/leaks/outcome.h"
 #include "tests/unit/leaks/leaks_fixture.h"
 #include "tests/unit/leaks/simulated_program.h"
 
@@ -293,6 +294,73 @@ test_detection_limit(void **state)
 	}
 }
 
+/* Properties of every report */
+
+#define PROPERTY_PROGRAMS 60
+
+/* A row that is no leak and has not stopped grows by no more than the first line claims. */
+static void
+expect_row(const struct leaks_found *found, const struct th_outcome *outcome, size_t index)
+{
+	const struct th_listed *listed = &found->leaks.findings[index];
+	struct th_finding finding = th_leaks_measured(&found->leaks, listed);
+	const struct th_estimate *growth = &finding.evidence.growth;
+
+	if (listed->verdict == TH_VERDICT_LEAK)
+		assert_true(growth->low > 0);
+	else if (listed->reason != TH_REASON_STOPPED && listed->reason != TH_REASON_STEP &&
+		 listed->reason != TH_REASON_SLOWED)
+		assert_true(growth->high <= outcome->limits[finding.evidence.heap]);
+}
+
+/* Sites add up to the heap, as `summary` prints it. */
+static void
+expect_sum(const struct leaks_found *found)
+{
+	const struct th_leaks *leaks = &found->leaks;
+	const struct th_profile *profile = leaks->profile;
+	double whole = th_sums_point(&profile->selected[TH_HEAP_NATIVE][TH_MEASURE_LIVE].bytes);
+	double sum = 0;
+
+	for (size_t i = 0; i < leaks->findings_count; i++) {
+		struct th_leak_part parts[4 * SIMULATED_SITES];
+		double live;
+		size_t count = th_leaks_parts(leaks, &leaks->findings[i], parts,
+			sizeof(parts) / sizeof(parts[0]), &live);
+
+		for (size_t k = 0; k < count; k++)
+			sum += parts[k].live;
+		assert_true(live <= whole * (1 + 1e-9));
+	}
+	assert_true(sum <= whole * (1 + 1e-9));
+}
+
+/* Programs without a leak and with one, from a quarter of the detection limit to four times it. */
+static void
+test_properties(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= PROPERTY_PROGRAMS; seed++) {
+		struct simulated_program simulation;
+		struct leaks_found found;
+
+		program_begin(&simulation, 1000 + seed);
+		program_allocate_all(&simulation, seed % 2);
+		if (seed % 3)
+			program_allocate(&simulation,
+				(struct program_course){.stack = STACK_LEAK,
+					.to = END_MS,
+					.samples = 6.0 * (double)(seed % 8),
+					.life_of = program_for_ever});
+		leaks_find(&found, &simulation.log);
+		struct th_outcome outcome = th_outcome_find(&found.leaks);
+		for (size_t i = 0; i < found.leaks.findings_count; i++)
+			expect_row(&found, &outcome, i);
+		expect_sum(&found);
+		leaks_end(&found, &simulation.log);
+	}
+}
+
 int
 main(void)
 {
@@ -303,6 +371,7 @@ main(void)
 		cmocka_unit_test(test_leaks_of_a_line),
 		cmocka_unit_test(test_leaks_of_a_method),
 		cmocka_unit_test(test_detection_limit),
+		cmocka_unit_test(test_properties),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
