@@ -148,9 +148,11 @@ is_recording(void)
 bool
 th_recorder_restart(void)
 {
+	if (!th_load_acquire(&recorder.has_ended) || is_recording())
+		return false;
 	/* A capture in flight may still write to the log. */
-	if (!th_load_acquire(&recorder.has_ended) || is_recording() || th_in_flight_is_any() ||
-		!th_log_retire())
+	th_in_flight_drain();
+	if (th_in_flight_is_any() || !th_log_retire())
 		return false;
 	th_in_flight_restart();
 	th_throttle_reset();
