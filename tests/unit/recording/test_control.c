@@ -35,6 +35,7 @@ set_up(void **state)
 {
 	(void)state;
 	log_fixture_open(8 << 20);
+	th_log_header()->start_monotonic = 0; /* NOW is later */
 	th_throttle_start(&(const struct th_recorder_settings){.interval = INTERVAL,
 		.least_interval = INTERVAL,
 		.most_interval = TH_CONTROL_INTERVAL_MAX,
