@@ -134,8 +134,10 @@ th_input_read(const struct th_options *options, struct th_recording **recording_
 	if (options->no_command)
 		th_recording_hide_command(*recording_ret);
 	error = check_times(options, *recording_ret);
-	if (error)
+	if (error) {
 		th_recording_destroy(*recording_ret);
+		*recording_ret = NULL;
+	}
 	return error;
 }
 

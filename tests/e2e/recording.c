@@ -104,21 +104,27 @@ th_recording_run_mixed(const struct th_recording_plan *plan, struct th_recording
 	th_recording_run(&command, ret);
 }
 
-/* The tool's JSON; `options` are appended to its command line. */
+/* The options select no sample (docs/verbs/commands.md). */
+#define STATUS_NOTHING 8
+
+/* The tool's JSON; `options` are appended to its command line.  NULL: they select nothing. */
 static json_t *export(const struct th_recording *recording, const char *const *options)
 {
 	struct words arguments = {.count = 0};
+	struct th_outcome outcome;
 	json_error_t error;
-	json_t *report;
-	char *text;
+	json_t *report = NULL;
 
 	add_words(&arguments, TH_WORDS(TH_TOOL, "export", recording->log, "--format", "json"));
 	add_words(&arguments, options);
-	text = th_command_output(arguments.list);
-	report = json_loads(text, 0, &error);
-	if (!report)
-		fail_msg("export of %s, line %d: %s", recording->log, error.line, error.text);
-	free(text);
+	th_command_run(&(struct th_command){.arguments = arguments.list}, &outcome);
+	if (outcome.status != STATUS_NOTHING) {
+		report = json_loads(outcome.output, 0, &error);
+		if (!report || outcome.status)
+			fail_msg("export of %s, status %d, line %d: %s%s", recording->log,
+				outcome.status, error.line, error.text, outcome.errors);
+	}
+	th_outcome_deinit(&outcome);
 	return report;
 }
 
@@ -218,7 +224,9 @@ th_recording_site_at(const struct th_recording *recording, const char *heap, con
 	json_t *report = export(
 		recording, TH_WORDS("--heaps", heap, "--include", pattern, "--at", at));
 	const json_t *totals = json_object_get(report, "totals");
-	struct th_figure figure = th_figure_read(json_object_get(totals, heap), value);
+	struct th_figure nothing = {.high = HUGE_VAL};
+	struct th_figure figure =
+		report ? th_figure_read(json_object_get(totals, heap), value) : nothing;
 
 	json_decref(report);
 	free(pattern);

@@ -32,7 +32,7 @@ static const char script[] = TH_JDK_IS_UP
 	"\t\t" TH_TOOL " attach -q $pid -o $log -i 16k || echo attach $?\n"
 	"\t\tsleep 4\n"
 	"\t\t" TH_TOOL " detach $pid >/dev/null || echo detach $?\n"
-	"\t\t" TH_TOOL " leaks $log --fail-on leak >$name 2>&1\n"
+	"\t\t" TH_TOOL " leaks $log --all --fail-on leak >$name 2>&1\n"
 	"\t\tstatus=$?; [ $status = 1 ] && names_all $name \"$frames\" && break\n"
 	"\tdone\n"
 	"\techo $name $status\n"

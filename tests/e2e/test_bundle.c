@@ -151,7 +151,7 @@ test_views_are_the_same(void **state)
 		"export --format collapsed --value live-bytes log.thl",
 		"export --format speedscope log.thl",
 		"export --format pprof log.thl | gzip -dc", "flamegraph log.thl",
-		"diff log.thl@1 log.thl@end"};
+		"diff log.thl@peak log.thl@end"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++)

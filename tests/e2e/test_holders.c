@@ -227,7 +227,7 @@ check_leaks(const struct th_recording *recording)
 	json_t *leaks = load(recording, "leaks");
 	const json_t *finding = find_finding(leaks, "java", "Holds$Link.<init>");
 	char *printed = th_command_output(
-		TH_WORDS(TH_TOOL, "leaks", "--top", "1000", recording->log));
+		TH_WORDS(TH_TOOL, "leaks", "--all", "--top", "1000", recording->log));
 
 	assert_non_null(finding);
 	char *path = path_of(json_array_get(json_object_get(finding, "holders"), 0));
