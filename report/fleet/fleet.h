@@ -47,7 +47,7 @@ struct th_fleet_cell {
 	double most;                  /* the largest value */
 	uint32_t most_log;            /* its recording */
 	/* Set by th_fleet_finish(). */
-	enum th_verdict verdict;    /* LEAK, UNCLEAR or PLATEAU */
+	enum th_verdict verdict; /* LEAK, UNCLEAR or PLATEAU */
 	/*
 	 * Of all counted processes; see th_process_mean().  Of those alone that leak by themselves if
 	 * the mean of all is not significant: `samples` is their number.

@@ -18,7 +18,7 @@ struct th_leak_line {
 	uint32_t place;  /* site with most live bytes */
 	double live;     /* bytes, point estimate */
 	double growth;   /* bytes per second, point estimate */
-	double low;      /* limits of the growth of its leaks, bytes per second; 0: it has none */
+	double low; /* limits of the growth of its leaks, bytes per second; 0: it has none */
 	double high;
 };
 

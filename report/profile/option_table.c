@@ -514,7 +514,8 @@ const struct th_option_entry th_option_entries[] = {
 		"(every command reads that); - is standard output.\n"
 		"Default: the log's name with .bundle inserted"},
 	{"all", 0, NULL, TH_OPTIONS_LEAKS, set_all,
-		"also plateaus, churn, and what is unclear below the detection limit"},
+		"also plateaus, churn, and what is unclear below the\n"
+		"detection limit"},
 	{"annotate", 0, NULL, TH_OPTIONS_EXPORT, set_annotate,
 		"collapsed: prefix each stack with its heap"},
 	{"brief", 0, NULL, TH_OPTIONS_SUMMARY, set_brief,

@@ -212,8 +212,9 @@ print_sentence(FILE *file, const struct th_fleet *fleet, const struct th_fleet_l
 	if (is_leak && cell->mean.samples < cell->value.count)
 		fprintf(file, "%" PRIu64 " of %" PRIu64 " processes %s %s/h%s (%s)\n",
 			cell->mean.samples, cell->value.count,
-			cell->mean.samples == 1 ? "leaks" : "leak", rate(cell->mean.estimate).text,
-			cell->mean.samples == 1 ? "" : " each", rate_interval(&cell->mean).text);
+			cell->mean.samples == 1 ? "leaks" : "leak",
+			rate(cell->mean.estimate).text, cell->mean.samples == 1 ? "" : " each",
+			rate_interval(&cell->mean).text);
 	else
 		fprintf(file, "each process %s %s/h (%s), %u of %" PRIu64 " %s\n",
 			is_leak ? "leaks" : "grows by", rate(cell->mean.estimate).text,

@@ -225,8 +225,8 @@ th_recording_site_at(const struct th_recording *recording, const char *heap, con
 		recording, TH_WORDS("--heaps", heap, "--include", pattern, "--at", at));
 	const json_t *totals = json_object_get(report, "totals");
 	struct th_figure nothing = {.high = HUGE_VAL};
-	struct th_figure figure =
-		report ? th_figure_read(json_object_get(totals, heap), value) : nothing;
+	struct th_figure figure = report ? th_figure_read(json_object_get(totals, heap), value)
+					 : nothing;
 
 	json_decref(report);
 	free(pattern);

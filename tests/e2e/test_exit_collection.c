@@ -142,7 +142,8 @@ check_leak(const struct run *run)
 	if (strcmp(run->way, "hook") != 0)
 		return;
 	char *text = first_lines(run->log);
-	assert_non_null(strstr(text, "before the full GC at exit, which the recording requested"));
+	assert_non_null(
+		strstr(text, "before the full GC at exit, which the recording requested"));
 	free(text);
 }
 

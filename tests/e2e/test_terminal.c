@@ -205,11 +205,11 @@ test_diff_fits_the_terminal(void **state)
 static void
 test_color_option(void **state)
 {
-	char *leaks = on_terminal("leaks", 120, "");
-	char *never = on_terminal("leaks --color never", 120, "");
-	char *always = th_command_output(TH_WORDS(
-		"env", "NO_COLOR=1", TH_TOOL, "leaks", "--color", "always", recording.log));
-	char *pipe = th_command_output(TH_WORDS(TH_TOOL, "leaks", recording.log));
+	char *leaks = on_terminal("leaks --all", 120, "");
+	char *never = on_terminal("leaks --all --color never", 120, "");
+	char *always = th_command_output(TH_WORDS("env", "NO_COLOR=1", TH_TOOL, "leaks",
+		"--all", "--color", "always", recording.log));
+	char *pipe = th_command_output(TH_WORDS(TH_TOOL, "leaks", "--all", recording.log));
 
 	(void)state;
 	assert_non_null(strstr(leaks, "\033[1;32mplateau \033[0m "));

@@ -347,11 +347,11 @@ test_properties(void **state)
 		program_begin(&simulation, 1000 + seed);
 		program_allocate_all(&simulation, seed % 2);
 		if (seed % 3)
-			program_allocate(&simulation,
-				(struct program_course){.stack = STACK_LEAK,
-					.to = END_MS,
-					.samples = 6.0 * (double)(seed % 8),
-					.life_of = program_for_ever});
+			program_allocate(
+				&simulation, (struct program_course){.stack = STACK_LEAK,
+						     .to = END_MS,
+						     .samples = 6.0 * (double)(seed % 8),
+						     .life_of = program_for_ever});
 		leaks_find(&found, &simulation.log);
 		struct th_outcome outcome = th_outcome_find(&found.leaks);
 		for (size_t i = 0; i < found.leaks.findings_count; i++)
