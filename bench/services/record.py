@@ -28,6 +28,9 @@ BARE = re.compile(r"(^|\+)0x[0-9a-f]+$")
 STRIPPED = re.compile(r"^(libonnxruntime|sqlite-|snappy-|libz\.so|libstdc\+\+)")
 APPLICATION = "services."
 
+# What `twinheap leaks` counts as leaks.
+LEAKS = ("leak", "unclosed")
+
 Case = collections.namedtuple("Case", "jdk collector options")
 
 
@@ -58,7 +61,7 @@ class Outcome:
         return points[-1][what] - points[0][what]
 
     def alarms(self):
-        return [finding for finding in self.findings if finding["verdict"] == "leak"]
+        return [finding for finding in self.findings if finding["verdict"] in LEAKS]
 
     def is_at(self, finding, leak):
         return bool(lines_of(finding) & leak.lines)
@@ -66,7 +69,7 @@ class Outcome:
     def rank(self, leak):
         """The number of the first finding, from 1, of verdict leak at its line; or None."""
         return next((number for number, finding in enumerate(self.findings, 1)
-                     if finding["verdict"] == "leak" and self.is_at(finding, leak)), None)
+                     if finding["verdict"] in LEAKS and self.is_at(finding, leak)), None)
 
     def other_verdict(self, leak):
         """The verdict of the first finding at the line of a leak that was not found."""
