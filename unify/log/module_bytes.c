@@ -102,13 +102,25 @@ is_file_of(const struct th_module_bytes *file, const struct th_module *module)
 	return false;
 }
 
-/* Opens the file at `path` if it is the module's. */
+/* Whether the file begins as the loaded module: with its headers, and usually its first table. */
+static bool
+has_same_head(const struct th_module_bytes *file, const struct th_module *module)
+{
+	char ours[HEAD_BYTES];
+	char theirs[HEAD_BYTES];
+
+	return file->elf.read(&file->elf, 0, theirs, sizeof(theirs)) &&
+	       th_observed_copy(module->start, ours, sizeof(ours)) &&
+	       !memcmp(ours, theirs, sizeof(ours));
+}
+
+/* Opens the file at `path` if it is the module's: by build id, without one by its head. */
 static bool
 open_own_file(const char *path, const struct th_module *module, struct th_module_bytes *ret)
 {
-	if (!module->build_id_bytes || *path != '/' || !open_file(path, ret))
+	if (*path != '/' || !open_file(path, ret))
 		return false;
-	if (is_file_of(ret, module))
+	if (module->build_id_bytes ? is_file_of(ret, module) : has_same_head(ret, module))
 		return true;
 	th_module_bytes_close(ret);
 	return false;
@@ -250,15 +262,11 @@ bool
 th_module_has_file(const struct th_module *module)
 {
 	struct th_module_bytes file = {.descriptor = -1};
-	char ours[HEAD_BYTES];
-	char theirs[HEAD_BYTES];
 	bool is_same;
 
 	if (*module->path != '/' || !open_file(module->path, &file))
 		return false;
-	is_same = file.elf.read(&file.elf, 0, theirs, sizeof(theirs)) &&
-		  th_observed_copy(module->start, ours, sizeof(ours)) &&
-		  !memcmp(ours, theirs, sizeof(ours));
+	is_same = has_same_head(&file, module);
 	th_module_bytes_close(&file);
 	return is_same;
 }

@@ -14,7 +14,8 @@
 
 /* Sources, in the order of preference. */
 enum th_module_source {
-	TH_SOURCE_PATH, /* the file at the module's path, by its build id: twice as fast */
+	/* The file at the module's path, by its build id, else by its head: twice as fast. */
+	TH_SOURCE_PATH,
 	/* The file that is mapped, also if deleted: /proc/self/map_files; if privileged. */
 	TH_SOURCE_MAP_FILES,
 	TH_SOURCE_IMAGE, /* the loaded segments, which lack .symtab */

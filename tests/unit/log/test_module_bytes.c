@@ -378,6 +378,22 @@ test_library_in_use(void **state)
 	unlink(library.path);
 }
 
+/* JNI libraries from jars often have none: the file is recognized by its head. */
+static void
+test_module_without_build_id(void **state)
+{
+	struct library library;
+
+	(void)state;
+	require_reading();
+	load(&library);
+	library.copy.build_id_bytes = 0;
+	assert_names(&library, TH_SOURCE_PATH, true);
+	copy_file(OTHER, library.path);
+	assert_false(opens(&library, TH_SOURCE_PATH));
+	unload(&library);
+}
+
 int
 main(void)
 {
@@ -391,6 +407,7 @@ main(void)
 		cmocka_unit_test(test_unloaded_library),
 		cmocka_unit_test(test_other_library_at_the_address),
 		cmocka_unit_test(test_library_in_use),
+		cmocka_unit_test(test_module_without_build_id),
 	};
 
 	return cmocka_run_group_tests_name("module bytes", tests, NULL, NULL);
