@@ -14,6 +14,7 @@
 #include "unify/recording/server.h"
 #include "unify/resident/breakdown.h"
 #include "unify/sample/admission.h"
+#include "unify/sample/live_blocks.h"
 #include "unify/shared/clock.h"
 
 /* Attempts, and the time between two. */
@@ -26,6 +27,10 @@
  */
 #define EXIT_LEAST_NS (5 * (uint64_t)TH_NS_PER_S)
 #define RECENT_PART 10
+/* At most 0.4 s, at least 40 ms: a slice of a busy processor is some milliseconds. */
+#define CLEANERS_NAP_NS 10000000
+#define CLEANERS_NAPS 40
+#define QUIET_NAPS 4
 /* A signal may be handled without an end; then a later end is another one. */
 #define SAME_END_NS (60 * (uint64_t)TH_NS_PER_S)
 /* Counted sleeps: they do not elapse while the process is stopped. */
@@ -183,14 +188,34 @@ is_useful(uint64_t now)
 	       !is_judged(now) && fits();
 }
 
+/*
+ * Cleaners and finalizers run on threads of their own, which need a processor.  What they free shows
+ * what the program has not closed, so the end waits until sampled blocks are no longer freed.
+ */
+static void
+await_cleaners(JNIEnv *env)
+{
+	uint64_t before = th_live_blocks_count();
+	int quiet = 0;
+
+	for (int i = 0; i < CLEANERS_NAPS && quiet < QUIET_NAPS && is_awaited(); i++) {
+		th_system_nap(CLEANERS_NAP_NS);
+		uint64_t now = th_live_blocks_count();
+		bool is_pending = full.plan.has_pending && full.plan.has_pending(env);
+		quiet = now == before && !is_pending ? quiet + 1 : 0;
+		before = now;
+	}
+}
+
 bool
-th_full_collection_exit_turn(jvmtiEnv *jvmti)
+th_full_collection_exit_turn(jvmtiEnv *jvmti, JNIEnv *env)
 {
 	if (!is_awaited())
 		return false;
 	uint64_t begun;
 	if (is_useful(th_clock_now()) &&
 		collect_or_note(jvmti, true, &begun) == TH_CONTROL_DONE) {
+		await_cleaners(env);
 		th_control_log_forced_collection(th_clock_now() - begun, true);
 		return true;
 	}
