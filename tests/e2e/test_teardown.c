@@ -270,13 +270,13 @@ java(const struct th_jdk *jdk, const char *way, int status, const char *before)
 static void
 main_returns(const struct th_jdk *jdk)
 {
-	java(jdk, "return", 0, "shutdown hooks");
+	java(jdk, "return", 0, "began to end");
 }
 
 static void
 system_exit(const struct th_jdk *jdk)
 {
-	java(jdk, "exit", 0, "shutdown hooks");
+	java(jdk, "exit", 0, "began to end");
 }
 
 static void
