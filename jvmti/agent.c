@@ -66,7 +66,6 @@ static struct {
 	struct th_hotspot hotspot;
 	/* Functions of libjvm; NULL: libjvm has none of that name. */
 	void *total_memory;
-	void *has_pending;
 	void *free_memory;
 	void *max_memory;
 	void *find_loaded_class;
@@ -128,7 +127,6 @@ read_hotspot(const void *function)
 	agent.total_memory = th_hotspot_symbol(&source, "JVM_TotalMemory");
 	agent.free_memory = th_hotspot_symbol(&source, "JVM_FreeMemory");
 	agent.max_memory = th_hotspot_symbol(&source, "JVM_MaxMemory");
-	agent.has_pending = th_hotspot_symbol(&source, "JVM_HasReferencePendingList");
 	agent.find_loaded_class = th_hotspot_symbol(&source, "JVM_FindLoadedClass");
 	agent.constant_pool_entries = th_hotspot_symbol(&source, "JVM_GetClassCPEntriesCount");
 	agent.is_hidden_class = source.find_symbol(source.libjvm, "JVM_IsHiddenClass");
@@ -662,8 +660,6 @@ go_live(JNIEnv *env, jthread thread)
 	log_missed_names();
 	duties.full_collections = (struct th_full_collection_plan){
 		.period = agent.host.gc_every, .at_exit = agent.host.gc_at_exit};
-	memcpy(&duties.full_collections.has_pending, &agent.has_pending,
-		sizeof(agent.has_pending));
 	if (!th_agent_thread_start(agent.jvmti, env, &duties))
 		note(1, "the agent thread could not be started");
 	else if (agent.host.bound)

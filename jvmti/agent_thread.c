@@ -247,7 +247,7 @@ work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 	thread.is_busy = th_housekeeping_run();
 	thread.has_news |= thread.is_busy;
 	th_full_collection_turn(jvmti);
-	if (th_full_collection_exit_turn(jvmti, env)) {
+	if (th_full_collection_exit_turn(jvmti)) {
 		log_judged();
 		th_full_collection_exit_done();
 	}

@@ -26,7 +26,7 @@
  * judged within the last 1/RECENT_PART of its time needs no collection (leaks.md).
  */
 #define EXIT_LEAST_NS (5 * (uint64_t)TH_NS_PER_S)
-#define RECENT_PART 10
+#define RECENT_PART 4
 /* At most 0.4 s, at least 40 ms: a slice of a busy processor is some milliseconds. */
 #define CLEANERS_NAP_NS 10000000
 #define CLEANERS_NAPS 40
@@ -193,7 +193,7 @@ is_useful(uint64_t now)
  * what the program has not closed, so the end waits until sampled blocks are no longer freed.
  */
 static void
-await_cleaners(JNIEnv *env)
+await_cleaners(void)
 {
 	uint64_t before = th_live_blocks_count();
 	int quiet = 0;
@@ -201,21 +201,20 @@ await_cleaners(JNIEnv *env)
 	for (int i = 0; i < CLEANERS_NAPS && quiet < QUIET_NAPS && is_awaited(); i++) {
 		th_system_nap(CLEANERS_NAP_NS);
 		uint64_t now = th_live_blocks_count();
-		bool is_pending = full.plan.has_pending && full.plan.has_pending(env);
-		quiet = now == before && !is_pending ? quiet + 1 : 0;
+		quiet = now == before ? quiet + 1 : 0;
 		before = now;
 	}
 }
 
 bool
-th_full_collection_exit_turn(jvmtiEnv *jvmti, JNIEnv *env)
+th_full_collection_exit_turn(jvmtiEnv *jvmti)
 {
 	if (!is_awaited())
 		return false;
 	uint64_t begun;
 	if (is_useful(th_clock_now()) &&
 		collect_or_note(jvmti, true, &begun) == TH_CONTROL_DONE) {
-		await_cleaners(env);
+		await_cleaners();
 		th_control_log_forced_collection(th_clock_now() - begun, true);
 		return true;
 	}

@@ -17,8 +17,6 @@
 struct th_full_collection_plan {
 	uint64_t period; /* ns from the end of one collection to the next; 0 = none */
 	enum th_gc_at_exit at_exit;
-	/* JVM_HasReferencePendingList: unreachable references wait to be enqueued; NULL: unknown. */
-	jboolean (*has_pending)(JNIEnv *env);
 };
 
 /* From now on requests are served. [agent-thread] */
@@ -52,7 +50,7 @@ bool th_full_collection_abandon(void);
  * Does that collection, if it is requested and useful.  True: the caller is to log what died, and
  * then call th_full_collection_exit_done(). [agent-thread]
  */
-bool th_full_collection_exit_turn(jvmtiEnv *jvmti, JNIEnv *env);
+bool th_full_collection_exit_turn(jvmtiEnv *jvmti);
 void th_full_collection_exit_done(void);
 
 /*

@@ -34,11 +34,10 @@ line_of_path(const struct th_leaks *leaks, uint32_t number)
 	const struct th_profile *profile = leaks->profile;
 	struct th_path path = th_paths_get(profile->paths, number);
 	uint32_t length = th_leak_sites_creator_length(profile, &path);
-	uint32_t user = TH_NO_FRAME;
 
 	if (!length)
 		return TH_NO_FRAME;
-	user = th_leak_sites_user_of(profile, &path);
+	uint32_t user = th_leak_sites_user_of(profile, &path);
 	return user == TH_NO_FRAME ? path.frames[length - 1] : user;
 }
 

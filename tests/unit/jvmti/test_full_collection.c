@@ -52,7 +52,7 @@ test_abandoned(void **state)
 	th_full_collection_start(&plan);
 	assert_int_equal(pthread_create(&thread, NULL, end, NULL), 0);
 	while (!vm.collections) {
-		assert_false(th_full_collection_exit_turn(&environment, NULL));
+		assert_false(th_full_collection_exit_turn(&environment));
 		sched_yield();
 	}
 	assert_int_equal(pthread_join(thread, NULL), 0);
@@ -60,7 +60,7 @@ test_abandoned(void **state)
 	assert_int_equal(vm.abandoned, 1);
 	/* It does not begin any more, nor is it waited for. */
 	th_full_collection_at_exit();
-	assert_false(th_full_collection_exit_turn(&environment, NULL));
+	assert_false(th_full_collection_exit_turn(&environment));
 	assert_int_equal(vm.collections, 1);
 	th_full_collection_stop();
 }
