@@ -56,12 +56,10 @@ th_trylock(struct th_spinlock *lock)
 
 /*
  * How long to wait, at least; a longer wait means that the holder is stopped, and the caller defers its
- * change, or drops and counts it.  20 us is where the holder runs some dozen instructions and the
- * caller is in malloc or free; 20 ms where a holder makes system calls, or a change that is dropped
- * makes results wrong.
+ * change, or drops and counts it.  Longer than a time slice of the scheduler (3 to 4 ms): a holder that
+ * has only lost its processor gets it back meanwhile.
  */
-#define TH_LOCK_SHORT_NS UINT64_C(20000)
-#define TH_LOCK_LONG_NS UINT64_C(20000000)
+#define TH_LOCK_NS UINT64_C(20000000)
 /* The end of the wait if the clock stands still: a host may replace it. */
 #define TH_LOCK_ROUNDS (1u << 14)
 

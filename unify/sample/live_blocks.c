@@ -48,7 +48,7 @@ struct late {
 
 static struct shard *shards[SHARDS]; /* atomic; NULL: no entries yet */
 static uint64_t total;               /* atomic: entries of all shards */
-static uint64_t lock_ns = TH_LOCK_SHORT_NS;
+static uint64_t lock_ns = TH_LOCK_NS;
 static th_live_blocks_freed *on_late_free;
 static uintptr_t pins[TH_LIVE_BLOCKS_PINS_MAX];
 static unsigned pin_count;
@@ -327,7 +327,7 @@ th_live_blocks_hold(uintptr_t address, bool is_held)
 void
 th_live_blocks_wait(uint64_t ns)
 {
-	lock_ns = ns ? ns : TH_LOCK_SHORT_NS;
+	lock_ns = ns ? ns : TH_LOCK_NS;
 }
 
 /* Copies some slots of a shard: the lock is held for no more than a few hundred reads. */

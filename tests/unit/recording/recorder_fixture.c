@@ -5,6 +5,7 @@
  */
 #include "tests/unit/recording/recorder_fixture.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "unify/log/module.h"
@@ -22,6 +23,8 @@ recorder_fixture_init(void)
 	assert_true(th_unwind_init());
 	th_module_find((uintptr_t)recorder_fixture_init)->is_self = false;
 	th_thread_init(20260101);
+	/* No change is deferred: on a busy machine other threads may be preempted for long. */
+	th_live_blocks_wait(UINT_MAX);
 }
 
 void
