@@ -16,11 +16,10 @@ class Config:
     divisor: the number of pairs of malloc and free is divided by it.
     rounds: maximum number of rounds of a slow configuration.
     pauses: the recording is paused before the load begins.
-    interval: set for the recording before the load begins.
     """
 
     def __init__(self, name, preload=(), environment=None, java=(), divisor=1, rounds=None,
-                 pauses=False, interval=None):
+                 pauses=False):
         self.name = name
         self.preload = list(preload)
         self.settings = environment or {}
@@ -28,7 +27,6 @@ class Config:
         self.divisor = divisor
         self.rounds = rounds
         self.pauses = pauses
-        self.interval = interval
 
     def environment(self):
         variables = dict(os.environ, **self.settings)
@@ -41,12 +39,11 @@ def plain():
     return Config("plain")
 
 
-def twinheap(build, name="twinheap", pauses=False, interval=None, **settings):
+def twinheap(build, name="twinheap", pauses=False, **settings):
     """Ours, with TWINHEAP_ variables; each recording goes to a file of its own."""
     variables = {"TWINHEAP_OUTPUT": "%p.thl"}
     variables.update({"TWINHEAP_" + key: value for key, value in settings.items()})
-    return Config(name, [os.path.join(build, "libtwinheap.so")], variables, pauses=pauses,
-                  interval=interval)
+    return Config(name, [os.path.join(build, "libtwinheap.so")], variables, pauses=pauses)
 
 
 def null_interposer(build):
@@ -78,8 +75,6 @@ def for_any(build):
     if tcmalloc:
         configs += [
             Config("tcmalloc", [tcmalloc]),
-            Config("tcmalloc, heap profiler", [tcmalloc], {"HEAPPROFILE": "tcmalloc"},
-                   divisor=200, rounds=1),
         ]
     heaptrack = machine.find_library(machine.HEAPTRACK)
     if heaptrack:

@@ -53,10 +53,11 @@ def ratios(values, plain):
 
 
 def compare(values, plain, form="%.3f"):
-    """The ratio of the lower quartiles; then the ratios of the rounds."""
+    """The ratio of the lower quartiles, and the smallest and largest ratio of the rounds."""
     plain = plain[:len(values)]
-    return (form % (lower_quartile(values) / lower_quartile(plain)),
-            spread(ratios(values, plain), form))
+    rounds = ratios(values, plain)
+    ratio = form % (lower_quartile(values) / lower_quartile(plain))
+    return "**%s** (%s .. %s)" % (ratio, form % min(rounds), form % max(rounds))
 
 
 # --- tables --------------------------------------------------------------------------------------
