@@ -96,7 +96,7 @@ enum th_gc_at_exit { TH_GC_AT_EXIT_AUTO, TH_GC_AT_EXIT_ALWAYS, TH_GC_AT_EXIT_NEV
 		"collects the whole Java heap when the Java VM\n"                              \
 		"begins to end; auto, which run sets if this is\n"                             \
 		"not given: only if no collection has judged old\n"                            \
-		"objects lately, after 5 s, up to 4 GiB in\n"                                  \
+		"objects lately, after 5 s, up to 512 MiB in\n"                                \
 		"use")                                                                         \
 	S(LEDGER, 0, "ledger", "TWINHEAP_LEDGER", FLAG, OPTION, "", "", 0, 0,                  \
 		"follow what native code takes from the Java VM\n"                             \
