@@ -34,7 +34,11 @@ static inline bool
 th_version_begin(uint32_t *version, uint32_t *version_ret)
 {
 	*version_ret = th_load_relaxed(version);
-	return !(*version_ret % 2) && th_cas_acq_rel(version, version_ret, *version_ret + 1);
+	if (*version_ret % 2 || !th_cas_acq_rel(version, version_ret, *version_ret + 1))
+		return false;
+	/* Who reads a field that is written now sees the odd version. */
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	return true;
 }
 
 /* After th_version_begin(), with its version. [any] */
