@@ -82,7 +82,7 @@ static struct th_tally tally = {.kind = TH_TALLY_LOADERS};
 static bool
 lock(void)
 {
-	if (th_lock_bounded(&loaders.lock, TH_LOCK_NS))
+	if (th_lock_bounded(&loaders.lock))
 		return true;
 	th_log_count(TH_COUNTER_LOCKS_GIVEN_UP, 1);
 	return false;

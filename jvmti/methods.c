@@ -229,7 +229,7 @@ th_methods_id(
 	uint64_t hash = hash_of(hotspot, method);
 	uint32_t id = hash ? find_known(hash) : 0;
 
-	if (id || !hash || !th_lock_bounded(&methods.lock, TH_LOCK_NS))
+	if (id || !hash || !th_lock_bounded(&methods.lock))
 		return id;
 	if (read_names(hotspot, byte_base, method, methods.names))
 		id = add_method(hash);
@@ -350,7 +350,7 @@ intern_answer(const struct answer *answer, char *class_signature)
 	uint64_t hash = hash_answer(answer, name_of(class_signature));
 	uint32_t id = find_known(hash);
 
-	if (id || !th_lock_bounded(&methods.lock, TH_LOCK_NS))
+	if (id || !th_lock_bounded(&methods.lock))
 		return id;
 	copy_answer(answer, methods.names);
 	id = add_method(hash);

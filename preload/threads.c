@@ -83,7 +83,7 @@ take_start(void)
 	struct start *start;
 
 	if (!th_memory_map_once(&starts.slab, STARTS_MAX * sizeof(*start)) ||
-		!th_lock_bounded(&starts.lock, TH_LOCK_NS))
+		!th_lock_bounded(&starts.lock))
 		return NULL;
 	start = take_unused();
 	th_unlock(&starts.lock);
@@ -93,7 +93,7 @@ take_start(void)
 static void
 give_start(struct start *start)
 {
-	if (!th_lock_bounded(&starts.lock, TH_LOCK_NS)) {
+	if (!th_lock_bounded(&starts.lock)) {
 		th_log_count(TH_COUNTER_LOCKS_GIVEN_UP, 1);
 		return;
 	}

@@ -40,7 +40,7 @@ create_thread(struct th_thread_record *record)
 	const uint32_t count = 16384 / sizeof(struct th_takes_thread);
 	struct th_takes_thread *thread = NULL;
 
-	if (!th_lock_bounded(&lock, TH_LOCK_NS))
+	if (!th_lock_bounded(&lock))
 		return NULL;
 	if (!slab_left) {
 		slab = th_memory_map(count * sizeof(*slab));

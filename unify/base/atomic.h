@@ -80,7 +80,7 @@ th_lock_spin(struct th_spinlock *lock)
  * yield one wait in 100,000 failed on two busy processors.  Reads the clock only after the first spins.
  */
 static inline bool
-th_lock_bounded(struct th_spinlock *lock, uint64_t ns)
+th_lock_within(struct th_spinlock *lock, uint64_t ns)
 {
 	uint64_t start = 0;
 
@@ -94,6 +94,13 @@ th_lock_bounded(struct th_spinlock *lock, uint64_t ns)
 		sched_yield();
 	}
 	return true;
+}
+
+/* Waits for TH_LOCK_NS. */
+static inline bool
+th_lock_bounded(struct th_spinlock *lock)
+{
+	return th_lock_within(lock, TH_LOCK_NS);
 }
 
 static inline void

@@ -341,7 +341,7 @@ th_log_get(uint64_t offset, enum th_event_type type)
 	ssize_t got = 0;
 
 	if (!th_log_header() || offset < TH_LOG_HEADER_BYTES || bytes > sizeof(record) ||
-		!th_lock_bounded(&th_log_file.growing, TH_LOCK_NS))
+		!th_lock_bounded(&th_log_file.growing))
 		return NULL;
 	int descriptor = th_log_file_descriptor();
 	if (descriptor >= 0)

@@ -142,7 +142,7 @@ map_part(uint64_t offset, size_t bytes)
 {
 	void *mapping = MAP_FAILED;
 
-	if (!th_lock_bounded(&th_log_file.growing, TH_LOCK_NS))
+	if (!th_lock_bounded(&th_log_file.growing))
 		return MAP_FAILED;
 	int descriptor = th_log_file_descriptor();
 	if (descriptor >= 0)
@@ -334,7 +334,7 @@ th_log_observe_end(void)
 static void
 cut_file(uint64_t bytes)
 {
-	if (!th_lock_bounded(&th_log_file.growing, TH_LOCK_NS))
+	if (!th_lock_bounded(&th_log_file.growing))
 		return;
 	int descriptor = th_log_file_descriptor();
 	if (descriptor >= 0) {
@@ -367,7 +367,7 @@ th_log_close(void)
 	if (!tail)
 		return;
 	/* Not while another thread raises it: grow_by() sees that the log is complete. */
-	bool is_held = th_lock_bounded(&th_log_file.growing, TH_LOCK_NS);
+	bool is_held = th_lock_bounded(&th_log_file.growing);
 	__atomic_store_n(&th_log_file.limit, tail, __ATOMIC_SEQ_CST);
 	if (is_held)
 		th_unlock(&th_log_file.growing);

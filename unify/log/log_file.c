@@ -82,7 +82,7 @@ th_log_hold_file(void)
 
 	if (!th_log_header() || !th_log_is_ours() || th_load_acquire(&th_log_file.is_complete))
 		return;
-	if (th_lock_bounded(&th_log_file.growing, TH_LOCK_NS)) {
+	if (th_lock_bounded(&th_log_file.growing)) {
 		th_log_file_descriptor();
 		th_unlock(&th_log_file.growing);
 	}
@@ -213,7 +213,7 @@ th_log_file_grow(uint64_t needed)
 	/* Until then the reason is the previous one. */
 	if (th_clock_now() < th_load_relaxed(&th_log_file.next_try))
 		return false;
-	if (!th_lock_bounded(&th_log_file.growing, TH_LOCK_NS))
+	if (!th_lock_bounded(&th_log_file.growing))
 		return th_log_file_refuse(TH_COUNTER_DROPPED_BUSY);
 	grown = grow_file(needed);
 	th_unlock(&th_log_file.growing);
@@ -241,7 +241,7 @@ look_for(uint64_t tail)
 	}
 	if (tail > th_load_relaxed(&th_log_file.max_bytes))
 		return BEYOND;
-	if (!th_lock_bounded(&th_log_file.growing, TH_LOCK_NS)) {
+	if (!th_lock_bounded(&th_log_file.growing)) {
 		th_log_file_refuse(TH_COUNTER_DROPPED_BUSY);
 		return UNKNOWN;
 	}

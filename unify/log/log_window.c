@@ -199,7 +199,7 @@ open_locked(uint64_t offset, uint64_t used)
 	enum th_log_window_result result = TH_LOG_WINDOW_OPEN;
 	struct th_log_window *window;
 
-	if (!th_lock_bounded(&log_map.changing, TH_LOCK_NS))
+	if (!th_lock_bounded(&log_map.changing))
 		return TH_LOG_WINDOW_BUSY;
 	window = th_log_window_enter(offset);
 	if (window)

@@ -60,7 +60,7 @@ punch(uint64_t end)
 
 	end = th_align_down(end, TH_PAGE_BYTES);
 	if (end > from) {
-		if (!th_lock_bounded(&th_log_file.growing, TH_LOCK_NS))
+		if (!th_lock_bounded(&th_log_file.growing))
 			return;
 		int descriptor = th_log_file_descriptor();
 		is_done = descriptor >= 0 &&
@@ -78,7 +78,7 @@ can_punch(uint64_t at)
 {
 	bool can = false;
 
-	if (!th_lock_bounded(&th_log_file.growing, TH_LOCK_NS))
+	if (!th_lock_bounded(&th_log_file.growing))
 		return false;
 	int descriptor = th_log_file_descriptor();
 	if (descriptor >= 0)
@@ -174,7 +174,7 @@ th_ring_place(uint64_t sample)
 	const struct th_id_entry *entry;
 	uint64_t place = sample;
 
-	if (!th_load_acquire(&th_ring.bytes) || !th_lock_bounded(&th_ring.working, TH_LOCK_NS))
+	if (!th_load_acquire(&th_ring.bytes) || !th_lock_bounded(&th_ring.working))
 		return sample;
 	entry = th_id_table_find(&th_ring.open, sample);
 	if (entry)

@@ -24,7 +24,7 @@ read_file(void *to, uint64_t from, size_t bytes)
 {
 	ssize_t got = 0;
 
-	if (!th_lock_bounded(&th_log_file.growing, TH_LOCK_NS))
+	if (!th_lock_bounded(&th_log_file.growing))
 		return 0;
 	int descriptor = th_log_file_descriptor();
 	if (descriptor >= 0)

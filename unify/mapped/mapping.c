@@ -142,7 +142,7 @@ void
 th_mapping_restart(void)
 {
 	th_store_release(&mapping.is_on, 0);
-	if (!th_lock_bounded(&mapping.lock, TH_LOCK_NS))
+	if (!th_lock_bounded(&mapping.lock))
 		return;
 	for (uint32_t i = 0; i < TH_RANGE_TREE_CHUNKS_MAX; i++)
 		th_memory_retire(mapping.ranges.chunks[i]);
@@ -166,7 +166,7 @@ count_cuts(void)
 static bool
 lock(void)
 {
-	if (th_lock_bounded(&mapping.lock, TH_LOCK_NS))
+	if (th_lock_bounded(&mapping.lock))
 		return true;
 	count_lost(1);
 	return false;

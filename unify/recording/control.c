@@ -67,7 +67,7 @@ th_control_on_flush(void (*hook)(void))
 {
 	bool has_room = false;
 
-	if (!th_lock_bounded(&flushing.lock, TH_LOCK_NS))
+	if (!th_lock_bounded(&flushing.lock))
 		return false;
 	if (has_hook(hook)) {
 		has_room = true;

@@ -93,7 +93,7 @@ th_housekeeping_run(void)
 	bool is_busy;
 
 	if (th_in_flight_state() != TH_IN_FLIGHT_OPEN ||
-		!th_lock_bounded(&housekeeping.working, TH_LOCK_NS))
+		!th_lock_bounded(&housekeeping.working))
 		return true;
 	is_busy = has_new_samples();
 	th_throttle_roll(now);

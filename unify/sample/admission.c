@@ -78,7 +78,7 @@ th_admission_set_heaps(uint32_t heaps)
 static bool
 lock(void)
 {
-	if (th_lock_bounded(&admission.lock, TH_LOCK_NS))
+	if (th_lock_bounded(&admission.lock))
 		return true;
 	th_log_count(TH_COUNTER_LOCKS_GIVEN_UP, 1);
 	return false;
@@ -90,7 +90,7 @@ th_admission_set_threads(const char *globs, const char **problem_ret)
 	*problem_ret = th_glob_problem(globs);
 	if (*problem_ret)
 		return false;
-	if (!th_lock_bounded(&admission.lock, TH_LOCK_NS)) {
+	if (!th_lock_bounded(&admission.lock)) {
 		*problem_ret = "busy";
 		return false;
 	}
@@ -180,7 +180,7 @@ follow_all(struct th_thread_record *record)
 {
 	bool is_done;
 
-	if (!th_lock_bounded(&admission.lock, TH_LOCK_NS))
+	if (!th_lock_bounded(&admission.lock))
 		return false;
 	is_done = follow(record, TH_HEAP_JAVA);
 	is_done = follow(record, TH_HEAP_NATIVE) && is_done;

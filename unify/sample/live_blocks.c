@@ -210,7 +210,7 @@ static bool
 enter(struct shard *shard, struct late *late)
 {
 	late->count = 0;
-	if (!th_lock_bounded(&shard->lock, lock_ns))
+	if (!th_lock_within(&shard->lock, lock_ns))
 		return false;
 	apply_deferred(shard, late);
 	return true;

@@ -18,7 +18,7 @@
 static bool
 lock(struct th_tally *tally)
 {
-	if (th_lock_bounded(&tally->lock, TH_LOCK_NS))
+	if (th_lock_bounded(&tally->lock))
 		return true;
 	th_log_count(TH_COUNTER_LOCKS_GIVEN_UP, 1);
 	return false;

@@ -168,7 +168,7 @@ take_record(void)
 	 * A holder runs a few dozen instructions; after a wait this long it is considered
 	 * stopped.
 	 */
-	if (!th_lock_bounded(&registry.lock, TH_LOCK_NS))
+	if (!th_lock_bounded(&registry.lock))
 		return NULL;
 	record = registry.unused;
 	if (record) {
@@ -192,7 +192,7 @@ give_back(struct th_thread_record *record)
 {
 	th_store_release(&record->java_thread, NULL);
 	th_store_release(&record->state, NULL);
-	if (!th_lock_bounded(&registry.lock, TH_LOCK_NS)) {
+	if (!th_lock_bounded(&registry.lock)) {
 		/* The record is not reused; nothing else is lost. */
 		th_log_count(TH_COUNTER_LOCKS_GIVEN_UP, 1);
 		return;
