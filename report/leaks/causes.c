@@ -175,6 +175,20 @@ unite_by(struct work *work, uint64_t key, uint32_t number)
 		unite(work, work->first[index], number);
 }
 
+/* The first leak, but `except`, whose line is in a function; `count`: there is none. */
+static uint32_t
+find_in_function(const struct work *work, uint32_t count, uint32_t function, uint32_t except)
+{
+	const struct th_leak_cause *causes = work->leaks->causes;
+	struct th_frames *frames = work->leaks->profile->frames;
+	uint32_t i = 0;
+
+	while (i < count && (i == except || causes[i].line == TH_NO_FRAME ||
+				    th_frames_function_at(frames, causes[i].line) != function))
+		i++;
+	return i;
+}
+
 /*
  * A thread may be made in one line and started in another of the same method, so what is known by the
  * start of a thread belongs to the method.
@@ -190,15 +204,11 @@ unite_lines(struct work *work, uint32_t count)
 	for (uint32_t i = 0; i < count; i++) {
 		if (causes[i].starter == TH_NO_FRAME)
 			continue;
-		uint32_t function = th_frames_function_at(
-			work->leaks->profile->frames, causes[i].starter);
-		for (uint32_t k = 0; k < count; k++)
-			if (k != i && causes[k].line != TH_NO_FRAME &&
-				th_frames_function_at(work->leaks->profile->frames,
-					causes[k].line) == function) {
-				unite(work, k, i);
-				break;
-			}
+		uint32_t other = find_in_function(work, count,
+			th_frames_function_at(work->leaks->profile->frames, causes[i].starter),
+			i);
+		if (other < count)
+			unite(work, other, i);
 	}
 }
 
