@@ -19,14 +19,14 @@ th_is_frame_address(const struct th_stack_part *stack, uintptr_t address)
 }
 
 /*
- * frame_x86.hpp and stubGenerator_x86_64.cpp: registers saved by the call stub for its caller, C++ code
- * of the VM.
+ * frame_CPU.hpp and stubGenerator_CPU.cpp: registers saved by the call stub for its caller, C++ code of
+ * the VM.
  */
 static void
 read_call_stub_caller(uintptr_t fp, struct th_registers *registers)
 {
 	memset(registers, 0, sizeof(*registers));
-	registers->pc = th_word_at(fp + sizeof(uintptr_t));
+	registers->pc = th_return_address_at(fp + sizeof(uintptr_t));
 	registers->sp = fp + 2 * sizeof(uintptr_t);
 	registers->saved[TH_REGISTER_FRAME_POINTER] = th_word_at(fp);
 #if defined(__x86_64__)
@@ -35,6 +35,9 @@ read_call_stub_caller(uintptr_t fp, struct th_registers *registers)
 	registers->saved[TH_REGISTER_R13] = th_word_at(fp - 9 * sizeof(uintptr_t));
 	registers->saved[TH_REGISTER_R14] = th_word_at(fp - 10 * sizeof(uintptr_t));
 	registers->saved[TH_REGISTER_R15] = th_word_at(fp - 11 * sizeof(uintptr_t));
+#elif defined(__aarch64__)
+	for (unsigned i = 0; i < TH_REGISTER_X29; i++) /* x19 to x28 */
+		registers->saved[i] = th_word_at(fp - (9 + i) * sizeof(uintptr_t));
 #endif
 }
 
@@ -53,7 +56,7 @@ read_anchor(const struct th_hotspot *hotspot, const struct th_stack_part *stack,
 	ret->fp = th_field_at(anchor, hotspot->last_java_fp - hotspot->last_java_sp);
 	ret->pc = th_field_at(anchor, hotspot->last_java_pc - hotspot->last_java_sp);
 	if (!ret->pc)
-		ret->pc = th_word_at(sp - sizeof(uintptr_t));
+		ret->pc = th_return_address_at(sp - sizeof(uintptr_t));
 	return true;
 }
 
@@ -108,7 +111,9 @@ th_upcall_stub_read(const struct th_hotspot *hotspot, const struct th_stack_part
 		return false;
 	/* Other registers of the caller are not known. */
 	ret->native = (struct th_registers){
-		.pc = th_word_at(fp + sizeof(uintptr_t)), .sp = fp + 2 * sizeof(uintptr_t)};
+		.pc = th_return_address_at(fp + sizeof(uintptr_t)),
+		.sp = fp + 2 * sizeof(uintptr_t),
+	};
 	ret->native.saved[TH_REGISTER_FRAME_POINTER] = th_word_at(fp);
 	return true;
 }

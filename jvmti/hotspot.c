@@ -441,6 +441,21 @@ find_lines_flag(const struct constant_table *constants)
 	return flag == UNKNOWN ? 0 : (uint32_t)flag;
 }
 
+/*
+ * vmStructs_aarch64.hpp does not export it.  The value of frame_aarch64.hpp is that of all releases since
+ * 8; the wrapper at that place is checked on every stack.
+ */
+static int64_t
+find_entry_frame_wrapper(const struct constant_table *constants)
+{
+#if defined(__aarch64__)
+	(void)constants;
+	return -8;
+#else
+	return need_constant(constants, "frame::entry_frame_call_wrapper_offset");
+#endif
+}
+
 static bool
 read_constants(struct th_hotspot *hotspot, const struct th_hotspot_source *source)
 {
@@ -455,8 +470,7 @@ read_constants(struct th_hotspot *hotspot, const struct th_hotspot_source *sourc
 	if (!constants.table.base || !constants.table.stride)
 		return false;
 	read_states(hotspot, &constants);
-	hotspot->entry_frame_wrapper = need_constant(
-		&constants, "frame::entry_frame_call_wrapper_offset");
+	hotspot->entry_frame_wrapper = find_entry_frame_wrapper(&constants);
 	hotspot->fixed_has_lines = find_lines_flag(&constants);
 	hotspot->g1_starts_humongous = find_constant(
 		&constants, "HeapRegionType::StartsHumongousTag");

@@ -168,13 +168,14 @@ leave_compiled(struct th_frame_walk *walk)
 		return false;
 	walk->sp = sp;
 	walk->fp = th_word_at(sp - 2 * sizeof(uintptr_t));
-	walk->pc = th_word_at(sp - sizeof(uintptr_t));
+	walk->pc = th_return_address_at(sp - sizeof(uintptr_t));
 	return true;
 }
 
 /*
  * frame::sender_for_interpreter_frame(): a compiled caller's frame begins at the sender's stack
- * pointer.
+ * pointer.  On aarch64 that of an interpreted caller is below its expression stack, to which the
+ * frame of what it calls belongs.
  */
 static bool
 leave_interpreted(struct th_frame_walk *walk)
@@ -182,11 +183,17 @@ leave_interpreted(struct th_frame_walk *walk)
 	uintptr_t fp = walk->fp;
 	uintptr_t sp = th_word_at(fp - SENDER_SP_WORD * sizeof(uintptr_t));
 
+#if defined(__aarch64__)
+	if (sp <= fp && !(sp & 15) &&
+		walk->base - sp <=
+			th_field_at((uintptr_t)walk->thread, memo.hotspot->stack_size))
+		sp = fp + 2 * sizeof(uintptr_t);
+#endif
 	if (!is_on_stack(walk, sp) || sp <= fp)
 		return false;
 	walk->sp = sp;
 	walk->fp = th_word_at(fp);
-	walk->pc = th_word_at(fp + sizeof(uintptr_t));
+	walk->pc = th_return_address_at(fp + sizeof(uintptr_t));
 	return true;
 }
 
@@ -295,7 +302,7 @@ th_frame_walk_begin(
 		(is_here && walk->sp < here))
 		return false;
 	if (!walk->pc)
-		walk->pc = th_word_at(walk->sp - sizeof(uintptr_t));
+		walk->pc = th_return_address_at(walk->sp - sizeof(uintptr_t));
 	return walk->pc != *hotspot->call_stub_return && set_youngest(walk);
 }
 

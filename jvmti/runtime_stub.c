@@ -4,6 +4,7 @@
 
 #include "jvmti/code_blob.h"
 #include "unify/base/atomic.h"
+#include "unify/base/return_address.h"
 #include "unify/base/safe_read.h"
 
 /* Compiled code allocates through some ten stubs, each with one call. */
@@ -93,6 +94,9 @@ th_runtime_stub_caller(const struct th_hotspot *hotspot, const struct th_java_fr
 		return false;
 	/* frame::sender_for_compiled_frame(): the return address on top, the frame pointer below. */
 	caller_ret->sp = frame->sp + (uintptr_t)words * sizeof(uintptr_t);
-	return th_read_word(&stack, caller_ret->sp - sizeof(uintptr_t), &caller_ret->pc) &&
-	       th_read_word(&stack, caller_ret->sp - 2 * sizeof(uintptr_t), &caller_ret->fp);
+	if (!th_read_word(&stack, caller_ret->sp - sizeof(uintptr_t), &caller_ret->pc) ||
+		!th_read_word(&stack, caller_ret->sp - 2 * sizeof(uintptr_t), &caller_ret->fp))
+		return false;
+	caller_ret->pc = th_return_address_strip(caller_ret->pc);
+	return true;
 }

@@ -3,15 +3,7 @@
 #if defined(__aarch64__)
 #	include "unify/unwind/arch.h"
 
-uintptr_t
-th_cpu_strip(uintptr_t code)
-{
-	register uintptr_t link __asm__("x30") = code;
-
-	/* xpaclri, a nop on processors without pointer authentication. */
-	__asm__("hint #7" : "+r"(link));
-	return link;
-}
+#	include "unify/base/return_address.h"
 
 bool
 th_cpu_is_signal_return(uintptr_t pc, struct th_safe_read *code)
@@ -57,7 +49,7 @@ th_cpu_follows_call(uintptr_t pc, struct th_safe_read *code)
 bool
 th_cpu_leave_leaf(struct th_cpu *cpu, struct th_safe_read *memory, struct th_safe_read *code)
 {
-	uintptr_t pc = th_cpu_strip(cpu->value[TH_DWARF_RETURN]);
+	uintptr_t pc = th_return_address_strip(cpu->value[TH_DWARF_RETURN]);
 
 	(void)memory;
 	if (!th_cpu_knows(cpu, TH_DWARF_RETURN) || !th_cpu_follows_call(pc, code))

@@ -61,9 +61,6 @@ th_cpu_set(struct th_cpu *cpu, unsigned dwarf_register, uintptr_t value)
 	cpu->known |= UINT64_C(1) << dwarf_register;
 }
 
-/* `code` without the pointer authentication code, if it has one. [in-malloc] */
-uintptr_t th_cpu_strip(uintptr_t code);
-
 /*
  * Whether the instructions at `pc` are the return from a signal handler, in the encoding of the
  * C library or the kernel; needed if they have no unwind information.  `code`: the checked

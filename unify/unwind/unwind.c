@@ -11,6 +11,7 @@
 #include "unify/unwind/unwind.h"
 
 #include "unify/base/atomic.h"
+#include "unify/base/return_address.h"
 #include "unify/log/module.h"
 #include "unify/shared/log_format.h"
 #include "unify/unwind/arch.h"
@@ -163,7 +164,7 @@ step_by_frame_pointer(struct walk *walk)
 	if (!th_read_word(&walk->memory, fp, &record[0]) ||
 		!th_read_word(&walk->memory, fp + sizeof(fp), &record[1]))
 		return STEP_FAILED;
-	record[1] = th_cpu_strip(record[1]);
+	record[1] = th_return_address_strip(record[1]);
 	if (!record[1])
 		return STEP_BASE;
 	if (!th_cpu_follows_call(record[1], &walk->code) &&
@@ -210,7 +211,7 @@ finish_step(struct walk *walk, enum th_cfi_result result, bool is_signed, bool i
 	if (result == TH_CFI_FAILED || !th_cpu_knows(cpu, TH_DWARF_RETURN))
 		return STEP_FAILED;
 	pc = cpu->value[TH_DWARF_RETURN];
-	th_cpu_set(cpu, TH_DWARF_PC, is_signed ? th_cpu_strip(pc) : pc);
+	th_cpu_set(cpu, TH_DWARF_PC, is_signed ? th_return_address_strip(pc) : pc);
 	/* After a call the caller-saved registers are unknown; after a signal all are known. */
 	if (!is_signal)
 		cpu->known &= TH_DWARF_PRESERVED;

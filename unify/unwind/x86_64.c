@@ -5,12 +5,6 @@
 
 #	include <string.h>
 
-uintptr_t
-th_cpu_strip(uintptr_t code)
-{
-	return code;
-}
-
 bool
 th_cpu_is_signal_return(uintptr_t pc, struct th_safe_read *code)
 {
