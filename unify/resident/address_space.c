@@ -6,6 +6,7 @@
 #include "unify/resident/address_space.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "unify/base/align.h"
 #include "unify/base/memory.h"
@@ -152,6 +153,7 @@ th_address_space_image_end(const struct th_address_space_entry *entry)
 	if (high <= low)
 		return entry->end;
 	/* The first mapping starts at a page boundary. */
-	bytes = th_align_up(high - th_align_down(low, TH_PAGE_BYTES), TH_PAGE_BYTES);
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	bytes = th_align_up(high - th_align_down(low, page), page);
 	return bytes > entry->end - entry->start ? entry->start + bytes : entry->end;
 }

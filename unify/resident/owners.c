@@ -7,6 +7,7 @@
 #include "unify/resident/owners.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "unify/base/align.h"
 #include "unify/base/atomic.h"
@@ -133,7 +134,7 @@ stack_end(const struct th_thread *state)
 	uintptr_t pointer = (uintptr_t)state + (uintptr_t)th_remote_tables()->to_thread_pointer;
 	uintptr_t last = pointer > (uintptr_t)state ? pointer : (uintptr_t)state;
 
-	return th_align_up(last + PTHREAD_BYTES, TH_PAGE_BYTES);
+	return th_align_up(last + PTHREAD_BYTES, (uint64_t)sysconf(_SC_PAGESIZE));
 }
 
 static void
