@@ -22,6 +22,33 @@
 /* Maximum number of descriptors used by nftw(); the directories are shallow. */
 #define WALK_DESCRIPTORS 16
 
+/*
+ * With TH_TEST_ARCH a test program runs itself again by scripts/emulated, where the programs of the tests
+ * are those of that processor, before it does anything else.
+ */
+static __attribute__((constructor)) void
+emulate(int argc, char **argv)
+{
+	const char *arch = getenv("TH_TEST_ARCH");
+	char **words = arch && !th_is_emulated() ? calloc((size_t)argc + 4, sizeof(*words))
+						 : NULL;
+
+	if (!words)
+		return;
+	words[0] = (char *)TH_TEST_SOURCE "/scripts/emulated";
+	words[1] = (char *)arch;
+	memcpy(words + 2, argv, (size_t)argc * sizeof(*words));
+	execv(words[0], words);
+	perror(words[0]);
+	_exit(127);
+}
+
+bool
+th_is_emulated(void)
+{
+	return getenv("TH_EMULATOR_INSIDE");
+}
+
 struct stream {
 	int descriptor; /* -1: closed */
 	char *text;

@@ -28,6 +28,12 @@ struct th_outcome {
 	size_t errors_bytes;
 };
 
+/*
+ * Whether programs under test are those of the processor TH_TEST_ARCH, run by qemu-user, which has no
+ * process_vm_readv, ptrace and seccomp, and whose own memory counts as that of the process.
+ */
+bool th_is_emulated(void);
+
 /* Runs a command until it ends. th_outcome_deinit() afterwards. */
 void th_command_run(const struct th_command *command, struct th_outcome *ret);
 

@@ -57,7 +57,9 @@ size_t
 th_jdk_list(const struct th_jdk **ret)
 {
 	if (jdk_count == 0) {
-		char *text = th_command_output(TH_WORDS(TH_TEST_SOURCE "/scripts/find-jdks"));
+		const char *arch = getenv("TH_TEST_ARCH");
+		char *text = th_command_output(TH_WORDS(
+			TH_TEST_SOURCE "/scripts/find-jdks", arch ? "--arch" : NULL, arch));
 		char *rest;
 
 		for (char *line = strtok_r(text, "\n", &rest); line;

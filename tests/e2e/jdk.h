@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The JDKs that tests run on: all those found by scripts/find-jdks. */
+/* The JDKs that tests run on: all those found by scripts/find-jdks, for the processor of TH_TEST_ARCH. */
 #ifndef TESTS_E2E_JDK_H
 #define TESTS_E2E_JDK_H
 

