@@ -15,7 +15,7 @@
 #include "report/commands/commands.h"
 #include "report/commands/files.h"
 #include "report/control/list.h"
-#include "report/live/watch_main.h"
+#include "report/live/live.h"
 #include "report/many/many.h"
 #include "report/profile/marks.h"
 #include "report/profile/options.h"
@@ -94,7 +94,7 @@ static const struct command commands[] = {
 	{"doctor", "[-- COMMAND...]", "what works on this machine, what does not, and why",
 		.main = th_doctor_main},
 	{"live", "[OPTIONS] PID|LOG", "live view of the heaps of a process on the terminal",
-		TH_OPTIONS_LIVE | TH_OPTIONS_COMMAND | TH_OPTIONS_COLOR, .act = th_watch_run},
+		TH_OPTIONS_LIVE | TH_OPTIONS_COMMAND | TH_OPTIONS_COLOR, .act = th_live_run},
 	{"bundle", "LOG|PID [-o FILE]",
 		"log and symbol names in one file, to read on another machine",
 		TH_OPTIONS_BUNDLE | TH_OPTIONS_COMMAND, .act = th_command_bundle},
@@ -144,7 +144,7 @@ print_command_help(const struct command *command)
 {
 	printf("usage: twinheap %s %s\n\n%s\n\n", command->name, command->arguments,
 		command->summary);
-	if (command->act != th_watch_run)
+	if (command->act != th_live_run)
 		puts("LOG may be a log, a bundle or - for standard input, PID a process that "
 		     "is\n"
 		     "being recorded.\n");

@@ -41,7 +41,8 @@ static struct {
 	FILE *stream; /* NULL: none is open */
 	FILE *target;
 	int columns;
-	char *line; /* printed so far of the present one */
+	bool is_screen; /* see th_terminal_fit_screen() */
+	char *line;     /* printed so far of the present one */
 	size_t line_count;
 	size_t line_capacity;
 } fitted;
@@ -74,11 +75,12 @@ th_terminal_set_colors(enum th_colors colors)
 	wanted = colors;
 }
 
+/* Cached: the check costs a system call, and views print one stream. */
+static FILE *known;
+
 const char *
 th_terminal_code(FILE *file, enum th_style style)
 {
-	/* Cached: the check costs a system call, and views print one stream. */
-	static FILE *known;
 	static bool is_coloured;
 
 	if (file != known)
@@ -252,11 +254,9 @@ take(void *cookie, const char *text, size_t length)
 	return (ssize_t)length;
 }
 
-FILE *
-th_terminal_fit(FILE *file)
+static FILE *
+fit(FILE *file, int columns, bool is_screen)
 {
-	int columns = th_terminal_columns(file);
-
 	if (columns < LEAST_FITTED || fitted.stream)
 		return file;
 	FILE *stream = fopencookie(NULL, "w", (cookie_io_functions_t){.write = take});
@@ -265,7 +265,29 @@ th_terminal_fit(FILE *file)
 	fitted.target = file;
 	fitted.columns = columns;
 	fitted.stream = stream;
+	fitted.is_screen = is_screen;
+	/* An earlier stream may have had the same address. */
+	known = NULL;
 	return stream;
+}
+
+FILE *
+th_terminal_fit(FILE *file)
+{
+	return fit(file, th_terminal_columns(file), false);
+}
+
+FILE *
+th_terminal_fit_screen(FILE *file, int columns)
+{
+	return fit(file, columns > LEAST_FITTED ? columns : LEAST_FITTED, true);
+}
+
+void
+th_terminal_mark(FILE *file, uint32_t function, uint32_t caller, uint32_t class_name)
+{
+	if (file == fitted.stream && fitted.is_screen)
+		fprintf(file, TH_TERMINAL_MARK, function, caller, class_name);
 }
 
 void

@@ -70,18 +70,26 @@ read_proc(pid_t pid, const char *name, char *text, size_t capacity)
 	return length;
 }
 
-/* Field 22 of /proc/PID/stat; 0 if there is none. */
+/*
+ * Field 22 of /proc/PID/stat; 0 if there is none, or if the process has ended and its parent has not
+ * waited for it: a zombie without further threads, whose number is field 20.
+ */
 static uint64_t
 start_time(pid_t pid)
 {
 	char text[1024];
+	uint64_t threads = 0;
 
 	read_proc(pid, "stat", text, sizeof(text));
 	/* Field 2, the name in parentheses, may contain any character: count from its end. */
 	const char *at = strrchr(text, ')');
-	for (int field = 2; at && field < 22; field++)
+	bool is_zombie = at && !strncmp(at, ") Z", 3);
+	for (int field = 2; at && field < 22; field++) {
 		at = strchr(at + 1, ' ');
-	return at ? strtoull(at, NULL, 10) : 0;
+		if (at && field + 1 == 20)
+			threads = strtoull(at, NULL, 10);
+	}
+	return at && !(is_zombie && threads <= 1) ? strtoull(at, NULL, 10) : 0;
 }
 
 /*

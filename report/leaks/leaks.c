@@ -344,7 +344,8 @@ th_leaks_prepare(struct th_leaks *leaks, const struct th_profile *profile)
 {
 	*leaks = (struct th_leaks){.profile = profile};
 	if (th_options_shape_stacks(profile->options))
-		leaks->profile = leaks->whole = th_profile_create_whole(profile);
+		leaks->profile = leaks->whole = th_profile_create_whole(
+			profile, profile->options);
 	th_leak_sites_init(&leaks->places, leaks->profile);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		th_observation_window_init(

@@ -704,13 +704,13 @@ th_profile_create(const struct th_recording *recording, const struct th_options 
 }
 
 struct th_profile *
-th_profile_create_whole(const struct th_profile *profile)
+th_profile_create_whole(const struct th_profile *profile, const struct th_options *options)
 {
 	struct th_profile *whole = th_allocate(1, sizeof(*whole));
 
 	*whole = (struct th_profile){
 		.recording = profile->recording,
-		.options = profile->options,
+		.options = options,
 		.frames = profile->frames,
 		.paths = profile->paths,
 		.internal_group = profile->internal_group,
@@ -778,6 +778,9 @@ void
 th_profile_renew(struct th_profile *profile)
 {
 	th_profile_rest(profile);
+	th_filter_destroy(profile->filter);
+	profile->filter = th_filter_create(
+		profile->options, profile->frames, profile->paths, profile->internal_group);
 	build(profile);
 }
 

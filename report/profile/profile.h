@@ -74,8 +74,8 @@ struct th_profile *th_profile_create(const struct th_recording *recording,
 void th_profile_destroy(struct th_profile *profile);
 
 /*
- * Recomputes the sums after the recording has grown. Frames, functions, strings and paths keep
- * their numbers; rows get new ones.
+ * Recomputes the sums after the recording has grown, or options that select stacks have changed.
+ * Frames, functions, strings and paths keep their numbers; rows get new ones.
  */
 void th_profile_renew(struct th_profile *profile);
 
@@ -89,11 +89,12 @@ void th_profile_rest(struct th_profile *profile);
 void th_profile_forget_sums(struct th_profile *profile);
 
 /*
- * The same samples with whole stacks, for verdicts that depend on hidden frames. It shares
- * frames, paths and filter with `profile`, which must outlive it; th_filter_shape() gives the
- * paths to show.
+ * The same samples with whole stacks, for verdicts that depend on hidden frames; at the time and
+ * with the value of `options`. It shares frames, paths and filter with `profile`, which must outlive
+ * it; th_filter_shape() gives the paths to show.
  */
-struct th_profile *th_profile_create_whole(const struct th_profile *profile);
+struct th_profile *
+th_profile_create_whole(const struct th_profile *profile, const struct th_options *options);
 
 /* The snapshot of resident memory that --at selects; NULL without snapshots. */
 const struct th_decoded_account *th_profile_chosen_account(const struct th_profile *profile);

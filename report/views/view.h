@@ -28,6 +28,9 @@ void th_view_total(FILE *file, enum th_heap heap, const struct th_estimate *byte
 void th_view_summary(FILE *file, const struct th_profile *profile,
 	const struct th_health *health, const char *program);
 
+/* The top sites of each heap alone. */
+void th_view_sites(FILE *file, const struct th_profile *profile);
+
 /*
  * How densely was sampled: "one sample per ...", by heap where a budget or a rate has changed the
  * configured interval.  The caller frees it.
@@ -77,6 +80,9 @@ void th_view_diff_json(FILE *file, const struct th_diff *diff);
 /* "CLASS in FUNCTION < METHOD": what allocated, and the application's method that called it. */
 void th_view_diff_site(
 	FILE *file, const struct th_leak_sites *places, const struct th_leak_site *place);
+/* Marks the line as being about the site: th_terminal_mark(). */
+void
+th_view_mark(FILE *file, const struct th_leak_sites *places, const struct th_leak_site *place);
 /* For example "+1.23 MiB". */
 struct th_number th_view_signed_number(double value, enum th_unit unit);
 

@@ -74,14 +74,18 @@ static void
 print_figures(FILE *file, const struct th_diff *diff, const struct th_difference *difference)
 {
 	enum th_unit unit = unit_of(diff);
+	double scale = diff->seconds > 0 ? 1 / diff->seconds : 1;
+	struct th_estimate change = difference->change;
 
 	fprintf(file, "%9s  %9s  %10s%s ",
 		th_format_number(difference->old_value.estimate, unit).text,
 		th_format_number(difference->new_value.estimate, unit).text,
-		th_view_signed_number(difference->change.estimate, unit).text,
+		th_view_signed_number(scale * change.estimate, unit).text,
 		difference->may_be_chance && !has_intervals(file) ? "~" : " ");
+	change.low *= scale;
+	change.high *= scale;
 	if (has_intervals(file))
-		fprintf(file, "%-22s ", th_estimate_interval(&difference->change, unit).text);
+		fprintf(file, "%-22s ", th_estimate_interval(&change, unit).text);
 }
 
 static void
@@ -114,6 +118,20 @@ th_view_diff_site(
 	}
 }
 
+void
+th_view_mark(FILE *file, const struct th_leak_sites *places, const struct th_leak_site *place)
+{
+	const struct th_path_prefix *ways = places->ways.items;
+
+	if (place->is_internal)
+		th_terminal_mark(
+			file, places->profile->internal_group, UINT32_MAX, place->class_name);
+	else
+		th_terminal_mark(file, ways[place->way].function,
+			place->creator ? ways[place->creator].function : UINT32_MAX,
+			place->class_name);
+}
+
 static void
 print_item(FILE *file, const struct th_diff *diff, const struct th_difference *difference)
 {
@@ -128,7 +146,9 @@ print_item(FILE *file, const struct th_diff *diff, const struct th_difference *d
 	th_line_begin(&line);
 	th_view_diff_site(line.stream, side->places, &side->places->items[difference->place]);
 	th_line_cut(&line, file, th_terminal_room(file, used, LEAST_SITE_COLUMNS));
-	fprintf(file, "%s\n", remark);
+	fputs(remark, file);
+	th_view_mark(file, side->places, &side->places->items[difference->place]);
+	fputc('\n', file);
 }
 
 static void
@@ -160,8 +180,9 @@ th_view_diff(FILE *file, const struct th_diff *diff)
 	print_side(file, "new", diff->sides[1].profile);
 	th_view_filters(file, diff->sides[1].profile->options);
 	fprintf(file, "\n%s%9s  %9s  %10s  %-*s%s%s\n",
-		th_terminal_code(file, TH_STYLE_HEADING), "old", "new", "change",
-		has_intervals(file) ? 23 : 0, has_intervals(file) ? "95 % CI" : "", heading,
+		th_terminal_code(file, TH_STYLE_HEADING), "old", "new",
+		diff->seconds > 0 ? "change/s" : "change", has_intervals(file) ? 23 : 0,
+		has_intervals(file) ? "95 % CI" : "", heading,
 		th_terminal_code(file, TH_STYLE_PLAIN));
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		print_total(file, diff, (enum th_heap)heap);

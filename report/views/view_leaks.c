@@ -424,6 +424,7 @@ print_finding(FILE *file, const struct th_leaks *leaks, const struct th_held_sam
 	print_starter(file, leaks, th_causes_number_of(leaks, listed));
 	if (verdict != TH_VERDICT_LEAK && finding.place_count > 1 && !place->internal)
 		fprintf(file, " and %u more stacks or classes", finding.place_count - 1);
+	th_view_mark(file, &leaks->places, place);
 	fputs("\n         ", file);
 	print_figures(file, &finding.evidence);
 	fprintf(file, "\n         why    %s\n", why);

@@ -260,6 +260,7 @@ print_site(FILE *file, const struct th_profile *profile, enum th_heap heap,
 		th_format_number(value.estimate, unit).text,
 		th_estimate_interval(&value, unit).text);
 	print_cut_name(file, profile, site);
+	th_terminal_mark(file, site->function, site->caller, site->class_name);
 	fputc('\n', file);
 }
 
@@ -305,6 +306,13 @@ print_sites(FILE *file, const struct th_profile *profile, enum th_heap heap)
 		fprintf(file, "  and %s more\n",
 			th_format_count(sites.items_count - shown).text);
 	th_sites_deinit(&sites);
+}
+
+void
+th_view_sites(FILE *file, const struct th_profile *profile)
+{
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		print_sites(file, profile, (enum th_heap)heap);
 }
 
 /* Recording quality and next steps */
@@ -387,8 +395,7 @@ th_view_summary(FILE *file, const struct th_profile *profile, const struct th_he
 	th_live_section_totals(file, profile);
 	th_live_section_collections(file, profile);
 	th_ledger_parts_summary(file, profile);
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		print_sites(file, profile, (enum th_heap)heap);
+	th_view_sites(file, profile);
 	print_health(file, health);
 	print_next(file, profile, program);
 }

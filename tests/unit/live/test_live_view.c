@@ -1,0 +1,755 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The live view of a growing log: updates at any time have the same result as the commands have
+ * that read the whole log at once; late records and names; rates; keys.
+ */
+#include <fcntl.h>
+#include <math.h>
+#include <ncurses.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "report/live/live.h"
+#include "report/views/view.h"
+#include "tests/unit/leaks/leaks_fixture.h"
+#include "tests/unit/log/log_builder.h"
+#include "unify/shared/clock.h"
+
+#define INTERVAL 65536
+#define MODULE 3
+#define SITES 5
+#define EVENTS 3000
+
+/* A log, how much of it is in the file, and the offsets at which it may be cut. */
+struct growing {
+	struct log_builder log;
+	char *path;
+	size_t cuts[2 * EVENTS];
+	size_t cut_count;
+};
+
+static uint64_t
+draw(uint64_t *state)
+{
+	*state = *state * 6364136223846793005u + 1442695040888963407u;
+	return *state >> 33;
+}
+
+static void
+define(struct log_builder *log)
+{
+	log_init(log, INTERVAL);
+	log_jvm(log, 25, TH_JVM_SAMPLED_ALLOC | TH_JVM_JAVA_FRAMES | TH_JVM_THREAD_BYTES);
+	log_module(log, MODULE, "/nonexistent/libwork.so");
+	log_class(log, 1, "[B");
+	log_method(log, 1, "Lapp/Main;", "main");
+	for (uint32_t i = 1; i <= SITES; i++) {
+		const uint64_t frames[] = {
+			th_frame_native(MODULE, 0x10 * i), th_frame_java(1, 5)};
+
+		log_stack(log, i, frames, 2);
+	}
+}
+
+static void
+cut_here(struct growing *growing)
+{
+	growing->cuts[growing->cut_count++] = growing->log.length;
+}
+
+/* The live blocks of the log, by heap. */
+struct alive {
+	struct {
+		uint64_t id;
+		uint64_t bytes;
+	} items[TH_HEAPS][EVENTS];
+	size_t count[TH_HEAPS];
+};
+
+static uint64_t
+log_allocation(struct log_builder *log, enum th_heap heap, struct log_sample sample)
+{
+	if (heap == TH_HEAP_MAPPED)
+		return log_mapped(log, sample);
+	return heap == TH_HEAP_JAVA ? log_java(log, sample) : log_native(log, sample);
+}
+
+/* Frees a block; a mapping possibly only in part. */
+static void
+log_some_end(struct log_builder *log, uint32_t ms, enum th_heap heap, struct alive *alive,
+	uint64_t *state)
+{
+	size_t which = draw(state) % alive->count[heap];
+	uint64_t id = alive->items[heap][which].id;
+	uint64_t *bytes = &alive->items[heap][which].bytes;
+
+	if (heap == TH_HEAP_MAPPED && draw(state) % 3) {
+		uint64_t part = 1 + draw(state) % *bytes;
+
+		log_mapped_end(log, ms, id, part);
+		if (*bytes -= part)
+			return;
+	} else if (heap == TH_HEAP_MAPPED) {
+		log_mapped_end(log, ms, id, *bytes);
+	} else if (heap == TH_HEAP_JAVA) {
+		log_java_death(log, ms, id);
+	} else {
+		log_free(log, ms, id);
+	}
+	alive->items[heap][which] = alive->items[heap][--alive->count[heap]];
+}
+
+/* Random allocations and frees of four threads over a hundred seconds. */
+static void
+fill(struct growing *growing, uint64_t interval)
+{
+	static struct alive alive;
+	struct log_builder *log = &growing->log;
+	uint64_t bytes[TH_HEAPS][5] = {0};
+	uint64_t state = 42;
+
+	memset(&alive, 0, sizeof(alive));
+	define(log);
+	for (uint32_t i = 0; i < EVENTS; i++) {
+		enum th_heap heap = (enum th_heap)(TH_HEAP_JAVA + draw(&state) % 3);
+		uint32_t thread = 1 + (uint32_t)(draw(&state) % (1 + 4 * i / EVENTS));
+		uint32_t ms = i * 100000 / EVENTS;
+		struct log_sample sample = {
+			.ms = ms,
+			.size = 16 + draw(&state) % 100000,
+			.interval = interval,
+			.thread = thread,
+			.stack = 1 + (uint32_t)(draw(&state) % SITES),
+			.class = 1,
+		};
+
+		if (draw(&state) % 3 == 0 && alive.count[heap]) {
+			log_some_end(log, ms, heap, &alive, &state);
+		} else {
+			uint32_t account = heap == TH_HEAP_MAPPED ? 0 : thread;
+			size_t last = alive.count[heap]++;
+
+			sample.thread_bytes = bytes[heap][account] += sample.size +
+								      draw(&state) % INTERVAL;
+			alive.items[heap][last].id = log_allocation(log, heap, sample);
+			alive.items[heap][last].bytes = sample.size;
+		}
+		cut_here(growing);
+	}
+}
+
+static void
+write_part(const struct growing *growing, size_t length)
+{
+	struct th_log_header *header = log_header((struct log_builder *)&growing->log);
+	uint64_t tail = header->tail;
+	int descriptor = open(growing->path, O_WRONLY | O_CREAT, 0600);
+
+	assert_true(descriptor >= 0);
+	header->tail = length;
+	assert_int_equal(write(descriptor, growing->log.bytes, length), length);
+	header->tail = tail;
+	close(descriptor);
+}
+
+static void
+begin_growing(struct growing *growing, uint64_t interval)
+{
+	growing->cut_count = 0;
+	fill(growing, interval);
+	growing->path = log_save_bytes("x", 1);
+	log_header(&growing->log)->state = TH_LOG_RECORDING;
+}
+
+static void
+end_growing(struct growing *growing)
+{
+	unlink(growing->path);
+	free(growing->path);
+	log_deinit(&growing->log);
+}
+
+/* A running process, and a clock that shows the time of the last event. */
+static bool
+is_alive(const struct th_log_header *header)
+{
+	(void)header;
+	return true;
+}
+
+static uint64_t
+no_clock(void)
+{
+	return 0;
+}
+
+static const struct th_live_world world = {is_alive, no_clock};
+
+static void
+open_live(const char *path, const struct th_live_world *around, struct th_live *live)
+{
+	struct th_options options;
+
+	th_options_set_defaults(&options);
+	options.log = path;
+	options.program = "twinheap";
+	struct th_error *error = th_live_open(path, &options, around, live);
+	if (error)
+		fail_msg("%s", th_error_message(error));
+}
+
+/* The document, to be freed. */
+static char *
+text_of(const struct th_live *live)
+{
+	char *text = NULL;
+	size_t length;
+	FILE *memory = open_memstream(&text, &length);
+
+	for (size_t i = 0; i < live->lines_count; i++)
+		fprintf(memory, "%s\n", live->lines[i].text);
+	assert_int_equal(fclose(memory), 0);
+	return text;
+}
+
+/* The number of lines that contain a text. */
+static size_t
+count_lines(const struct th_live *live, const char *text)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < live->lines_count; i++)
+		count += strstr(live->lines[i].text, text) != NULL;
+	return count;
+}
+
+static void
+expect_line(const struct th_live *live, const char *text)
+{
+	char *all = text_of(live);
+
+	if (!count_lines(live, text))
+		fail_msg("no line with '%s' in\n%s", text, all);
+	free(all);
+}
+
+/* The same as commands print of the log so far, in any view. */
+static void
+expect_as_in_commands(const char *path, struct th_live *live)
+{
+	char *texts[TH_LIVE_STACKS];
+	struct th_recording *recording;
+	struct th_options options = live->options;
+
+	for (int view = 0; view < TH_LIVE_STACKS; view++) {
+		live->view = (enum th_live_view)view;
+		th_live_show(live, false);
+		texts[view] = text_of(live);
+	}
+	assert_null(th_recording_load(path, &recording));
+	struct th_profile *profile = th_profile_create(recording, &options, NULL, NULL);
+	const struct {
+		enum th_live_view view;
+		void (*print)(FILE *file, const struct th_profile *profile);
+	} views[] = {{TH_LIVE_SITES, th_view_sites}, {TH_LIVE_TREE, th_view_tree}};
+	for (size_t i = 0; i < 2; i++) {
+		char *text = NULL;
+		size_t length;
+		FILE *memory = open_memstream(&text, &length);
+
+		options.top = live->view == TH_LIVE_TREE ? 20 : 10;
+		views[i].print(memory, profile);
+		fclose(memory);
+		assert_string_equal(texts[views[i].view], text);
+		free(text);
+	}
+	th_profile_destroy(profile);
+	th_recording_destroy(recording);
+	for (int view = 0; view < TH_LIVE_STACKS; view++)
+		free(texts[view]);
+}
+
+static void
+grow_by(size_t step, uint64_t interval)
+{
+	struct growing growing;
+	struct th_live live;
+
+	begin_growing(&growing, interval);
+	write_part(&growing, growing.cuts[step]);
+	open_live(growing.path, &world, &live);
+	for (size_t i = 2 * step; i < growing.cut_count; i += step) {
+		write_part(&growing, growing.cuts[i]);
+		th_live_update(&live);
+	}
+	expect_as_in_commands(growing.path, &live);
+	th_live_close(&live);
+	end_growing(&growing);
+}
+
+static void
+test_pieces_come_to_the_whole(void **state)
+{
+	(void)state;
+	grow_by(7, 0);
+	grow_by(500, 0);
+	grow_by(50, INTERVAL);
+}
+
+/* The rates above the views are those of the changes between two times. */
+static void
+test_growth_is_that_of_diff(void **state)
+{
+	struct growing growing;
+	struct th_live live;
+	char rate[64];
+
+	(void)state;
+	begin_growing(&growing, INTERVAL);
+	write_part(&growing, growing.log.length);
+	open_live(growing.path, &world, &live);
+	th_live_key(&live, '2');
+	expect_line(&live, "change/s");
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		snprintf(rate, sizeof(rate), "%s",
+			th_view_signed_number(live.rates[heap].growth, TH_UNIT_BYTES).text);
+		expect_line(&live, rate);
+	}
+	/* Allocated bytes by the same view: none were freed. */
+	th_live_key(&live, 's');
+	th_live_key(&live, 's');
+	assert_int_equal(live.options.value, TH_VALUE_ALLOC_BYTES);
+	assert_int_equal(count_lines(&live, "shrank"), 0);
+	th_live_close(&live);
+	end_growing(&growing);
+}
+
+/* A clock that advances by a second on each reading. */
+static uint64_t clock_now;
+static bool is_killed;
+
+static uint64_t
+look_at_clock(void)
+{
+	return clock_now += TH_NS_PER_S;
+}
+
+static bool
+is_not_killed(const struct th_log_header *header)
+{
+	(void)header;
+	return !is_killed;
+}
+
+static void
+expect_state(const struct th_live *live, const char *text, bool is_expected)
+{
+	char *line = th_live_state(live);
+
+	assert_int_equal(strstr(line, text) != NULL, is_expected);
+	free(line);
+}
+
+/* Expensive updates are rare, and figures show their age. */
+static void
+test_updates_are_bounded(void **state)
+{
+	static const struct th_live_world slow = {is_not_killed, look_at_clock};
+	struct growing growing;
+	struct th_live live;
+
+	(void)state;
+	clock_now = 0;
+	is_killed = false;
+	begin_growing(&growing, INTERVAL);
+	write_part(&growing, growing.cuts[EVENTS / 2]);
+	open_live(growing.path, &slow, &live);
+	uint64_t records = live.recording->records;
+	/* All but the first reading of the clock is the cost of the update. */
+	assert_int_equal(live.due, clock_now + 10 * (clock_now - TH_NS_PER_S));
+	write_part(&growing, growing.log.length);
+	clock_now = live.as_of;
+	live.due = clock_now + 30 * (uint64_t)TH_NS_PER_S;
+	th_live_update(&live);
+	expect_state(&live, "figures", false);
+	clock_now = live.as_of + 6 * (uint64_t)TH_NS_PER_S;
+	th_live_update(&live);
+	expect_state(&live, ", figures of the first ", true);
+	assert_int_equal(live.recording->records, records);
+	clock_now = live.due;
+	th_live_update(&live);
+	expect_state(&live, "figures", false);
+	assert_true(live.recording->records > records);
+	/* The end of the process triggers an update at once. */
+	live.due = UINT64_MAX;
+	is_killed = true;
+	th_live_update(&live);
+	assert_int_equal(live.state, TH_LIVE_GONE);
+	assert_int_equal(live.now, live.recording->end);
+	char *end = th_live_end(&live);
+	assert_non_null(strstr(end, "has ended without closing its log: killed?"));
+	free(end);
+	th_live_close(&live);
+	end_growing(&growing);
+}
+
+/* A mapping that is unmapped in parts: each part counts from its own time, whenever it is read. */
+static void
+test_parts_of_a_mapping(void **state)
+{
+	static const struct {
+		uint32_t ms;
+		uint64_t bytes;
+		double live;
+	} parts[] = {{2000, 1000, 9000}, {3000, 5000, 4000}, {5000, 4000, 0}};
+	const uint64_t frames[] = {th_frame_native(MODULE, 0x10)};
+	struct growing growing = {.cut_count = 0};
+	struct th_live live;
+
+	(void)state;
+	log_init(&growing.log, 0);
+	log_module(&growing.log, MODULE, "/nonexistent/libwork.so");
+	log_stack(&growing.log, 1, frames, 1);
+	uint64_t mapping = log_mapped(&growing.log,
+		(struct log_sample){.ms = 1000, .size = 10000, .thread = 1, .stack = 1});
+	log_mapped(&growing.log,
+		(struct log_sample){.ms = 1000, .size = 100, .thread = 1, .stack = 1});
+	cut_here(&growing);
+	growing.path = log_save_bytes("x", 1);
+	write_part(&growing, growing.cuts[0]);
+	open_live(growing.path, &world, &live);
+	const struct th_live_rate *rate = &live.rates[TH_HEAP_MAPPED];
+	for (size_t i = 0; i < 3; i++) {
+		log_mapped_end(&growing.log, parts[i].ms, mapping, parts[i].bytes);
+		write_part(&growing, growing.log.length);
+		th_live_update(&live);
+		struct th_estimate bytes = th_profile_live(live.profile, TH_HEAP_MAPPED);
+		assert_float_equal(bytes.estimate, parts[i].live + 100, 1e-6);
+		/* What is mapped once at the start does not grow. */
+		assert_int_equal(live.grows_from, 0);
+	}
+	const double last[] = {0, 10100, 9100, 4100, 4100, 100};
+	for (int i = 0; i < 6; i++)
+		assert_float_equal(rate->curve[TH_LIVE_POINTS - 6 + i], last[i], 0.01);
+	/* After 16 s without the first five: only the last part was unmapped in that time. */
+	live.as_of = live.recording->start + 16 * (uint64_t)TH_NS_PER_S;
+	th_live_show(&live, false);
+	assert_float_equal(rate->growth, -4000.0 / 11, 0.01);
+	assert_float_equal(rate->allocated, 10100.0 / 16, 0.01);
+	th_live_close(&live);
+	end_growing(&growing);
+}
+
+/* An unfinished record delays the following ones by one update and is not lost. */
+static void
+test_unfinished_record(void **state)
+{
+	struct growing growing;
+	struct th_live live;
+	uint64_t word;
+
+	(void)state;
+	begin_growing(&growing, 0);
+	size_t hole = growing.cuts[10];
+	memcpy(&word, growing.log.bytes + hole, 8);
+	memset(growing.log.bytes + hole, 0, 8);
+	write_part(&growing, growing.cuts[9]);
+	struct th_recording *recording;
+	assert_null(th_recording_follow(growing.path, &recording));
+	uint64_t records = recording->records;
+	write_part(&growing, growing.cuts[20]);
+	th_recording_update(recording);
+	assert_int_equal(recording->records, records + 1);
+	memcpy(growing.log.bytes + hole, &word, 8);
+	write_part(&growing, growing.cuts[20]);
+	th_recording_update(recording);
+	assert_int_equal(recording->records, records + 11);
+	assert_int_equal(recording->torn, 0);
+	th_recording_destroy(recording);
+	/* A record that stays unfinished is skipped. */
+	memset(growing.log.bytes + hole, 0, 8);
+	write_part(&growing, growing.cuts[9]);
+	open_live(growing.path, &world, &live);
+	write_part(&growing, growing.cuts[20]);
+	th_live_update(&live);
+	th_live_update(&live);
+	assert_int_equal(live.recording->records, records + 10);
+	assert_int_equal(live.recording->torn, 1);
+	th_live_close(&live);
+	end_growing(&growing);
+}
+
+/* The stack of a sample and the name of its method arrive later: the sample moves. */
+static void
+test_late_names(void **state)
+{
+	const uint64_t frames[] = {th_frame_java(7, 5)};
+	struct growing growing = {.cut_count = 0};
+	struct th_live live;
+
+	(void)state;
+	log_init(&growing.log, 0);
+	log_jvm(&growing.log, 25, TH_JVM_SAMPLED_ALLOC);
+	log_class(&growing.log, 1, "[B");
+	log_java(&growing.log,
+		(struct log_sample){.ms = 10, .size = 8, .thread = 1, .stack = 1, .class = 1});
+	cut_here(&growing);
+	log_stack(&growing.log, 1, frames, 1);
+	cut_here(&growing);
+	log_method(&growing.log, 7, "Lapp/Late;", "comer");
+	growing.path = log_save_bytes("x", 1);
+	write_part(&growing, growing.cuts[0]);
+	open_live(growing.path, &world, &live);
+	expect_line(&live, "byte[] in [lost stack]");
+	write_part(&growing, growing.cuts[1]);
+	th_live_update(&live);
+	expect_line(&live, "byte[] in [unknown Java method]");
+	write_part(&growing, growing.log.length);
+	th_live_update(&live);
+	expect_line(&live, "byte[] in app.Late.comer");
+	th_live_close(&live);
+	end_growing(&growing);
+}
+
+/* The same for a native function, in a module without a file. */
+static void
+test_late_native_names(void **state)
+{
+	const uint64_t frames[] = {th_frame_native(1, 0x10)};
+	struct growing growing = {.cut_count = 0};
+	struct th_live live;
+
+	(void)state;
+	log_init(&growing.log, 0);
+	log_module(&growing.log, 1, "/nonexistent/libwork.so");
+	log_stack(&growing.log, 1, frames, 1);
+	log_native(&growing.log,
+		(struct log_sample){.ms = 10, .size = 8, .thread = 1, .stack = 1});
+	cut_here(&growing);
+	log_add_fields(&growing.log, TH_EVENT_SYMBOL, LOG_U64(0x80), LOG_U32(1), LOG_U32(8),
+		LOG_TEXT("other"));
+	cut_here(&growing);
+	log_add_fields(&growing.log, TH_EVENT_SYMBOL, LOG_U64(8), LOG_U32(1), LOG_U32(32),
+		LOG_TEXT("work"));
+	growing.path = log_save_bytes("x", 1);
+	write_part(&growing, growing.cuts[0]);
+	open_live(growing.path, &world, &live);
+	expect_line(&live, "libwork.so+0x10");
+	write_part(&growing, growing.cuts[1]);
+	th_live_update(&live);
+	expect_line(&live, "libwork.so+0x10");
+	write_part(&growing, growing.log.length);
+	th_live_update(&live);
+	expect_line(&live, "work (libwork.so)");
+	th_live_close(&live);
+	end_growing(&growing);
+}
+
+/* The curve of a heap, from 0 to its maximum, in as many columns as there are. */
+static void
+test_curve(void **state)
+{
+	struct growing growing;
+	struct th_live live;
+
+	(void)state;
+	begin_growing(&growing, 0);
+	write_part(&growing, growing.log.length);
+	open_live(growing.path, &world, &live);
+	for (int i = 0; i < TH_LIVE_POINTS; i++)
+		live.rates[TH_HEAP_NATIVE].curve[i] = i * 9 / TH_LIVE_POINTS;
+	live.columns = 64 + 9;
+	char *blocks = th_live_rates(&live, TH_HEAP_NATIVE, false);
+	char *letters = th_live_rates(&live, TH_HEAP_NATIVE, true);
+	assert_string_equal(strstr(blocks, "▁"), "▁▂▃▄▅▆▇█");
+	assert_string_equal(strstr(letters, "..:"), "..:-=+*#");
+	live.columns = 40;
+	char *narrow = th_live_rates(&live, TH_HEAP_NATIVE, true);
+	assert_null(strchr(narrow, '#'));
+	free(narrow);
+	free(letters);
+	free(blocks);
+	th_live_close(&live);
+	end_growing(&growing);
+}
+
+/* A leak is shown as soon as it is significant, whatever the view. */
+static void
+test_findings(void **state)
+{
+	struct log_builder log;
+	struct th_live live;
+
+	(void)state;
+	leaks_begin(&log);
+	leaks_add_leak(&log, STACK_WORK);
+	leaks_add(&log, (struct leaks_series){
+				.stack = STACK_OTHER, .to = END_MS, .every = 100, .life = 50});
+	log_end(&log, END_MS);
+	char *path = log_save(&log);
+	open_live(path, &world, &live);
+	assert_int_equal(live.state, TH_LIVE_ENDED);
+	assert_non_null(live.headline);
+	assert_memory_equal(live.headline, "1 leak, ", 8);
+	th_live_key(&live, '3');
+	expect_line(&live, "leak     native, ");
+	/* A filter changes the view, not the headline. */
+	th_live_key(&live, '/');
+	for (const char *key = "0x20"; *key; key++)
+		th_live_key(&live, *key);
+	th_live_key(&live, '\r');
+	assert_int_equal(count_lines(&live, "leak     native, "), 0);
+	assert_memory_equal(live.headline, "1 leak, ", 8);
+	th_live_close(&live);
+	unlink(path);
+	free(path);
+	log_deinit(&log);
+}
+
+static void
+press(struct th_live *live, const char *keys)
+{
+	while (*keys)
+		th_live_key(live, *keys++);
+}
+
+/* Enter shows the stacks of the selected line alone, Escape leads back to it. */
+static void
+test_stacks_of_a_site(void **state)
+{
+	struct growing growing;
+	struct th_live live;
+
+	(void)state;
+	begin_growing(&growing, 0);
+	write_part(&growing, growing.log.length);
+	open_live(growing.path, &world, &live);
+	live.columns = 100;
+	th_live_show(&live, false);
+	size_t line = 0;
+	while (!strstr(live.lines[line].text, "libwork.so+0x20"))
+		th_live_key(&live, live.lines[++line].is_marked ? 'j' : KEY_DOWN);
+	assert_int_equal(live.selected, line);
+	assert_true(live.lines[line].is_marked);
+	/* A refresh keeps the selection on the site. */
+	th_live_show(&live, true);
+	assert_int_equal(live.selected, line);
+	th_live_key(&live, '\r');
+	assert_int_equal(live.view, TH_LIVE_STACKS);
+	expect_line(&live, "    libwork.so+0x20");
+	expect_line(&live, "  < app.Main.main");
+	assert_int_equal(count_lines(&live, "stack "), 1);
+	assert_int_equal(count_lines(&live, "libwork.so+0x30"), 0);
+	assert_true(live.rates[TH_HEAP_JAVA].live.samples > 0);
+	assert_int_equal(live.rates[TH_HEAP_NATIVE].live.samples, 0);
+	th_live_key(&live, 0x1b);
+	assert_int_equal(live.view, TH_LIVE_SITES);
+	assert_int_equal(live.selected, line);
+	expect_line(&live, "libwork.so+0x30");
+	th_live_close(&live);
+	end_growing(&growing);
+}
+
+static void
+test_filters(void **state)
+{
+	struct growing growing;
+	struct th_live live;
+
+	(void)state;
+	begin_growing(&growing, 0);
+	write_part(&growing, growing.log.length);
+	open_live(growing.path, &world, &live);
+	/* Only a valid expression ends the typing; case is ignored. */
+	press(&live, "/(\r");
+	assert_true(live.is_typing && live.is_wrong);
+	press(&live, "\bLIBWORK.so\\+0x10\r");
+	assert_false(live.is_typing);
+	expect_line(&live, "libwork.so+0x10");
+	assert_int_equal(count_lines(&live, "libwork.so+0x20"), 0);
+	/* With a class, only the Java heap is left. */
+	press(&live, "cBYTE\r");
+	expect_line(&live, "byte[] in libwork.so+0x10");
+	assert_int_equal(count_lines(&live, "native heap: "), 0);
+	th_live_key(&live, 0x1b);
+	expect_line(&live, "native heap: ");
+	expect_line(&live, "libwork.so+0x20");
+	/* A heap by itself. */
+	press(&live, "\t");
+	assert_int_equal(count_lines(&live, "native heap: "), 0);
+	expect_line(&live, "Java heap: ");
+	press(&live, "\t\t\t");
+	expect_line(&live, "Java heap: ");
+	expect_line(&live, "mapped: ");
+	th_live_close(&live);
+	end_growing(&growing);
+}
+
+static void
+test_keys(void **state)
+{
+	struct growing growing;
+	struct th_live live;
+
+	(void)state;
+	begin_growing(&growing, 0);
+	write_part(&growing, growing.cuts[EVENTS / 2]);
+	open_live(growing.path, &world, &live);
+	press(&live, "><<");
+	assert_int_equal(live.options.value, TH_VALUE_TEMPORARY_BYTES);
+	press(&live, "s");
+	th_live_key(&live, KEY_RIGHT);
+	assert_int_equal(live.view, TH_LIVE_GROWTH);
+	th_live_key(&live, KEY_LEFT);
+	th_live_key(&live, KEY_LEFT);
+	assert_int_equal(live.view, TH_LIVE_SUMMARY);
+	th_live_key(&live, KEY_END);
+	assert_int_equal(live.selected, live.lines_count - 1);
+	th_live_key(&live, KEY_UP);
+	th_live_key(&live, KEY_HOME);
+	assert_int_equal(live.selected, 0);
+	press(&live, "hx");
+	assert_int_equal(live.view, TH_LIVE_SUMMARY);
+	/* Paused, nothing is read. */
+	uint64_t records = live.recording->records;
+	press(&live, "z");
+	write_part(&growing, growing.log.length);
+	th_live_update(&live);
+	assert_int_equal(live.recording->records, records);
+	press(&live, "p");
+	th_live_update(&live);
+	assert_true(live.recording->records > records);
+	press(&live, "q");
+	assert_true(live.is_done);
+	th_live_close(&live);
+	end_growing(&growing);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_pieces_come_to_the_whole),
+		cmocka_unit_test(test_growth_is_that_of_diff),
+		cmocka_unit_test(test_updates_are_bounded),
+		cmocka_unit_test(test_parts_of_a_mapping),
+		cmocka_unit_test(test_unfinished_record),
+		cmocka_unit_test(test_late_names),
+		cmocka_unit_test(test_late_native_names),
+		cmocka_unit_test(test_curve),
+		cmocka_unit_test(test_findings),
+		cmocka_unit_test(test_stacks_of_a_site),
+		cmocka_unit_test(test_filters),
+		cmocka_unit_test(test_keys),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
