@@ -16,6 +16,7 @@
 #include "jvmti/buffers.h"
 #include "jvmti/class_loaders.h"
 #include "jvmti/classes.h"
+#include "jvmti/code_sources.h"
 #include "jvmti/collections.h"
 #include "jvmti/collector.h"
 #include "jvmti/heap.h"
@@ -71,6 +72,7 @@ static struct {
 	void *find_loaded_class;
 	void *constant_pool_entries;
 	void *is_hidden_class;
+	void *domain_of_class;
 	bool is_hotspot;
 	/* we hold the capability; once the agent thread runs, only it writes this */
 	bool samples_java;
@@ -130,6 +132,7 @@ read_hotspot(const void *function)
 	agent.find_loaded_class = th_hotspot_symbol(&source, "JVM_FindLoadedClass");
 	agent.constant_pool_entries = th_hotspot_symbol(&source, "JVM_GetClassCPEntriesCount");
 	agent.is_hidden_class = source.find_symbol(source.libjvm, "JVM_IsHiddenClass");
+	agent.domain_of_class = source.find_symbol(source.libjvm, "JVM_GetProtectionDomain");
 	dlclose(source.libjvm);
 }
 
@@ -571,6 +574,15 @@ start_class_loaders(void)
 		&vm, collector == TH_COLLECTOR_PAUSES || collector == TH_COLLECTOR_G1);
 }
 
+static void
+start_code_sources(JNIEnv *env)
+{
+	th_domain_of_class *domain_of_class;
+
+	memcpy(&domain_of_class, &agent.domain_of_class, sizeof(domain_of_class));
+	th_code_sources_start(agent.jvmti, env, domain_of_class);
+}
+
 /* Messages in the order of the bits of enum th_hotspot_fault. */
 static void
 check_hotspot(JNIEnv *env)
@@ -647,6 +659,7 @@ go_live(JNIEnv *env, jthread thread)
 		&agent.hotspot, th_collector_find(&agent.hotspot, agent.feature_release));
 	start_sampling(env);
 	start_class_loaders();
+	start_code_sources(env);
 	log_jvm();
 	th_jni_names_log(env);
 	start_references(env);
@@ -905,6 +918,7 @@ th_agent_stop(void)
 	if (!th_cas_acq_rel(&agent.state, &running, STOPPED))
 		return;
 	th_takes_switch(TH_LEDGER_OFF);
+	th_code_sources_stop();
 	set_event(JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, false);
 	set_event(JVMTI_EVENT_GARBAGE_COLLECTION_START, false);
 	set_event(JVMTI_EVENT_GARBAGE_COLLECTION_FINISH, false);

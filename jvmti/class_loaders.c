@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "jvmti/classes.h"
+#include "jvmti/code_sources.h"
 #include "jvmti/ledger/references.h"
 #include "jvmti/permanent_loaders.h"
 #include "unify/base/align.h"
@@ -343,12 +344,14 @@ th_class_loaders_defined(jvmtiEnv *jvmti, JNIEnv *env, jclass type)
 	struct th_registers registers;
 	jobject loader;
 
-	if (th_thread.guard || !th_load_acquire(&loaders.is_on))
+	if (th_thread.guard)
 		return;
 	th_registers_here(&registers);
 	th_guard_enter();
 	if (!(*jvmti)->GetClassLoader(jvmti, type, &loader)) {
-		defined(jvmti, env, type, loader, &registers);
+		th_code_sources_defined(jvmti, env, type, loader);
+		if (th_load_acquire(&loaders.is_on))
+			defined(jvmti, env, type, loader, &registers);
 		(*env)->DeleteLocalRef(env, loader);
 	}
 	th_guard_leave();

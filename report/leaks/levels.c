@@ -90,11 +90,10 @@ struct levels {
 	uint32_t *line_sites;           /* by line */
 	uint32_t node;                  /* number of the current one */
 	struct th_id_map leaking_lines; /* heap << 32 | maker: of sites with a leak */
-	/* By function: of the C runtime; the application's; libraries of Java methods, native ones. */
+	/* By function, as in struct th_function and th_frames_is_runtime(). */
 	bool *is_runtime;
 	bool *is_application;
-	uint32_t *java_library;
-	uint32_t *native_library;
+	uint32_t *library;
 	TH_ARRAY(struct site, sites);
 	TH_ARRAY(uint64_t, keyed);  /* key << 32 | site */
 	TH_ARRAY(uint32_t, places); /* of the current node */
@@ -524,12 +523,9 @@ is_node(const struct levels *levels, const struct site *site, uint32_t function)
 
 /* Whether two functions are in one library. */
 static bool
-is_same_library(const struct levels *levels, const struct site *site, uint32_t a, uint32_t b)
+is_same_library(const struct levels *levels, uint32_t a, uint32_t b)
 {
-	const uint32_t *library = site->has_creator ? levels->java_library
-						    : levels->native_library;
-
-	return library[a] == library[b];
+	return levels->library[a] == levels->library[b];
 }
 
 /* The number of the method at `length` among the nodes of its half, from the line, from 1. */
@@ -538,14 +534,14 @@ distance_of(const struct levels *levels, const struct site *site, uint32_t lengt
 {
 	uint32_t of_line = function_at(levels, site, site->line - 1);
 	bool is_own = is_same_library(
-		levels, site, function_at(levels, site, length - 1), of_line);
+		levels, function_at(levels, site, length - 1), of_line);
 	uint32_t distance = 1;
 
 	for (uint32_t i = length; i + 1 < site->line; i++) {
 		uint32_t function = function_at(levels, site, i);
 
 		distance += is_node(levels, site, function) &&
-			    is_same_library(levels, site, function, of_line) == is_own;
+			    is_same_library(levels, function, of_line) == is_own;
 	}
 	return distance;
 }
@@ -777,30 +773,21 @@ judge_heap(struct levels *levels, enum th_heap heap)
 	judge_keys(levels, heap == TH_HEAP_JAVA ? TH_LEVEL_CLASS : TH_LEVEL_LIBRARY, heap);
 }
 
-/* Numbers the libraries of all functions. */
+/* In arrays, since they are used for every frame of every site. */
 static void
 find_libraries(struct levels *levels)
 {
 	const struct th_frames *frames = levels->work->leaks->profile->frames;
 	uint32_t functions = th_frames_function_count(frames);
-	struct th_strings libraries;
 
 	levels->is_runtime = th_allocate(functions, sizeof(bool));
 	levels->is_application = th_allocate(functions, sizeof(bool));
-	levels->java_library = th_allocate(functions, sizeof(uint32_t));
-	levels->native_library = th_allocate(functions, sizeof(uint32_t));
-	th_strings_init(&libraries);
+	levels->library = th_allocate(functions, sizeof(uint32_t));
 	for (uint32_t i = 0; i < functions; i++) {
-		const char *name = th_frames_function_name(frames, i);
-		struct th_text java = {name, (uint32_t)th_leak_sites_library_length(name)};
-
 		levels->is_runtime[i] = th_frames_is_runtime(frames, i);
 		levels->is_application[i] = th_sites_is_application(frames, i);
-		levels->java_library[i] = th_strings_intern_text(&libraries, java);
-		levels->native_library[i] = th_strings_intern(
-			&libraries, th_frames_library(frames, i));
+		levels->library[i] = th_frames_function(frames, i)->library;
 	}
-	th_strings_deinit(&libraries);
 }
 
 void
@@ -820,8 +807,7 @@ th_levels_judge(struct th_leaks_work *work)
 	free(levels.line_sites);
 	free(levels.is_runtime);
 	free(levels.is_application);
-	free(levels.java_library);
-	free(levels.native_library);
+	free(levels.library);
 	free(levels.sites);
 	free(levels.keyed);
 	free(levels.places);

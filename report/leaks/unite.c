@@ -113,14 +113,13 @@ unite_owners(struct th_leaks_work *work, uint32_t *leaders, const uint32_t *leak
 	}
 }
 
-/* The name of the method that a site's line is in. */
-static const char *
-creator_name(const struct th_leaks_work *work, const struct th_leak_site *place)
+/* The library of the last method of a path (struct th_function). */
+static uint32_t
+library_of(const struct th_leaks_work *work, uint32_t way)
 {
-	const struct th_path_prefixes *ways = &work->leaks->places.ways;
-
-	return th_frames_function_name(
-		work->leaks->profile->frames, ways->items[place->creator].function);
+	return th_frames_function(work->leaks->profile->frames,
+		work->leaks->places.ways.items[way].function)
+		->library;
 }
 
 /* A node at which growth was found, by its path. */
@@ -200,15 +199,12 @@ is_use_of_library(const struct th_leaks_work *work, const struct th_leak_group *
 	const struct th_leak_site *of_line)
 {
 	const struct th_leak_site *of_node = &work->leaks->places.items[node->places[0]];
-	const struct th_path_prefixes *ways = &work->leaks->places.ways;
 
 	if (!of_node->creator)
 		return false;
-	const char *user = th_frames_function_name(work->leaks->profile->frames,
-		ways->items[work->found[node->node].key].function);
-	const char *library = creator_name(work, of_node);
-	return th_leak_sites_same_library(library, creator_name(work, of_line)) &&
-	       !th_leak_sites_same_library(library, user);
+	uint32_t library = library_of(work, of_node->creator);
+	return library == library_of(work, of_line->creator) &&
+	       library != library_of(work, work->found[node->node].key);
 }
 
 /* The nodes at the callers of a leak's line. */

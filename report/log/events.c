@@ -462,6 +462,8 @@ add_possible(struct th_recording *recording, uint32_t type, const union th_decod
 		return define(recording, classes, event->class, class);
 	case TH_EVENT_STACK:
 		return define(recording, stacks, event->stack, stack);
+	case TH_EVENT_CODE_SOURCE:
+		return keep(recording, code_sources, event->code_source);
 	case TH_EVENT_SYMBOL:
 		th_recording_add_symbol(recording, &event->symbol);
 		return true;

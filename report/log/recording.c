@@ -288,6 +288,7 @@ free_tables(struct th_recording *recording)
 	free(recording->named_words);
 	free(recording->named_frames);
 	free(recording->remarks);
+	free(recording->code_sources);
 	free(recording->modules);
 	free(recording->threads);
 	free(recording->thread_names);

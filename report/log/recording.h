@@ -191,6 +191,7 @@ struct th_recording {
 	TH_TABLE(struct th_decoded_method, methods);
 	TH_TABLE(struct th_decoded_class, classes);
 	TH_TABLE(struct th_decoded_stack, stacks);
+	TH_ARRAY(struct th_decoded_code_source, code_sources);
 
 	/* Names of functions that occur in stacks. */
 	TH_ARRAY(struct th_named_function, functions);

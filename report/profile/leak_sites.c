@@ -436,44 +436,24 @@ th_leak_sites_creator_frame(
 	return path.frames[th_leak_sites_creator_length(places->profile, &path) - 1];
 }
 
-size_t
-th_leak_sites_library_length(const char *name)
-{
-	const char *method = strrchr(name, '.');
-	const char *class = method ? memrchr(name, '.', (size_t)(method - name)) : NULL;
-	const char *first = class ? memchr(name, '.', (size_t)(class - name)) : NULL;
-	const char *second = first ? memchr(first + 1, '.', (size_t)(class - first - 1)) : NULL;
-
-	if (second)
-		return (size_t)(second - name);
-	return class ? (size_t)(class - name) : 0;
-}
-
-bool
-th_leak_sites_same_library(const char *a, const char *b)
-{
-	size_t length = th_leak_sites_library_length(a);
-
-	/* Cheapest first: for long lists of leaks this is called for each pair. */
-	return !strncmp(a, b, length) && length == th_leak_sites_library_length(b);
-}
-
 uint32_t
 th_leak_sites_user_of(const struct th_profile *profile, const struct th_path *path)
 {
 	uint32_t length = th_leak_sites_creator_length(profile, path);
-	uint32_t creator = th_frames_get(profile->frames, path->frames[length - 1])->function;
+	const struct th_function *creator = function_at(profile, path, length - 1);
+	uint32_t other = TH_NO_FRAME;
 
 	for (uint32_t i = length - 1; i-- > 0;) {
-		uint32_t function = th_frames_function_at(profile->frames, path->frames[i]);
+		const struct th_function *function = function_at(profile, path, i);
 
-		if (th_sites_is_application(profile->frames, function) &&
-			!th_leak_sites_same_library(
-				th_frames_function_name(profile->frames, creator),
-				th_frames_function_name(profile->frames, function)))
+		if (!function->is_application || function->library == creator->library)
+			continue;
+		if (function->is_program)
 			return path->frames[i];
+		if (other == TH_NO_FRAME && !creator->is_program)
+			other = path->frames[i];
 	}
-	return TH_NO_FRAME;
+	return other;
 }
 
 uint32_t

@@ -91,18 +91,13 @@ uint32_t th_leak_sites_user_of(const struct th_profile *profile, const struct th
 
 /*
  * For a site with a creator: the creator's line, as a frame of the site's path, and its user:
- * the nearest line of the application above it that is in another library (the first two parts
- * of its package differ), TH_NO_FRAME if there is none.
+ * the nearest line of the program above it that is in another library (struct th_function);
+ * without one, and if the creator is not of the program, that of another library.  TH_NO_FRAME:
+ * there is none.
  */
 uint32_t th_leak_sites_creator_frame(
 	const struct th_leak_sites *places, const struct th_leak_site *place);
 uint32_t
 th_leak_sites_user_frame(const struct th_leak_sites *places, const struct th_leak_site *place);
-
-/* The length of the first two parts of the package in "a.b.c.Class.method": one library. */
-size_t th_leak_sites_library_length(const char *method);
-
-/* Whether two Java methods are in one library: the first two parts of their package agree. */
-bool th_leak_sites_same_library(const char *a, const char *b);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "report/base/allocate.h"
 #include "report/base/id_map.h"
+#include "report/symbols/code_sources.h"
 #include "report/symbols/demangle.h"
 #include "report/symbols/java_names.h"
 #include "report/symbols/module_names.h"
@@ -39,6 +40,7 @@ struct th_frames {
 	struct th_symbols *symbols;
 	struct th_recorded_names *recorded;
 	struct th_strings strings;
+	struct th_code_sources sources;
 	th_symbols_warn *warn;
 	void *warn_data;
 	bool has_nameless; /* the word that is looked up has a function without a name */
@@ -80,34 +82,31 @@ th_frames_style(enum th_function_kind kind)
 
 /* Numbers */
 
-/* `prefixes` end with NULL. */
-static bool
-has_prefix(const char *name, const char *const *prefixes)
-{
-	for (; *prefixes; prefixes++) {
-		if (th_text_begins(name, *prefixes))
-			return true;
-	}
-	return false;
-}
-
-/* Packages of the Java runtime, whose methods seldom identify the responsible code. */
-static bool
-is_of_java_runtime(const char *name)
-{
-	static const char *const packages[] = {
-		"java.", "javax.", "jdk.", "sun.", "com.sun.", NULL};
-
-	return has_prefix(name, packages);
-}
-
-/* The same for C++, where each container allocates through a dozen functions of the library. */
+/* Each container of C++ allocates through a dozen functions of the library. */
 static bool
 is_of_cpp_library(const char *name)
 {
-	static const char *const prefixes[] = {"std::", "__gnu_cxx::", "operator new", NULL};
+	return th_text_begins(name, "std::") || th_text_begins(name, "__gnu_cxx::") ||
+	       th_text_begins(name, "operator new");
+}
 
-	return has_prefix(name, prefixes);
+/* What follows from the name of a function, or from its library. */
+static void
+find_owner(struct th_frames *frames, struct th_function *function, const char *name)
+{
+	const char *module = th_strings_get(&frames->strings, function->module);
+
+	if (function->kind == TH_KIND_JAVA) {
+		struct th_code_owner owner = th_code_sources_owner(&frames->sources, name);
+
+		function->library = owner.library;
+		function->is_application = !owner.is_runtime;
+		function->is_program = owner.is_program;
+	} else if (function->kind == TH_KIND_NATIVE) {
+		function->library =
+			th_strings_intern(&frames->strings, th_text_base_name(module));
+		function->is_plumbing = is_of_cpp_library(name);
+	}
 }
 
 static uint32_t
@@ -124,8 +123,7 @@ intern_function(struct th_frames *frames, const char *name, const char *module,
 		(uint64_t)function.name << 32 | (uint64_t)function.module << 2 | kind, &added);
 
 	if (added) {
-		function.is_application = kind == TH_KIND_JAVA && !is_of_java_runtime(name);
-		function.is_plumbing = kind == TH_KIND_NATIVE && is_of_cpp_library(name);
+		find_owner(frames, &function, name);
 		th_array_append(frames, functions, function);
 	}
 	return number;
@@ -638,6 +636,8 @@ th_frames_create(const struct th_recording *recording, th_symbols_warn *warn, vo
 	frames->told_count = recording->remarks_count;
 	frames->is_told = th_allocate(frames->told_count, sizeof(bool));
 	th_strings_init(&frames->strings);
+	frames->sources = (struct th_code_sources){
+		.recording = recording, .strings = &frames->strings};
 	return frames;
 }
 
@@ -658,6 +658,7 @@ th_frames_destroy(struct th_frames *frames)
 	th_symbols_destroy(frames->symbols);
 	th_recorded_names_destroy(frames->recorded);
 	free(frames->is_told);
+	th_code_sources_deinit(&frames->sources);
 	th_strings_deinit(&frames->strings);
 	th_id_map_deinit(&frames->function_ids);
 	th_id_map_deinit(&frames->place_ids);

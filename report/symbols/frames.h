@@ -30,7 +30,9 @@ struct th_function {
 	uint32_t module;   /* path, without random parts; 0 = none */
 	uint32_t build_id; /* of the module, of the first one with this path; 0 = none */
 	enum th_function_kind kind;
+	uint32_t library;    /* string number, equal for functions of one library */
 	bool is_application; /* a Java method, and not one of the Java runtime */
+	bool is_program;     /* and not of a library either (code_sources.h) */
 	bool is_plumbing;    /* native, of the C++ library: allocators, containers, threads */
 };
 

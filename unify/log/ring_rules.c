@@ -256,6 +256,7 @@ is_needed(const struct th_ring_record *record)
 	case TH_EVENT_MODULE:
 	case TH_EVENT_METHOD:
 	case TH_EVENT_CLASS:
+	case TH_EVENT_CODE_SOURCE:
 	case TH_EVENT_SYMBOL:
 		return true;
 	case TH_EVENT_STACK:

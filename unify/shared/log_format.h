@@ -127,7 +127,8 @@ enum th_log_state {
 	X(STACKS_REMEMBERED, stacks_remembered,                                                \
 		"stacks known by their youngest frames and depth, without a walk")  \
 	X(STACKS_WRONG, stacks_wrong,                                                          \
-		"stacks that were not as remembered when walked to check")
+		"stacks that were not as remembered when walked to check")                     \
+	X(PACKAGES_FULL, packages_full, "Java packages without a location: the table is full")
 
 enum th_log_counter {
 #define X(NAME, name, description) TH_COUNTER_##NAME,
@@ -381,7 +382,9 @@ enum th_content_type {
 	E(98, HOLDER_WALK, holder_walk, "Holders: walk",                                       \
 		"A walk of the Java heap is complete: its steps and objects precede it")         \
 	E(99, HOLDER_LOADERS, holder_loaders, "Holders: class loaders",                        \
-		"Class loaders of one maker (TALLY) at the end of a path")
+		"Class loaders of one maker (TALLY) at the end of a path")                        \
+	E(100, CODE_SOURCE, code_source, "Code source",                                        \
+		"Where the classes of a Java package come from; packages without are of the Java runtime")
 
 #define TH_FIELDS_EVENT_TYPE(F)                                                                \
 	F(U32, NONE, type, "Type number")                                                      \
@@ -454,6 +457,10 @@ enum th_content_type {
 #define TH_FIELDS_CLASS(F)                                                                     \
 	F(U32, CLASS, class, "Class")                                                          \
 	F(TEXT, NONE, signature, "Signature")
+#define TH_FIELDS_CODE_SOURCE(F)                                                               \
+	F(U32, FLAGS, flags, "Flags: 1 = the program's")                                       \
+	F(TEXT, NONE, package, "Package, with slashes")                                        \
+	F(TEXT, NONE, location, "Location of the code source, a URL; empty = none")
 #define TH_FIELDS_STACK(F)                                                                     \
 	F(U32, STACK, stack, "Stack")                                                          \
 	F(U32, FLAGS, flags, "Flags: enum th_stack_flag")                                      \
@@ -952,6 +959,10 @@ enum th_mapped_flag {
 };
 
 enum th_thread_flag { TH_THREAD_JAVA_NAME = 1 };
+
+enum th_code_source_flag {
+	TH_CODE_SOURCE_PROGRAM = 1, /* the package of the main class, or a package of its jar */
+};
 
 enum th_java_alloc_flag {
 	/* 1: of older logs, the first object of its TLAB */

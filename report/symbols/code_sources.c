@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/symbols/code_sources.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/allocate.h"
+
+static bool
+begins_with_any(const char *text, const char *const *prefixes)
+{
+	while (*prefixes && !th_text_begins(text, *prefixes))
+		prefixes++;
+	return *prefixes != NULL;
+}
+
+static bool
+has_runtime_name(const char *method)
+{
+	static const char *const packages[] = {
+		"java.", "javax.", "jdk.", "sun.", "com.sun.", NULL};
+
+	return begins_with_any(method, packages);
+}
+
+/* Locations */
+
+/* "file:/lib/a.jar", "jar:file:/app.jar!/BOOT-INF/lib/a.jar!/" */
+static bool
+is_jar(const char *location)
+{
+	size_t length = strlen(location);
+
+	while (length && strchr("!/", location[length - 1]))
+		length--;
+	return length >= 4 && !memcmp(location + length - 4, ".jar", 4);
+}
+
+/* Whether a location is inside of a jar: "jar:file:/app.jar!/classes", "jar:nested:/app.jar/!classes". */
+static bool
+is_inside(const char *location, const char *jar)
+{
+	const char *path = strchr(jar, '/');
+	const char *found = path ? strstr(location, path) : NULL;
+	const char *rest = found ? found + strlen(path) : "";
+
+	return rest[0] == '!' || (rest[0] == '/' && rest[1] == '!');
+}
+
+static uint32_t
+intern_package(struct th_code_sources *sources, struct th_text package)
+{
+	char *name = th_text_clean(package);
+
+	for (char *at = name; *at; at++)
+		*at = *at == '/' ? '.' : *at;
+	uint32_t number = th_strings_intern(sources->strings, name);
+	free(name);
+	return number;
+}
+
+static void
+learn(struct th_code_sources *sources, const struct th_decoded_code_source *source)
+{
+	uint32_t location = th_strings_intern_text(sources->strings, source->location);
+	bool is_new;
+
+	th_id_map_intern(
+		&sources->packages, intern_package(sources, source->package), &is_new);
+	if (is_new)
+		th_array_append(sources, locations, location);
+	if (source->flags & TH_CODE_SOURCE_PROGRAM && !sources->program)
+		sources->program = location;
+}
+
+static void
+learn_all(struct th_code_sources *sources)
+{
+	const struct th_recording *recording = sources->recording;
+
+	if (sources->seen == recording->code_sources_count)
+		return;
+	while (sources->seen < recording->code_sources_count)
+		learn(sources, &recording->code_sources[sources->seen++]);
+	for (size_t i = 0; i < sources->locations_count && sources->program; i++)
+		sources->is_nested |= is_inside(
+			th_strings_get(sources->strings, sources->locations[i]),
+			th_strings_get(sources->strings, sources->program));
+}
+
+/* Methods */
+
+/* The length of the package in "a.b.Class.method", 0: none. */
+static size_t
+package_length(const char *method)
+{
+	const char *name = strrchr(method, '.');
+	const char *class = name ? memrchr(method, '.', (size_t)(name - method)) : NULL;
+
+	return class ? (size_t)(class - method) : 0;
+}
+
+/* The number of the first two parts of the package. */
+static uint32_t
+intern_prefix(struct th_strings *strings, const char *method, size_t package)
+{
+	const char *first = memchr(method, '.', package);
+	size_t rest = first ? package - (size_t)(first + 1 - method) : 0;
+	const char *second = first ? memchr(first + 1, '.', rest) : NULL;
+	size_t length = second ? (size_t)(second - method) : package;
+
+	return th_strings_intern_text(strings, (struct th_text){method, (uint32_t)length});
+}
+
+static uint32_t
+find_location(const struct th_code_sources *sources, const char *method, size_t package)
+{
+	char *name = th_format_new("%.*s", (int)package, method);
+	uint32_t string = th_strings_find(sources->strings, name);
+	uint32_t number = string == TH_NO_STRING ? TH_ID_MAP_NONE
+						 : th_id_map_find(&sources->packages, string);
+
+	free(name);
+	return number == TH_ID_MAP_NONE ? TH_NO_STRING : sources->locations[number];
+}
+
+struct th_code_owner
+th_code_sources_owner(struct th_code_sources *sources, const char *method)
+{
+	size_t package = package_length(method);
+
+	learn_all(sources);
+	uint32_t number = find_location(sources, method, package);
+	const char *location =
+		number == TH_NO_STRING ? "" : th_strings_get(sources->strings, number);
+	struct th_code_owner owner = {
+		.library = intern_prefix(sources->strings, method, package),
+		.is_runtime = location[0] ? th_text_begins(location, "jrt:")
+					  : has_runtime_name(method),
+	};
+	bool is_own = sources->program && number == sources->program && !sources->is_nested;
+
+	if (owner.is_runtime)
+		return owner;
+	owner.is_program = !sources->seen || (number != TH_NO_STRING && (is_own || !is_jar(location)));
+	if (!owner.is_program && location[0])
+		owner.library = number;
+	return owner;
+}
+
+void
+th_code_sources_deinit(struct th_code_sources *sources)
+{
+	th_id_map_deinit(&sources->packages);
+	free(sources->locations);
+}
