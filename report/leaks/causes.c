@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "report/base/allocate.h"
+#include "report/base/log_text.h"
 #include "report/leaks/leaks_work.h"
 
 /* Threads that start threads, followed towards the first. */
@@ -54,22 +55,21 @@ starter_of(const struct th_recording *recording, uint32_t stack)
 	return 0;
 }
 
-/* The line that started a thread, directly or through others; `starter`: a stack plus one. */
-static uint32_t
-line_of_starter(const struct th_leaks *leaks, uint32_t starter)
+/* Sets the line that started a thread, directly or through others; `starter`: a stack plus one. */
+static void
+find_line_of_starter(
+	const struct th_leaks *leaks, uint32_t starter, struct th_leak_cause *cause)
 {
 	const struct th_recording *recording = leaks->profile->recording;
 
-	for (int i = 0; i < STARTERS_MAX && starter; i++) {
+	for (int i = 0; i < STARTERS_MAX && starter && cause->line == TH_NO_FRAME; i++) {
 		if (!recording->stacks[starter - 1].stack)
-			return TH_NO_FRAME;
-		uint32_t line = line_of_path(leaks,
-			th_paths_resolve(leaks->profile->paths, starter - 1, TH_HEAP_NATIVE));
-		if (line != TH_NO_FRAME)
-			return line;
+			return;
+		cause->path = th_paths_resolve(
+			leaks->profile->paths, starter - 1, TH_HEAP_NATIVE);
+		cause->line = cause->starter = line_of_path(leaks, cause->path);
 		starter = starter_of(recording, starter - 1);
 	}
-	return TH_NO_FRAME;
 }
 
 /* The starter, plus one, of most samples of a finding that are alive; 0: not known. */
@@ -110,11 +110,12 @@ static void
 find_line(struct work *work, uint32_t number, uint32_t path, uint32_t starter)
 {
 	struct th_leak_cause *cause = &work->leaks->causes[number];
-	uint32_t line = line_of_path(work->leaks, path);
 
-	if (line == TH_NO_FRAME)
-		line = cause->starter = line_of_starter(work->leaks, starter);
-	cause->line = line;
+	*cause = (struct th_leak_cause){.leader = number,
+		.line = line_of_path(work->leaks, path),
+		.path = path,
+		.starter = TH_NO_FRAME};
+	find_line_of_starter(work->leaks, starter, cause);
 }
 
 static void
@@ -124,7 +125,6 @@ find_lines(struct work *work, uint32_t count)
 	uint32_t tallies = (uint32_t)leaks->tallies.leaks_count;
 
 	for (uint32_t i = 0; i < count; i++) {
-		leaks->causes[i] = (struct th_leak_cause){i, TH_NO_FRAME, TH_NO_FRAME};
 		if (i < tallies) {
 			const struct th_tallied *tallied = &leaks->tallies.items[i];
 
@@ -175,6 +175,81 @@ unite_by(struct work *work, uint64_t key, uint32_t number)
 		unite(work, work->first[index], number);
 }
 
+/* Clients of libraries */
+
+/* The code around the line of a leak, by functions; TH_NO_FRAME: there is none. */
+struct around {
+	uint32_t method; /* that has the line */
+	uint32_t caller; /* of the application, that calls it */
+	uint32_t library; /* that is called at the line, 0 = none */
+};
+
+/* Collections and threads are not what a client of a library consists of. */
+static bool
+is_basic(const struct th_frames *frames, uint32_t library)
+{
+	const char *name = th_frames_string(frames, library);
+
+	return th_text_begins(name, "java.util") || th_text_begins(name, "java.lang");
+}
+
+static struct around
+look_around(const struct th_leaks *leaks, uint32_t number)
+{
+	const struct th_leak_cause *cause = &leaks->causes[number];
+	struct th_frames *frames = leaks->profile->frames;
+	struct around around = {TH_NO_FRAME, TH_NO_FRAME, 0};
+
+	if (cause->line == TH_NO_FRAME)
+		return around;
+	struct th_path path = th_paths_get(leaks->profile->paths, cause->path);
+	uint32_t at = path.count - 1;
+	while (path.frames[at] != cause->line)
+		at--;
+	around.method = th_frames_function_at(frames, cause->line);
+	if (at + 1 < path.count)
+		around.library = th_frames_function_of(frames, path.frames[at + 1])->library;
+	if (is_basic(frames, around.library))
+		around.library = 0;
+	while (at && around.caller == TH_NO_FRAME) {
+		uint32_t function = th_frames_function_at(frames, path.frames[--at]);
+
+		if (th_frames_function(frames, function)->is_program)
+			around.caller = function;
+	}
+	return around;
+}
+
+static bool
+is_near(const struct around *a, const struct around *b)
+{
+	return a->library && a->library == b->library &&
+	       (a->method == b->method || a->method == b->caller ||
+		       a->caller == b->method ||
+		       (a->caller != TH_NO_FRAME && a->caller == b->caller));
+}
+
+/*
+ * A client of a library that is never closed leaks its threads or classes where it is made, and
+ * buffers and connections where it is used: calls of one library, by one method.
+ */
+static void
+unite_clients(struct work *work, uint32_t count)
+{
+	const struct th_leaks *leaks = work->leaks;
+	struct around *around = th_allocate(count, sizeof(*around));
+
+	for (uint32_t i = 0; i < count; i++)
+		around[i] = look_around(leaks, i);
+	for (uint32_t i = 0; i < leaks->tallies.leaks_count; i++)
+		for (uint32_t j = 0; j < count; j++)
+			if (i != j && is_near(&around[i], &around[j]))
+				unite(work, i, j);
+	free(around);
+}
+
+/* Lines */
+
 /* The first leak, but `except`, whose line is in a function; `count`: there is none. */
 static uint32_t
 find_in_function(const struct work *work, uint32_t count, uint32_t function, uint32_t except)
@@ -221,8 +296,10 @@ th_causes_find(struct th_leaks *leaks)
 	leaks->causes = th_allocate(count, sizeof(*leaks->causes));
 	leaks->causes_count = count;
 	find_lines(&work, count);
-	if (!leaks->profile->options->group_by)
+	if (!leaks->profile->options->group_by) {
 		unite_lines(&work, count);
+		unite_clients(&work, count);
+	}
 	for (uint32_t i = 0; i < count; i++)
 		leaks->causes[i].leader = th_causes_leader(leaks, i);
 	th_id_map_deinit(&work.lines);

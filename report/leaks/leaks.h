@@ -74,6 +74,7 @@ struct th_finding {
 struct th_leak_cause {
 	uint32_t leader;  /* number of the leak that this is a part of, or its own */
 	uint32_t line;    /* frame of the application; TH_NO_FRAME: none is known */
+	uint32_t path;    /* the stack with the line */
 	uint32_t starter; /* the same, if only the stack that started the thread has it */
 };
 

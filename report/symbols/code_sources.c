@@ -100,18 +100,18 @@ package_length(const char *method)
 	return class ? (size_t)(class - method) : 0;
 }
 
-/* The number of the first two parts of the package. */
-static uint32_t
-intern_prefix(struct th_strings *strings, const char *method, size_t package)
+/* The length of the first two parts of a package. */
+static size_t
+prefix_length(const char *method, size_t package)
 {
 	const char *first = memchr(method, '.', package);
 	size_t rest = first ? package - (size_t)(first + 1 - method) : 0;
 	const char *second = first ? memchr(first + 1, '.', rest) : NULL;
-	size_t length = second ? (size_t)(second - method) : package;
 
-	return th_strings_intern_text(strings, (struct th_text){method, (uint32_t)length});
+	return second ? (size_t)(second - method) : package;
 }
 
+/* TH_NO_STRING: the package is not in the log. */
 static uint32_t
 find_location(const struct th_code_sources *sources, const char *method, size_t package)
 {
@@ -124,6 +124,14 @@ find_location(const struct th_code_sources *sources, const char *method, size_t 
 	return number == TH_ID_MAP_NONE ? TH_NO_STRING : sources->locations[number];
 }
 
+/* The location is empty if the class has no code source, NULL if its package is not in the log. */
+static bool
+is_of_runtime(const char *method, const char *location)
+{
+	return location && location[0] ? th_text_begins(location, "jrt:")
+				       : has_runtime_name(method);
+}
+
 struct th_code_owner
 th_code_sources_owner(struct th_code_sources *sources, const char *method)
 {
@@ -132,19 +140,20 @@ th_code_sources_owner(struct th_code_sources *sources, const char *method)
 	learn_all(sources);
 	uint32_t number = find_location(sources, method, package);
 	const char *location =
-		number == TH_NO_STRING ? "" : th_strings_get(sources->strings, number);
-	struct th_code_owner owner = {
-		.library = intern_prefix(sources->strings, method, package),
-		.is_runtime = location[0] ? th_text_begins(location, "jrt:")
-					  : has_runtime_name(method),
-	};
-	bool is_own = sources->program && number == sources->program && !sources->is_nested;
+		number == TH_NO_STRING ? NULL : th_strings_get(sources->strings, number);
+	bool is_own = number == sources->program && !sources->is_nested;
+	struct th_code_owner owner = {.is_runtime = is_of_runtime(method, location)};
 
-	if (owner.is_runtime)
-		return owner;
-	owner.is_program = !sources->seen || (number != TH_NO_STRING && (is_own || !is_jar(location)));
-	if (!owner.is_program && location[0])
+	if (!owner.is_runtime)
+		owner.is_program = location ? is_own || !is_jar(location) : !sources->seen;
+	if (!owner.is_runtime && !owner.is_program && location) {
 		owner.library = number;
+		return owner;
+	}
+	if (!owner.is_runtime)
+		package = prefix_length(method, package);
+	owner.library = th_strings_intern_text(
+		sources->strings, (struct th_text){method, (uint32_t)package});
 	return owner;
 }
 

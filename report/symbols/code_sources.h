@@ -32,8 +32,8 @@ struct th_code_owner {
 void th_code_sources_deinit(struct th_code_sources *sources);
 
 /*
- * The owner of a method, by its name ("a.b.Class.method").  The library of methods that are not of
- * another jar is the first two parts of their package.
+ * The owner of a method, by its name ("a.b.Class.method").  Without another jar the library is the
+ * package of the Java runtime, or the first two parts of the package.
  */
 struct th_code_owner th_code_sources_owner(struct th_code_sources *sources, const char *method);
 

@@ -9,13 +9,11 @@
 #include "report/base/terminal.h"
 #include "report/views/frame_texts.h"
 #include "report/views/json_parts.h"
+#include "report/views/stack_lines.h"
 #include "report/views/view.h"
 
-/* Frames of a stack that are printed, from the call of JNI towards the root. */
-#define STEPS_SHOWN 12
 /* Undetached threads that are named. */
 #define THREADS_SHOWN 5
-#define STACK_COLUMN 16
 
 /* Counts */
 
@@ -101,7 +99,7 @@ print_undetached_thread(
 }
 
 static void
-print_starter(FILE *file, const struct th_leaks *leaks, th_tallied_print_stack *print_stack)
+print_starter(FILE *file, const struct th_leaks *leaks)
 {
 	const struct th_recording *recording = leaks->profile->recording;
 	const struct th_thread_info *thread =
@@ -115,11 +113,11 @@ print_starter(FILE *file, const struct th_leaks *leaks, th_tallied_print_stack *
 			leaks->profile->paths, thread->starter - 1, TH_HEAP_NATIVE),
 	};
 	fputs("         the first one was started\n", file);
-	print_stack(file, leaks, &site);
+	th_stack_lines_print(file, leaks->profile, th_leaks_path(leaks, &site), "by");
 }
 
 static void
-print_undetached(FILE *file, const struct th_leaks *leaks, th_tallied_print_stack *print_stack)
+print_undetached(FILE *file, const struct th_leaks *leaks)
 {
 	uint64_t count = leaks->references.undetached;
 
@@ -136,16 +134,15 @@ print_undetached(FILE *file, const struct th_leaks *leaks, th_tallied_print_stac
 	if (count > THREADS_SHOWN)
 		fprintf(file, "         and %s more\n",
 			th_format_count(count - THREADS_SHOWN).text);
-	print_starter(file, leaks, print_stack);
+	print_starter(file, leaks);
 }
 
 void
-th_ledger_parts_findings(
-	FILE *file, const struct th_leaks *leaks, th_tallied_print_stack *print_stack)
+th_ledger_parts_findings(FILE *file, const struct th_leaks *leaks)
 {
 	print_growth(file, &leaks->references.globals, "global");
 	print_growth(file, &leaks->references.weaks, "weak global");
-	print_undetached(file, leaks, print_stack);
+	print_undetached(file, leaks);
 	for (size_t i = 0; i < leaks->ledger.findings_count; i++) {
 		fputc('\n', file);
 		th_ledger_parts_entry(file, &leaks->ledger, &leaks->ledger.items[i]);
@@ -181,25 +178,6 @@ print_figures(FILE *file, const struct th_ledger_entry *entry)
 	fputc('\n', file);
 }
 
-static void
-print_path(FILE *file, const struct th_profile *profile, uint32_t number)
-{
-	struct th_path path = th_paths_get(profile->paths, number);
-
-	for (uint32_t i = 0; i < path.count && i < STEPS_SHOWN; i++) {
-		struct th_line line;
-
-		fputs(i ? "              < " : "         by     ", file);
-		th_line_begin(&line);
-		th_frame_texts_line(
-			line.stream, profile->frames, path.frames[path.count - 1 - i]);
-		th_line_cut(&line, file, th_terminal_room(file, STACK_COLUMN, STACK_COLUMN));
-		fputc('\n', file);
-	}
-	if (path.count > STEPS_SHOWN)
-		fprintf(file, "              < %u more\n", path.count - STEPS_SHOWN);
-}
-
 void
 th_ledger_parts_entry(
 	FILE *file, const struct th_ledger *ledger, const struct th_ledger_entry *entry)
@@ -221,7 +199,8 @@ th_ledger_parts_entry(
 		fprintf(file, ", %s", th_frames_string(frames, entry->class_name));
 	fputs("\n         ", file);
 	print_figures(file, entry);
-	print_path(file, ledger->profile, entry->path);
+	th_stack_lines_print(
+		file, ledger->profile, th_paths_get(ledger->profile->paths, entry->path), "by");
 	free(verdict);
 }
 

@@ -10,14 +10,12 @@
 #include <stdio.h>
 
 #include "report/leaks/leaks.h"
-#include "report/views/tallied_parts.h"
 
 /* One line of the summary; nothing if the recording contains no counts. */
 void th_ledger_parts_summary(FILE *file, const struct th_profile *profile);
 
 /* The findings of `leaks`: references that grow, undetached threads, entries of the ledger. */
-void th_ledger_parts_findings(
-	FILE *file, const struct th_leaks *leaks, th_tallied_print_stack *print_stack);
+void th_ledger_parts_findings(FILE *file, const struct th_leaks *leaks);
 
 /* One entry as text: figures, verdict, call stack. */
 void th_ledger_parts_entry(

@@ -9,6 +9,7 @@
 #include "report/profile/sites.h"
 #include "report/views/holder_parts.h"
 #include "report/views/json_parts.h"
+#include "report/views/stack_lines.h"
 #include "report/views/view.h"
 
 static bool
@@ -97,31 +98,31 @@ print_vm(FILE *file, const struct th_tallied *tallied)
 	fputs(" of the VM", file);
 }
 
-/* ", from threads started at app.Pool.grow (Pool.java:31)" */
+/* "app.Pool.grow (Pool.java:31), through java.util.concurrent.ThreadPoolExecutor.addWorker" */
 static void
-print_starter(FILE *file, const struct th_leaks *leaks, const struct th_tallied *tallied)
+print_lines(FILE *file, const struct th_leaks *leaks, const struct th_tallied *tallied)
 {
-	uint32_t line = th_causes_starter(leaks, th_causes_number_of_tallied(leaks, tallied));
+	const struct th_frames *frames = leaks->profile->frames;
+	uint32_t starter =
+		th_causes_starter(leaks, th_causes_number_of_tallied(leaks, tallied));
 
-	if (line == TH_NO_FRAME)
-		return;
-	fputs(", on threads started at ", file);
-	print_line(file, leaks->profile->frames, line);
+	if (starter != TH_NO_FRAME) {
+		print_line(file, frames, starter);
+		fputs(", through ", file);
+	}
+	print_line(file, frames, tallied->line);
+	if (tallied->user != TH_NO_FRAME) {
+		fputs(", called from ", file);
+		print_line(file, frames, tallied->user);
+	}
 }
 
 void
 th_tallied_print_headline(FILE *file, const struct th_leaks *leaks,
 	const struct th_tallied *tallied, const char *between)
 {
-	const struct th_frames *frames = leaks->profile->frames;
-
 	fprintf(file, "%s at ", is_threads(tallied) ? "threads started" : "classes defined");
-	print_line(file, frames, tallied->line);
-	if (tallied->user != TH_NO_FRAME) {
-		fputs(", called from ", file);
-		print_line(file, frames, tallied->user);
-	}
-	print_starter(file, leaks, tallied);
+	print_lines(file, leaks, tallied);
 	fputs(between, file);
 	if (is_threads(tallied))
 		print_threads(file, tallied);
@@ -133,21 +134,21 @@ th_tallied_print_headline(FILE *file, const struct th_leaks *leaks,
 
 void
 th_tallied_print(FILE *file, const struct th_held_samples *held,
-	const struct th_tallied *tallied, th_tallied_print_parts *print_parts,
-	th_tallied_print_stack *print_stack)
+	const struct th_tallied *tallied, th_tallied_print_parts *print_parts)
 {
 	const struct th_leaks *leaks = held->leaks;
 	struct th_leak_site site = site_of(leaks, tallied);
+	uint32_t number = th_causes_number_of_tallied(leaks, tallied);
 	char *why = th_tallied_explain(tallied);
 
 	th_view_verdict(file, tallied->verdict);
 	th_tallied_print_headline(file, leaks, tallied, "\n         ");
 	fprintf(file, "         why    %s\n", why);
 	th_holder_parts_tallied_lines(file, held, tallied);
-	if (tallied->verdict == TH_VERDICT_LEAK)
-		print_parts(file, leaks, th_causes_number_of_tallied(leaks, tallied));
-	if (tallied->verdict == TH_VERDICT_LEAK)
-		print_stack(file, leaks, &site);
+	if (tallied->verdict == TH_VERDICT_LEAK) {
+		print_parts(file, leaks, number);
+		th_stack_lines_of_leak(file, leaks, &site, number);
+	}
 	free(why);
 }
 
@@ -179,9 +180,14 @@ frames_json(const struct th_leaks *leaks, const struct th_leak_site *site)
 	return list;
 }
 
+/* Of the line, or of the one that started the threads on which it is. */
 static json_t *
-line_json(const struct th_leaks *leaks, uint32_t frame)
+user_json(const struct th_leaks *leaks, const struct th_tallied *tallied)
 {
+	uint32_t frame = tallied->user;
+
+	if (frame == TH_NO_FRAME)
+		frame = th_causes_starter(leaks, th_causes_number_of_tallied(leaks, tallied));
 	return frame == TH_NO_FRAME ? json_null()
 				    : th_json_frame(leaks->profile->frames, frame);
 }
@@ -232,8 +238,9 @@ th_tallied_json(const struct th_leaks *leaks, const struct th_tallied *tallied)
 		"class",
 		th_json_text_or_null(
 			th_frames_string(leaks->profile->frames, tallied->class_name)),
-		"frames", frames_json(leaks, &site), "creator", line_json(leaks, tallied->line),
-		"user", line_json(leaks, tallied->user), "live_bytes",
+		"frames", frames_json(leaks, &site), "creator",
+		th_json_frame(leaks->profile->frames, tallied->line), "user",
+		user_json(leaks, tallied), "live_bytes",
 		th_tallied_bytes_json(tallied), "live_objects",
 		number_json(tallied, tallied->alive), "growth_objects_per_s",
 		number_json(tallied, rate), "growth_bytes_per_s",

@@ -9,17 +9,12 @@
 #include "report/holders/holders.h"
 #include "report/leaks/leaks.h"
 
-/* Prints the stack of a site, from the allocation towards the root. */
-typedef void th_tallied_print_stack(
-	FILE *file, const struct th_leaks *leaks, const struct th_leak_site *place);
-
 /* Prints what has the same cause as a leak, by its number. */
 typedef void th_tallied_print_parts(FILE *file, const struct th_leaks *leaks, uint32_t leader);
 
 /* Prints one leak as text, with what holds it. */
 void th_tallied_print(FILE *file, const struct th_held_samples *held,
-	const struct th_tallied *tallied, th_tallied_print_parts *print_parts,
-	th_tallied_print_stack *print_stack);
+	const struct th_tallied *tallied, th_tallied_print_parts *print_parts);
 
 /* Its line and figures, with a line feed; `between` the two. */
 void th_tallied_print_headline(FILE *file, const struct th_leaks *leaks,

@@ -22,12 +22,9 @@
 #include "report/views/frame_texts.h"
 #include "report/views/holder_parts.h"
 #include "report/views/ledger_parts.h"
+#include "report/views/stack_lines.h"
 #include "report/views/tallied_parts.h"
 
-/* Column at which the lines of a stack begin. */
-#define STACK_COLUMN 16
-/* Stack lines printed, from the allocation towards the root. */
-#define STEPS_SHOWN 12
 /* Parts of a finding printed, largest first. */
 #define PARTS_SHOWN 3
 /* Leaks printed that have the same cause as another one. */
@@ -106,93 +103,6 @@ th_view_finding_title(
 		fputs(th_frames_string(frames, finding->key), file);
 		print_lines(file, finding);
 	}
-}
-
-/* The frame at a depth, counted from the allocation. */
-static uint32_t
-frame_at(struct th_path path, uint32_t depth)
-{
-	return path.frames[path.count - 1 - depth];
-}
-
-/* Number of consecutive frames without names in one library, starting at `depth`. */
-static uint32_t
-count_nameless(const struct th_frames *frames, struct th_path path, uint32_t depth)
-{
-	const char *library = NULL;
-	uint32_t count = 0;
-
-	for (; depth + count < path.count; count++) {
-		uint32_t function =
-			th_frames_get(frames, frame_at(path, depth + count))->function;
-
-		if (!th_frames_is_nameless(frames, function) ||
-			(library && strcmp(library, th_frames_library(frames, function)) != 0))
-			break;
-		library = th_frames_library(frames, function);
-	}
-	return count;
-}
-
-/* Prints one line of the stack; returns the number of frames it covers. */
-static uint32_t
-print_step(FILE *file, const struct th_frames *frames, struct th_path path, uint32_t depth)
-{
-	uint32_t nameless = count_nameless(frames, path, depth);
-
-	struct th_line line;
-
-	fputs(depth ? "              < " : "         by     ", file);
-	th_line_begin(&line);
-	th_frame_texts_line(line.stream, frames, frame_at(path, depth));
-	if (nameless > 1)
-		fprintf(line.stream, " and %u more without names", nameless - 1);
-	th_line_cut(&line, file, th_terminal_room(file, STACK_COLUMN, STACK_COLUMN));
-	fputc('\n', file);
-	return nameless ? nameless : 1;
-}
-
-/*
- * Depth of the nearest application line, or of the creator if there is none.  Without Java
- * frames there is neither; the result is then the length of the path.
- */
-static uint32_t
-depth_of_application(
-	const struct th_leaks *leaks, const struct th_leak_site *place, struct th_path path)
-{
-	uint32_t application = TH_NO_FRAME;
-	uint32_t depth = 0;
-
-	if (place->creator) {
-		application = th_leak_sites_user_frame(&leaks->places, place);
-		if (application == TH_NO_FRAME)
-			application = th_leak_sites_creator_frame(&leaks->places, place);
-	}
-	while (depth < path.count && frame_at(path, depth) != application)
-		depth++;
-	return depth;
-}
-
-/* From the allocation towards the root; the application line is always printed. */
-static void
-print_stack(FILE *file, const struct th_leaks *leaks, const struct th_leak_site *place)
-{
-	const struct th_frames *frames = leaks->profile->frames;
-	struct th_path path = th_leaks_path(leaks, place);
-	uint32_t application = depth_of_application(leaks, place, path);
-	uint32_t depth = 0;
-
-	if (place->internal)
-		return;
-	for (int steps = 0; steps < STEPS_SHOWN && depth < path.count; steps++)
-		depth += print_step(file, frames, path, depth);
-	if (application < path.count && application >= depth) {
-		if (application > depth)
-			fprintf(file, "              < %u more\n", application - depth);
-		depth = application + print_step(file, frames, path, application);
-	}
-	if (depth < path.count)
-		fprintf(file, "              < %u more\n", path.count - depth);
 }
 
 /* Findings */
@@ -442,7 +352,7 @@ print_finding(FILE *file, const struct th_leaks *leaks, const struct th_held_sam
 	if (verdict == TH_VERDICT_LEAK) {
 		print_cause_parts(file, leaks, th_causes_number_of(leaks, listed));
 		print_parts(file, leaks, listed);
-		print_stack(file, leaks, place);
+		th_stack_lines_of_leak(file, leaks, place, th_causes_number_of(leaks, listed));
 	}
 	free(why);
 }
@@ -497,7 +407,7 @@ print_tallies(FILE *file, const struct th_leaks *leaks, const struct th_held_sam
 			th_causes_is_part(leaks, th_causes_number_of_tallied(leaks, tallied)))
 			continue;
 		fputc('\n', file);
-		th_tallied_print(file, held, tallied, print_cause_parts, print_stack);
+		th_tallied_print(file, held, tallied, print_cause_parts);
 	}
 }
 
@@ -621,7 +531,7 @@ th_view_leaks(FILE *file, const struct th_leaks *leaks)
 
 	print_outcome(file, leaks);
 	th_held_samples_init(&held, leaks);
-	th_ledger_parts_findings(file, leaks, print_stack);
+	th_ledger_parts_findings(file, leaks);
 	for (int verdict = TH_VERDICT_LEAK; verdict <= TH_VERDICT_CHURN; verdict++) {
 		print_tallies(file, leaks, &held, (enum th_verdict)verdict);
 		print_verdict(file, leaks, &held, (enum th_verdict)verdict);

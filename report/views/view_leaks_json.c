@@ -254,15 +254,25 @@ print_frames(struct printer *printer, const struct th_leak_site *place)
 	free(text);
 }
 
-/* A frame of the application, or null. */
 static void
-print_line(struct printer *printer, const struct th_leak_site *place, const char *name,
-	uint32_t (*find)(const struct th_leak_sites *, const struct th_leak_site *))
+print_frame(struct printer *printer, const char *name, uint32_t frame)
 {
-	uint32_t frame = place->creator ? find(&printer->leaks->places, place) : TH_NO_FRAME;
-
 	fprintf(printer->file, ",\"%s\":%s", name,
 		frame == TH_NO_FRAME ? "null" : th_frame_texts_get(&printer->frames, frame));
+}
+
+/* Frames of the application, or null. */
+static void
+print_lines(struct printer *printer, const struct th_leak_site *place, uint32_t number)
+{
+	const struct th_leak_sites *places = &printer->leaks->places;
+	uint32_t user = th_causes_starter(printer->leaks, number);
+
+	if (place->creator)
+		user = th_leak_sites_user_frame(places, place);
+	print_frame(printer, "creator",
+		place->creator ? th_leak_sites_creator_frame(places, place) : TH_NO_FRAME);
+	print_frame(printer, "user", user);
 }
 
 static void
@@ -270,16 +280,15 @@ print_finding(struct printer *printer, const struct measured *measured)
 {
 	const struct th_finding *finding = &measured->heaps[0];
 	const struct th_leak_site *place = &printer->leaks->places.items[finding->place];
+	uint32_t number = th_causes_number_of(printer->leaks, measured->listed);
 	json_t *members = head_json(printer->leaks, finding);
-	th_json_set_part(
-		members, printer->leaks, th_causes_number_of(printer->leaks, measured->listed));
+	th_json_set_part(members, printer->leaks, number);
 	char *head = th_json_dump(members, JSON_EMBED);
 	char *rest = th_json_dump(rest_json(printer, measured), JSON_EMBED);
 
 	fprintf(printer->file, "{%s", head);
 	print_frames(printer, place);
-	print_line(printer, place, "creator", th_leak_sites_creator_frame);
-	print_line(printer, place, "user", th_leak_sites_user_frame);
+	print_lines(printer, place, number);
 	fprintf(printer->file, ",%s}", rest);
 	free(head);
 	free(rest);

@@ -636,6 +636,47 @@ test_creator_is_not_native(void **state)
 }
 
 /*
+ * A jar with two package prefixes, called by the program through another jar: the line of the program
+ * is named, and stays in the stack.
+ */
+static void
+test_library_of_two_prefixes(void **state)
+{
+	enum { METHOD_SHELL = 100, METHOD_UNIT, METHOD_SERVER, STACK_SHELL = 100, UNITS = 20 };
+	struct log_builder log;
+	struct leaks_found found;
+	uint64_t stack[UNITS + 4];
+
+	(void)state;
+	leaks_begin(&log);
+	log_method(&log, METHOD_SHELL, "Lgroovy/lang/Shell;", "parse");
+	log_method(&log, METHOD_UNIT, "Lorg/codehaus/groovy/Unit;", "compile");
+	log_method(&log, METHOD_SERVER, "Lorg/jetty/Server;", "handle");
+	log_code_source(&log, TH_CODE_SOURCE_PROGRAM, "app", "file:/srv/app.jar");
+	log_code_source(&log, 0, "groovy/lang", "file:/srv/lib/groovy.jar");
+	log_code_source(&log, 0, "org/codehaus/groovy", "file:/srv/lib/groovy.jar");
+	log_code_source(&log, 0, "org/jetty", "file:/srv/lib/jetty.jar");
+	for (uint32_t i = 1; i <= UNITS; i++)
+		stack[i] = th_frame_java(METHOD_UNIT, 0);
+	stack[0] = th_frame_java(METHOD_SHELL, 0);
+	stack[UNITS + 1] = th_frame_java(METHOD_WORK, 0);
+	stack[UNITS + 2] = th_frame_java(METHOD_SERVER, 0);
+	stack[UNITS + 3] = th_frame_java(METHOD_MAIN, 0);
+	log_stack(&log, STACK_SHELL, stack, UNITS + 4);
+	leaks_add_leak(&log, STACK_SHELL);
+	leaks_find(&found, &log);
+	char *text = leaks_print(&found, th_view_leaks);
+	expect_text(text, "native, groovy.lang.Shell.parse (Source.java:10), called from "
+			  "app.Work.work (Source.java:10)\n");
+	expect_text(text, "              < 11 more\n"
+			  "              < app.Work.work (Source.java:10)\n"
+			  "              < org.jetty.Server.handle (Source.java:10)\n"
+			  "              < app.Main.main (Source.java:10)\n");
+	free(text);
+	leaks_end(&found, &log);
+}
+
+/*
  * Sites too small to be judged separately are judged together: 4 in the later half are not
  * enough.
  */
@@ -747,8 +788,8 @@ test_released_at_exit(void **state)
 }
 
 /*
- * Unnamed functions of a library are combined into one line. The creator's line is shown even
- * if it is below the last frame that is shown otherwise: eleven of fourteen, then the creator.
+ * Unnamed functions of a library are combined into one line. Of a stack of seventeen lines twelve are
+ * shown, those of the application among them: what is left out is of the Java runtime.
  */
 static void
 test_text_of_a_deep_stack(void **state)
@@ -771,9 +812,9 @@ test_text_of_a_deep_stack(void **state)
 	char *text = leaks_print(&found, th_view_leaks);
 	expect_text(text, "by     libwork.so+0x10 and 2 more without names\n"
 			  "              < java.util.HashMap.put");
-	expect_text(text, "              < 3 more\n"
+	expect_text(text, "              < 5 more\n"
 			  "              < app.Work.work (Source.java:10)\n"
-			  "              < 1 more\n");
+			  "              < app.Main.main (Source.java:10)\n");
 	free(text);
 	leaks_end(&found, &log);
 }
@@ -965,6 +1006,7 @@ main(void)
 		cmocka_unit_test(test_leak_without_java),
 		cmocka_unit_test(test_one_line_is_one_finding),
 		cmocka_unit_test(test_creator_is_not_native),
+		cmocka_unit_test(test_library_of_two_prefixes),
 		cmocka_unit_test(test_small_places_together),
 		cmocka_unit_test(test_pause_of_a_small_place),
 		cmocka_unit_test(test_text),

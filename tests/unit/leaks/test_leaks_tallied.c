@@ -343,8 +343,51 @@ one_cause_is_one_leak(void **state)
 	char *text = leaks_print(&found, th_view_leaks);
 	expect_text(text, "1 leak, ");
 	expect_text(text, " with   ");
-	expect_text(text, "threads started at java.util.HashMap.put (Source.java:10), on "
-			  "threads started at app.Work.work (Source.java:10)");
+	expect_text(text, "threads started at app.Work.work (Source.java:10), through "
+			  "java.util.HashMap.put (Source.java:10)");
+	free(text);
+	leaks_end(&found, &log);
+}
+
+/*
+ * Clients of a library that are not closed: threads where they are made, objects where they are used,
+ * in two methods with one caller.  What the same caller puts into a list is another leak.
+ */
+static void
+a_client_is_one_leak(void **state)
+{
+	enum { CLIENT = 100, SESSION, CONNECT, SEND, ADD, REMEMBER };
+	const uint64_t session = th_frame_java(SESSION, 0);
+	const uint64_t client = th_frame_java(CLIENT, 0);
+	struct leaks_found found;
+	struct log_builder log;
+	uint64_t births[SLOTS];
+
+	(void)state;
+	leaks_begin(&log);
+	log_method(&log, CLIENT, "Ljdk/internal/net/http/Client;", "go");
+	log_method(&log, ADD, "Ljava/util/ArrayList;", "add");
+	log_method(&log, SESSION, "Lapp/Main;", "session");
+	log_method(&log, CONNECT, "Lapp/Main;", "connect");
+	log_method(&log, SEND, "Lapp/Main;", "send");
+	log_method(&log, REMEMBER, "Lapp/Main;", "remember");
+	log_stack(&log, CONNECT, (uint64_t[]){client, th_frame_java(CONNECT, 0), session}, 3);
+	log_stack(&log, SEND, (uint64_t[]){client, th_frame_java(SEND, 0), session}, 3);
+	log_stack(&log, REMEMBER,
+		(uint64_t[]){th_frame_java(ADD, 0), th_frame_java(REMEMBER, 0), session}, 3);
+	leaks_add_leak(&log, SEND);
+	leaks_add_leak(&log, REMEMBER);
+	for (uint32_t i = 1; i <= SLOTS; i++) {
+		spread(births, 0, i, 10);
+		add_tally(&log, TH_TALLY_THREADS, i * SLOT_MS - 1, CONNECT, births, 0);
+	}
+	leaks_find(&found, &log);
+	assert_int_equal(found.leaks.causes_count, 3);
+	assert_int_equal(th_leaks_totals(&found.leaks).leaks, 2);
+	char *text = leaks_print(&found, th_view_leaks);
+	expect_text(text, "\nleak     native, app.Main.send (Source.java:10)\n");
+	expect_text(text, " with   threads started at app.Main.connect (Source.java:10)");
+	expect_text(text, "\nleak     native, app.Main.remember (Source.java:10)\n");
 	free(text);
 	leaks_end(&found, &log);
 }
@@ -387,6 +430,7 @@ main(void)
 		cmocka_unit_test(loaders_without_a_full_collection_are_unclear),
 		cmocka_unit_test(a_concurrent_cycle_judges_old_loaders),
 		cmocka_unit_test(one_cause_is_one_leak),
+		cmocka_unit_test(a_client_is_one_leak),
 		cmocka_unit_test(unknown_starters_join_nothing),
 	};
 

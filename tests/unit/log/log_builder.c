@@ -296,6 +296,14 @@ log_method(
 }
 
 void
+log_code_source(
+	struct log_builder *log, uint32_t flags, const char *package, const char *location)
+{
+	log_add_fields(log, TH_EVENT_CODE_SOURCE, LOG_U32(flags), LOG_TEXT(package),
+		LOG_TEXT(location));
+}
+
+void
 log_class(struct log_builder *log, uint32_t class, const char *signature)
 {
 	log_add_fields(log, TH_EVENT_CLASS, LOG_U32(class), LOG_TEXT(signature));

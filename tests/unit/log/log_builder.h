@@ -94,6 +94,8 @@ void log_thread_by(struct log_builder *log, uint32_t thread, uint32_t flags, con
 void log_module(struct log_builder *log, uint32_t module, const char *path);
 void log_method(struct log_builder *log, uint32_t method, const char *class_signature,
 	const char *name);
+void log_code_source(
+	struct log_builder *log, uint32_t flags, const char *package, const char *location);
 void log_class(struct log_builder *log, uint32_t class, const char *signature);
 void log_stack(struct log_builder *log, uint32_t stack, const uint64_t *frames, uint32_t count);
 void log_jvm(struct log_builder *log, uint32_t release, uint32_t features);

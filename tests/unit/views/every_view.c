@@ -236,6 +236,8 @@ add_definitions(struct log_builder *log)
 		LOG_TEXT("_Z4workv"));
 	log_method(log, 7, "Lapp/Main;", "work");
 	log_method(log, 8, "Lapp/Main$$Lambda/0x1234;", "run");
+	log_code_source(log, TH_CODE_SOURCE_PROGRAM, "app", "file:/app.jar");
+	log_code_source(log, 0, "app/lib", "jar:file:/app.jar!/lib.jar!/");
 	log_class(log, 1, "[B");
 	log_class(log, 2, "Lapp/Session;");
 	log_stack(log, 1, mixed, 5);

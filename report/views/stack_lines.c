@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/views/stack_lines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/allocate.h"
+#include "report/base/line.h"
+#include "report/base/terminal.h"
+#include "report/leaks/causes.h"
+#include "report/views/frame_texts.h"
+
+/* Column at which the lines begin. */
+#define COLUMN 16
+#define LINES_MAX 12
+
+/* A line: a frame, or frames without names in one library.  Depths count from the allocation. */
+struct step {
+	uint32_t depth;
+	uint32_t count;
+	bool is_kept;
+};
+
+struct stack {
+	const struct th_profile *profile;
+	struct th_path path;
+	struct step *steps;
+	uint32_t count;
+	uint32_t left; /* lines that may still be kept */
+};
+
+static uint32_t
+frame_at(const struct stack *stack, uint32_t depth)
+{
+	return stack->path.frames[stack->path.count - 1 - depth];
+}
+
+/* Number of consecutive frames without names in one library, starting at `depth`. */
+static uint32_t
+count_nameless(const struct stack *stack, uint32_t depth)
+{
+	const struct th_frames *frames = stack->profile->frames;
+	const char *library = NULL;
+	uint32_t count = 0;
+
+	for (; depth + count < stack->path.count; count++) {
+		uint32_t function = th_frames_function_at(frames, frame_at(stack, depth + count));
+
+		if (!th_frames_is_nameless(frames, function) ||
+			(library && strcmp(library, th_frames_library(frames, function)) != 0))
+			break;
+		library = th_frames_library(frames, function);
+	}
+	return count;
+}
+
+static void
+split(struct stack *stack)
+{
+	for (uint32_t depth = 0; depth < stack->path.count;) {
+		uint32_t nameless = count_nameless(stack, depth);
+		struct step step = {.depth = depth, .count = nameless ? nameless : 1};
+
+		stack->steps[stack->count++] = step;
+		depth += step.count;
+	}
+}
+
+/* Choosing */
+
+static bool
+is_leaf(const struct stack *stack, uint32_t frame)
+{
+	return frame == frame_at(stack, 0);
+}
+
+/* The lines that name a finding. */
+static bool
+is_named(const struct stack *stack, uint32_t frame)
+{
+	uint32_t creator = th_leak_sites_creator_length(stack->profile, &stack->path);
+
+	return creator &&
+	       (frame == stack->path.frames[creator - 1] ||
+		       frame == th_leak_sites_user_of(stack->profile, &stack->path));
+}
+
+static bool
+is_of_program(const struct stack *stack, uint32_t frame)
+{
+	return th_frames_function_of(stack->profile->frames, frame)->is_program;
+}
+
+static bool
+is_any(const struct stack *stack, uint32_t frame)
+{
+	(void)stack;
+	(void)frame;
+	return true;
+}
+
+static void
+keep(struct stack *stack, bool (*is_wanted)(const struct stack *, uint32_t frame))
+{
+	for (uint32_t i = 0; i < stack->count && stack->left; i++) {
+		struct step *step = &stack->steps[i];
+
+		if (step->is_kept || !is_wanted(stack, frame_at(stack, step->depth)))
+			continue;
+		step->is_kept = true;
+		stack->left--;
+	}
+}
+
+/* Printing */
+
+static void
+print_step(FILE *file, const struct stack *stack, const struct step *step, const char *label)
+{
+	struct th_line line;
+
+	if (step->depth)
+		fputs("              < ", file);
+	else
+		fprintf(file, "         %-6s ", label);
+	th_line_begin(&line);
+	th_frame_texts_line(line.stream, stack->profile->frames, frame_at(stack, step->depth));
+	if (step->count > 1)
+		fprintf(line.stream, " and %u more without names", step->count - 1);
+	th_line_cut(&line, file, th_terminal_room(file, COLUMN, COLUMN));
+	fputc('\n', file);
+}
+
+/* A line that says what is left out takes the place of two steps at least. */
+static void
+print_steps(FILE *file, const struct stack *stack, const char *label)
+{
+	for (uint32_t i = 0; i < stack->count;) {
+		uint32_t end = i, frames = 0;
+
+		for (; end < stack->count && !stack->steps[end].is_kept; end++)
+			frames += stack->steps[end].count;
+		if (end > i + 1)
+			fprintf(file, "              < %u more\n", frames);
+		else if (end > i)
+			print_step(file, stack, &stack->steps[i], label);
+		if (end < stack->count)
+			print_step(file, stack, &stack->steps[end], label);
+		i = end + 1;
+	}
+}
+
+void
+th_stack_lines_print(FILE *file, const struct th_profile *profile, struct th_path path,
+	const char *label)
+{
+	struct stack stack = {
+		.profile = profile,
+		.path = path,
+		.steps = th_allocate(path.count, sizeof(*stack.steps)),
+		.left = LINES_MAX,
+	};
+
+	split(&stack);
+	keep(&stack, is_leaf);
+	keep(&stack, is_named);
+	keep(&stack, is_of_program);
+	keep(&stack, is_any);
+	print_steps(file, &stack, label);
+	free(stack.steps);
+}
+
+void
+th_stack_lines_of_leak(FILE *file, const struct th_leaks *leaks,
+	const struct th_leak_site *place, uint32_t number)
+{
+	struct th_leak_site starter = *place;
+
+	if (place->internal)
+		return;
+	th_stack_lines_print(file, leaks->profile, th_leaks_path(leaks, place), "by");
+	if (th_causes_starter(leaks, number) == TH_NO_FRAME)
+		return;
+	starter.path = leaks->causes[number].path;
+	th_stack_lines_print(file, leaks->profile, th_leaks_path(leaks, &starter), "start");
+}
