@@ -107,7 +107,7 @@ struct th_evidence {
 	bool is_step;           /* and ended before the end */
 	double kept_bytes;      /* of blocks that were old and are alive */
 	double released_bytes;  /* of blocks that were old and died */
-	double collected_bytes; /* of `collected` */
+	double collected_bytes; /* of `collected`; TH_REASON_DROPPED: garbage at exit */
 	struct th_trend trend;  /* mapped: of the resident bytes */
 	double least_growth;    /* minimum growth of such a trend in the later half, bytes */
 

@@ -189,7 +189,7 @@ is_notable(
 	const struct th_estimator *sums = work->leaks->profile->selected[heap];
 	double live = th_sums_point(&sums[TH_MEASURE_LIVE].bytes);
 
-	if (outline->verdict == TH_VERDICT_LEAK)
+	if (outline->verdict == TH_VERDICT_LEAK || outline->reason == TH_REASON_DROPPED)
 		return true;
 	if (outline->verdict == TH_VERDICT_CHURN)
 		return (double)outline->allocated >=
