@@ -242,6 +242,9 @@ bool th_outline_may_pause(const struct th_outline *outline, size_t places);
  */
 bool th_outline_may_belong(const struct th_outline *outline);
 
+/* Sets the verdict for blocks that only collections free: their owners are dropped, not closed. */
+void th_evidence_set_unclosed(struct th_evidence *evidence);
+
 /*
  * Sets the verdict for blocks whose owners were collected, if there are significantly more of them
  * than after the warm-up: else they are kept for another reason, once.

@@ -264,7 +264,8 @@ th_evidence_explain(const struct th_evidence *evidence)
 			"blocks were not freed: %.0f %% of them survive",
 			100 * evidence->survivors);
 	case TH_REASON_UNCLOSED:
-		return explain_unclosed(evidence);
+		return evidence->collected ? explain_unclosed(evidence)
+					   : explain_leak(evidence);
 	case TH_REASON_FEW_SAMPLES:
 		return explain_few(evidence);
 	case TH_REASON_LATE:

@@ -340,10 +340,17 @@ print_unclosed(FILE *file, const struct th_leaks *leaks, const struct th_finding
 	char *wrapper = th_owners_wrapper(leaks, finding);
 	const char *class_name = wrapper ? wrapper : "the Java object";
 
-	fprintf(file,
-		"         owner  %s, unreachable: not closed by the program\n"
-		"         do     close each %s; until then a GC frees the memory: jcmd %s GC.run\n",
-		class_name, class_name, th_recording_pid(leaks->profile->recording).text);
+	fprintf(file, "         owner  %s, unreachable: not closed by the program", class_name);
+	if (th_owners_await_finalizer(leaks, finding->place))
+		fprintf(file,
+			"; %s wait for finalize(), whose thread is slower\n"
+			"         do     close each %s\n",
+			th_format_count(leaks->finalizers.waiting).text, class_name);
+	else
+		fprintf(file,
+			"\n         do     close each %s; until then a GC frees the memory: "
+			"jcmd %s GC.run\n",
+			class_name, th_recording_pid(leaks->profile->recording).text);
 	free(wrapper);
 }
 
