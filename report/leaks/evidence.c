@@ -458,8 +458,8 @@ is_leak_without(bool *collections, struct th_evidence *evidence, struct th_judge
 	struct th_evidence_sums kept_sums;
 
 	*collections = true;
-	evaluate(&kept, judge, judge->horizon, judge->samples, judge->samples_count,
-		&kept_sums);
+	evaluate(
+		&kept, judge, judge->horizon, judge->samples, judge->samples_count, &kept_sums);
 	*collections = false;
 	if (kept.verdict != TH_VERDICT_LEAK)
 		return false;

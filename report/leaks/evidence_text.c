@@ -141,8 +141,9 @@ explain_no_collection(const struct th_evidence *evidence)
 static char *
 explain_unproven(const struct th_evidence *evidence)
 {
-	return th_format_new("grows by %s, but there was no recent old-generation GC, so "
-			     "its old objects may be garbage: record longer, or request a full GC",
+	return th_format_new(
+		"grows by %s, but there was no recent old-generation GC, so "
+		"its old objects may be garbage: record longer, or request a full GC",
 		format_growth(evidence).text);
 }
 

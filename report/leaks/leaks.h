@@ -99,11 +99,11 @@ struct th_leaks {
 	struct th_tallies tallies;            /* leaks of threads and class loaders */
 	struct th_references references;      /* of JNI, as the VM counts them */
 	struct th_finalizers finalizers;
-	struct th_ledger ledger;              /* what native code holds of the VM */
-	double growth_limit[TH_HEAPS];        /* detection limit; infinite: not judged */
-	double row_limit[TH_HEAPS];           /* see report/leaks/bounds.h */
-	const struct th_listed *unsettled;    /* the same; NULL: none */
-	struct th_leak_cause *causes;         /* by number of a leak */
+	struct th_ledger ledger;           /* what native code holds of the VM */
+	double growth_limit[TH_HEAPS];     /* detection limit; infinite: not judged */
+	double row_limit[TH_HEAPS];        /* see report/leaks/bounds.h */
+	const struct th_listed *unsettled; /* the same; NULL: none */
+	struct th_leak_cause *causes;      /* by number of a leak */
 	uint32_t causes_count;
 	struct th_leaks_work *work; /* input for computing findings */
 };

@@ -258,8 +258,8 @@ th_owners_await_finalizer(const struct th_leaks *leaks, uint32_t number)
 	struct th_path path = th_paths_get(leaks->profile->paths, place->path);
 	bool found = false;
 
-	for (uint32_t i = 0; leaks->finalizers.class_name && is_native(place) && !found &&
-			     i < path.count;
+	for (uint32_t i = 0;
+		leaks->finalizers.class_name && is_native(place) && !found && i < path.count;
 		i++) {
 		uint32_t function = th_frames_function_at(frames, path.frames[i]);
 		char *name = class_in(th_frames_function_name(frames, function));

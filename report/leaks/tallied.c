@@ -510,7 +510,8 @@ th_tallied_explain(const struct th_tallied *tallied)
 	const double *births = tallied->births;
 
 	char *collected = th_tallied_reason(tallied) == TH_REASON_UNCLOSED
-				  ? th_format_new("; of all, %.0f ended with the full GC at exit",
+				  ? th_format_new(
+					    "; of all, %.0f ended with the full GC at exit",
 					    tallied->collected)
 				  : th_format_new("%s", qualifier_of(tallied));
 	char *text = th_format_new(

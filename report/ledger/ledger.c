@@ -38,9 +38,9 @@ struct sums {
 	struct th_estimator lost;   /* held when the warm-up ended, and not now */
 	double births[TH_LEDGER_QUARTERS];
 	uint64_t seen[TH_LEDGER_QUARTERS]; /* takes of all kinds of ends, as recorded */
-	double variance;  /* of the last one of these */
-	double committed; /* of the held ones */
-	double least;     /* probability of a take */
+	double variance;                   /* of the last one of these */
+	double committed;                  /* of the held ones */
+	double least;                      /* probability of a take */
 	TH_ARRAY(struct age, ages);
 };
 
@@ -248,7 +248,8 @@ may_be_chance(const struct sums *sums, int quarter)
 {
 	double part = (double)sums->held.samples / (double)sums->taken.samples;
 
-	return !sums->lost.samples && sums->seen[quarter] && pow(1 - part, (double)sums->seen[quarter]) >= UNLIKELY;
+	return !sums->lost.samples && sums->seen[quarter] &&
+	       pow(1 - part, (double)sums->seen[quarter]) >= UNLIKELY;
 }
 
 static bool

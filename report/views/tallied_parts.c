@@ -233,8 +233,8 @@ th_tallied_json(const struct th_leaks *leaks, const struct th_tallied *tallied)
 	json_t *json = json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:f, "
 				 "s:f, s:o, s:I, s:b, "
 				 "s:s}",
-		"verdict", th_verdict_name_by(tallied->verdict, th_tallied_reason(tallied)), "heap", th_tallied_heap(tallied),
-		"class",
+		"verdict", th_verdict_name_by(tallied->verdict, th_tallied_reason(tallied)),
+		"heap", th_tallied_heap(tallied), "class",
 		th_json_text_or_null(
 			th_frames_string(leaks->profile->frames, tallied->class_name)),
 		"frames", frames_json(leaks, &site), "creator", line_json(leaks, tallied->line),

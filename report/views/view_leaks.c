@@ -380,7 +380,8 @@ print_next(FILE *file, const struct th_leaks *leaks, const struct th_leak_site *
 
 	th_line_begin(&pattern);
 	for (; *name; name++)
-		fprintf(pattern.stream, strchr(".$[](){}*+?^|\\", *name) ? "\\%c" : "%c", *name);
+		fprintf(pattern.stream, strchr(".$[](){}*+?^|\\", *name) ? "\\%c" : "%c",
+			*name);
 	char *text = th_line_end(&pattern);
 	fputs("         next   twinheap tree --value live-bytes --focus ", file);
 	th_view_quoted(file, text);

@@ -126,8 +126,7 @@ expect_after_collection(uint64_t ended, enum th_reason reason)
 	assert_non_null(tallied);
 	assert_int_equal(tallied->verdict, TH_VERDICT_LEAK);
 	assert_int_equal(th_tallied_reason(tallied), reason);
-	assert_int_equal(
-		th_leaks_totals(&found.leaks).unclosed, reason == TH_REASON_UNCLOSED);
+	assert_int_equal(th_leaks_totals(&found.leaks).unclosed, reason == TH_REASON_UNCLOSED);
 	leaks_end(&found, &log);
 }
 

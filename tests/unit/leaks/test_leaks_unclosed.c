@@ -124,8 +124,9 @@ test_owners_wait_for_finalize(void **state)
 
 	assert_int_equal(finding->evidence.reason, TH_REASON_UNCLOSED);
 	assert_int_equal(th_outcome_find(&found.leaks).unclosed, 1);
-	expect_text(text, "owner  app.Peer, unreachable: not closed by the program; 90 wait for "
-			  "finalize(), whose thread is slower\n");
+	expect_text(text,
+		"owner  app.Peer, unreachable: not closed by the program; 90 wait for "
+		"finalize(), whose thread is slower\n");
 	free(text);
 	leaks_end(&found, &program.log);
 }

@@ -183,7 +183,10 @@ test_off_and_on(void **state)
 static double
 keep_of(uint32_t number)
 {
-	return number < 512 ? 1 : number < 4608 ? 1.0 / 8 : number < 37376 ? 1.0 / 64 : 1.0 / 512;
+	return number < 512     ? 1
+	       : number < 4608  ? 1.0 / 8
+	       : number < 37376 ? 1.0 / 64
+				: 1.0 / 512;
 }
 
 /*
