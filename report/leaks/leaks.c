@@ -14,7 +14,6 @@
 #include "report/leaks/bounds.h"
 #include "report/leaks/causes.h"
 #include "report/leaks/detection.h"
-#include "report/symbols/java_names.h"
 #include "unify/shared/bisect.h"
 
 /* Sites with a smaller fraction of a heap's live bytes and fewer samples are not listed. */
@@ -346,7 +345,7 @@ finalizers_init(struct th_finalizers *finalizers, const struct th_profile *profi
 			finalizers->class_name)
 			continue;
 		finalizers->waiting = pool->count;
-		finalizers->class_name = th_java_class_name(pool->name);
+		finalizers->class_name = th_profile_class_of_signature(pool->name);
 	}
 }
 
