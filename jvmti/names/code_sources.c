@@ -120,8 +120,7 @@ read_location(JNIEnv *env, jclass type, char ret[TEXT_BYTES])
 	ret[0] = '\0';
 	if (!url)
 		return true;
-	if (!append(env, get(env, url, sources.protocol), ret) ||
-		strlen(ret) + 2 > TEXT_BYTES)
+	if (!append(env, get(env, url, sources.protocol), ret) || strlen(ret) + 2 > TEXT_BYTES)
 		return false;
 	strcat(ret, ":");
 	return append(env, get(env, url, sources.path), ret);
@@ -153,8 +152,7 @@ log_source(JNIEnv *env, jclass type, const char *package)
 static bool
 claim(const char *package)
 {
-	uint64_t hash =
-		th_hash_mix(th_hash_bytes(TH_HASH_START, package, strlen(package)));
+	uint64_t hash = th_hash_mix(th_hash_bytes(TH_HASH_START, package, strlen(package)));
 
 	hash |= !hash;
 	for (uint64_t probe = 0; probe < PROBES; probe++) {
@@ -220,11 +218,9 @@ find_fields(JNIEnv *env)
 	if (!sources.domain_of_class)
 		sources.domain = find_field(env, "java/lang/Class", "protectionDomain",
 			"Ljava/security/ProtectionDomain;");
-	sources.source =
-		find_field(env, domain, "codesource", "Ljava/security/CodeSource;");
+	sources.source = find_field(env, domain, "codesource", "Ljava/security/CodeSource;");
 	sources.location = find_field(env, source, "location", "Ljava/net/URL;");
-	sources.protocol =
-		find_field(env, "java/net/URL", "protocol", "Ljava/lang/String;");
+	sources.protocol = find_field(env, "java/net/URL", "protocol", "Ljava/lang/String;");
 	sources.path = find_field(env, "java/net/URL", "path", "Ljava/lang/String;");
 }
 

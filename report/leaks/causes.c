@@ -179,8 +179,8 @@ unite_by(struct work *work, uint64_t key, uint32_t number)
 
 /* The code around the line of a leak, by functions; TH_NO_FRAME: there is none. */
 struct around {
-	uint32_t method; /* that has the line */
-	uint32_t caller; /* of the application, that calls it */
+	uint32_t method;  /* that has the line */
+	uint32_t caller;  /* of the application, that calls it */
 	uint32_t library; /* that is called at the line, 0 = none */
 };
 
@@ -224,8 +224,7 @@ static bool
 is_near(const struct around *a, const struct around *b)
 {
 	return a->library && a->library == b->library &&
-	       (a->method == b->method || a->method == b->caller ||
-		       a->caller == b->method ||
+	       (a->method == b->method || a->method == b->caller || a->caller == b->method ||
 		       (a->caller != TH_NO_FRAME && a->caller == b->caller));
 }
 

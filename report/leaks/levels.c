@@ -533,8 +533,7 @@ static uint32_t
 distance_of(const struct levels *levels, const struct site *site, uint32_t length)
 {
 	uint32_t of_line = function_at(levels, site, site->line - 1);
-	bool is_own = is_same_library(
-		levels, function_at(levels, site, length - 1), of_line);
+	bool is_own = is_same_library(levels, function_at(levels, site, length - 1), of_line);
 	uint32_t distance = 1;
 
 	for (uint32_t i = length; i + 1 < site->line; i++) {

@@ -117,8 +117,8 @@ unite_owners(struct th_leaks_work *work, uint32_t *leaders, const uint32_t *leak
 static uint32_t
 library_of(const struct th_leaks_work *work, uint32_t way)
 {
-	return th_frames_function(work->leaks->profile->frames,
-		work->leaks->places.ways.items[way].function)
+	return th_frames_function(
+		work->leaks->profile->frames, work->leaks->places.ways.items[way].function)
 		->library;
 }
 

@@ -65,8 +65,7 @@ learn(struct th_code_sources *sources, const struct th_decoded_code_source *sour
 	uint32_t location = th_strings_intern_text(sources->strings, source->location);
 	bool is_new;
 
-	th_id_map_intern(
-		&sources->packages, intern_package(sources, source->package), &is_new);
+	th_id_map_intern(&sources->packages, intern_package(sources, source->package), &is_new);
 	if (is_new)
 		th_array_append(sources, locations, location);
 	if (source->flags & TH_CODE_SOURCE_PROGRAM && !sources->program)
@@ -139,8 +138,9 @@ th_code_sources_owner(struct th_code_sources *sources, const char *method)
 
 	learn_all(sources);
 	uint32_t number = find_location(sources, method, package);
-	const char *location =
-		number == TH_NO_STRING ? NULL : th_strings_get(sources->strings, number);
+	const char *location = number == TH_NO_STRING
+				       ? NULL
+				       : th_strings_get(sources->strings, number);
 	bool is_own = number == sources->program && !sources->is_nested;
 	struct th_code_owner owner = {.is_runtime = is_of_runtime(method, location)};
 

@@ -103,8 +103,8 @@ find_owner(struct th_frames *frames, struct th_function *function, const char *n
 		function->is_application = !owner.is_runtime;
 		function->is_program = owner.is_program;
 	} else if (function->kind == TH_KIND_NATIVE) {
-		function->library =
-			th_strings_intern(&frames->strings, th_text_base_name(module));
+		function->library = th_strings_intern(
+			&frames->strings, th_text_base_name(module));
 		function->is_plumbing = is_of_cpp_library(name);
 	}
 }

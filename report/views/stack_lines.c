@@ -44,7 +44,8 @@ count_nameless(const struct stack *stack, uint32_t depth)
 	uint32_t count = 0;
 
 	for (; depth + count < stack->path.count; count++) {
-		uint32_t function = th_frames_function_at(frames, frame_at(stack, depth + count));
+		uint32_t function = th_frames_function_at(
+			frames, frame_at(stack, depth + count));
 
 		if (!th_frames_is_nameless(frames, function) ||
 			(library && strcmp(library, th_frames_library(frames, function)) != 0))
@@ -80,9 +81,8 @@ is_named(const struct stack *stack, uint32_t frame)
 {
 	uint32_t creator = th_leak_sites_creator_length(stack->profile, &stack->path);
 
-	return creator &&
-	       (frame == stack->path.frames[creator - 1] ||
-		       frame == th_leak_sites_user_of(stack->profile, &stack->path));
+	return creator && (frame == stack->path.frames[creator - 1] ||
+				  frame == th_leak_sites_user_of(stack->profile, &stack->path));
 }
 
 static bool
@@ -151,8 +151,8 @@ print_steps(FILE *file, const struct stack *stack, const char *label)
 }
 
 void
-th_stack_lines_print(FILE *file, const struct th_profile *profile, struct th_path path,
-	const char *label)
+th_stack_lines_print(
+	FILE *file, const struct th_profile *profile, struct th_path path, const char *label)
 {
 	struct stack stack = {
 		.profile = profile,

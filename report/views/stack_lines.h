@@ -11,8 +11,8 @@
 #include "report/leaks/leaks.h"
 
 /* `label` is printed before the first line, in 6 columns at most. */
-void th_stack_lines_print(FILE *file, const struct th_profile *profile, struct th_path path,
-	const char *label);
+void th_stack_lines_print(
+	FILE *file, const struct th_profile *profile, struct th_path path, const char *label);
 
 /*
  * The stack of a leak, by its number (causes.h), and the one that started its thread if only that

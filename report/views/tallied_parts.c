@@ -103,8 +103,8 @@ static void
 print_lines(FILE *file, const struct th_leaks *leaks, const struct th_tallied *tallied)
 {
 	const struct th_frames *frames = leaks->profile->frames;
-	uint32_t starter =
-		th_causes_starter(leaks, th_causes_number_of_tallied(leaks, tallied));
+	uint32_t starter = th_causes_starter(
+		leaks, th_causes_number_of_tallied(leaks, tallied));
 
 	if (starter != TH_NO_FRAME) {
 		print_line(file, frames, starter);
@@ -245,9 +245,8 @@ th_tallied_json(const struct th_leaks *leaks, const struct th_tallied *tallied)
 			th_frames_string(leaks->profile->frames, tallied->class_name)),
 		"frames", frames_json(leaks, &site), "creator",
 		th_json_frame(leaks->profile->frames, tallied->line), "user",
-		user_json(leaks, tallied), "live_bytes",
-		th_tallied_bytes_json(tallied), "live_objects",
-		number_json(tallied, tallied->alive), "growth_objects_per_s",
+		user_json(leaks, tallied), "live_bytes", th_tallied_bytes_json(tallied),
+		"live_objects", number_json(tallied, tallied->alive), "growth_objects_per_s",
 		number_json(tallied, rate), "growth_bytes_per_s",
 		number_json(tallied, th_tallied_growth(tallied)), "survivors_per_allocation",
 		tallied->made > 0 ? tallied->alive / tallied->made : 0, "resident_bytes",

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Loading and unloading classes (tests/programs/Churn.java): the library leaves no memory in
- * the VM, and methods have names in native stacks, whether their classes stay or not.
+ * the VM, methods have names in native stacks, whether their classes stay or not, and the log says
+ * once where a package comes from.
  */
 #include "tests/e2e/harness.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define JAR TH_TEST_BUILD "/tests/programs/programs.jar"
 /* Classes of 62 methods, whose method IDs would be 10 MB. */
@@ -90,6 +92,29 @@ first_classes(const struct th_jdk *jdk)
 	th_recording_deinit(&recording);
 }
 
+static unsigned
+count(const char *text, const char *part)
+{
+	unsigned found = 0;
+
+	for (const char *at = text; (at = strstr(at, part)) != NULL; at++)
+		found++;
+	return found;
+}
+
+/* One record of a package, however many classes and loaders it has. */
+static void
+expect_one_source(const struct th_recording *recording)
+{
+	char *dump = th_command_output(TH_WORDS(TH_TOOL, "dump", recording->log));
+
+	assert_int_equal(count(dump, " code_source flags=0x1 package=\"\" "
+				     "location=\"file:" JAR "\"\n"),
+		1);
+	assert_int_equal(count(dump, " package=\"\" "), 1);
+	free(dump);
+}
+
 static void
 classes_that_stay(const struct th_jdk *jdk)
 {
@@ -100,6 +125,7 @@ classes_that_stay(const struct th_jdk *jdk)
 		kept_samples(&recording), th_recording_counter(&recording, "methods_nameless"));
 	assert_true(kept_samples(&recording) > 1000);
 	assert_int_equal(th_recording_counter(&recording, "methods_nameless"), 0);
+	expect_one_source(&recording);
 	th_recording_deinit(&recording);
 }
 

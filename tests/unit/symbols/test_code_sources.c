@@ -44,10 +44,10 @@ end(void **state)
 static void
 add(uint32_t flags, const char *package, const char *location)
 {
-	fixture.items[fixture.recording.code_sources_count++] =
-		(struct th_decoded_code_source){.flags = flags,
-			.package = th_text_of(package),
-			.location = th_text_of(location)};
+	fixture.items[fixture.recording.code_sources_count++] = (struct th_decoded_code_source){
+		.flags = flags,
+		.package = th_text_of(package),
+		.location = th_text_of(location)};
 }
 
 enum owner { RUNTIME, LIBRARY, PROGRAM };
