@@ -123,22 +123,26 @@ name_of_frame(const struct th_leaks *leaks, uint32_t number)
 		       : th_format_new("%s", name);
 }
 
-/* The application's line of a finding, else its allocating function; the caller frees it. */
+/* The program's line of a finding, else its creator's, else the allocating function; the caller frees it. */
 static char *
 name_of(const struct th_leaks *leaks, const struct th_listed *listed)
 {
 	const struct th_leak_site *place = &leaks->places.items[listed->place];
 	struct th_path path = th_paths_get(leaks->profile->paths, place->path);
+	uint32_t line = place->creator ? th_leak_sites_user_frame(&leaks->places, place)
+				       : path.frames[path.count - 1];
 
-	return name_of_frame(leaks, place->creator
-					    ? th_leak_sites_creator_frame(&leaks->places, place)
-					    : path.frames[path.count - 1]);
+	if (line == TH_NO_FRAME)
+		line = th_leak_sites_creator_frame(&leaks->places, place);
+	return name_of_frame(leaks, line);
 }
 
 static char *
 tally_reason(const struct th_leaks *leaks)
 {
-	char *name = name_of_frame(leaks, find_unclear_tally(leaks)->line);
+	const struct th_tallied *tally = find_unclear_tally(leaks);
+	char *name = name_of_frame(
+		leaks, tally->user == TH_NO_FRAME ? tally->line : tally->user);
 	char *text = th_format_new("classes defined at %s grow and may be a leak or not", name);
 
 	free(name);
