@@ -13,6 +13,8 @@
 /* Column at which the lines begin. */
 #define COLUMN 16
 #define LINES_MAX 12
+/* Frames of the program beside them. */
+#define PROGRAM_MAX 8
 
 /* A line: a frame, or frames without names in one library.  Depths count from the allocation. */
 struct step {
@@ -26,7 +28,7 @@ struct stack {
 	struct th_path path;
 	struct step *steps;
 	uint32_t count;
-	uint32_t left; /* lines that may still be kept */
+	uint32_t kept;
 };
 
 static uint32_t
@@ -69,12 +71,6 @@ split(struct stack *stack)
 
 /* Choosing */
 
-static bool
-is_leaf(const struct stack *stack, uint32_t frame)
-{
-	return frame == frame_at(stack, 0);
-}
-
 /* The lines that name a finding. */
 static bool
 is_named(const struct stack *stack, uint32_t frame)
@@ -99,16 +95,18 @@ is_any(const struct stack *stack, uint32_t frame)
 	return true;
 }
 
+/* Keeps the innermost of the lines that are wanted, until `most` lines are kept. */
 static void
-keep(struct stack *stack, bool (*is_wanted)(const struct stack *, uint32_t frame))
+keep(struct stack *stack, bool (*is_wanted)(const struct stack *, uint32_t frame),
+	uint32_t most)
 {
-	for (uint32_t i = 0; i < stack->count && stack->left; i++) {
+	for (uint32_t i = 0; i < stack->count && stack->kept < most; i++) {
 		struct step *step = &stack->steps[i];
 
 		if (step->is_kept || !is_wanted(stack, frame_at(stack, step->depth)))
 			continue;
 		step->is_kept = true;
-		stack->left--;
+		stack->kept++;
 	}
 }
 
@@ -158,14 +156,12 @@ th_stack_lines_print(
 		.profile = profile,
 		.path = path,
 		.steps = th_allocate(path.count, sizeof(*stack.steps)),
-		.left = LINES_MAX,
 	};
 
 	split(&stack);
-	keep(&stack, is_leaf);
-	keep(&stack, is_named);
-	keep(&stack, is_of_program);
-	keep(&stack, is_any);
+	keep(&stack, is_named, LINES_MAX);
+	keep(&stack, is_any, LINES_MAX);
+	keep(&stack, is_of_program, LINES_MAX + PROGRAM_MAX);
 	print_steps(file, &stack, label);
 	free(stack.steps);
 }

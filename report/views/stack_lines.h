@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stack as text, from the allocation towards the root, in at most a dozen lines: frames of the
- * program stay, those of libraries and of the Java runtime are left out, the outermost first.
+ * A stack as text, from the allocation towards the root, in some twenty lines at most: the innermost
+ * frames and those of the program.  What is left out is of libraries and of the Java runtime.
  */
 #ifndef TH_REPORT_VIEWS_STACK_LINES_H
 #define TH_REPORT_VIEWS_STACK_LINES_H

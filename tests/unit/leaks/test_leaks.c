@@ -668,7 +668,7 @@ test_library_of_two_prefixes(void **state)
 	char *text = leaks_print(&found, th_view_leaks);
 	expect_text(text, "native, groovy.lang.Shell.parse (Source.java:10), called from "
 			  "app.Work.work (Source.java:10)\n");
-	expect_text(text, "              < 11 more\n"
+	expect_text(text, "              < 10 more\n"
 			  "              < app.Work.work (Source.java:10)\n"
 			  "              < org.jetty.Server.handle (Source.java:10)\n"
 			  "              < app.Main.main (Source.java:10)\n");
@@ -788,8 +788,8 @@ test_released_at_exit(void **state)
 }
 
 /*
- * Unnamed functions of a library are combined into one line. Of a stack of seventeen lines twelve are
- * shown, those of the application among them: what is left out is of the Java runtime.
+ * Unnamed functions of a library are combined into one line. Of a stack of seventeen lines thirteen
+ * are shown, those of the application among them: what is left out is of the Java runtime.
  */
 static void
 test_text_of_a_deep_stack(void **state)
@@ -812,7 +812,7 @@ test_text_of_a_deep_stack(void **state)
 	char *text = leaks_print(&found, th_view_leaks);
 	expect_text(text, "by     libwork.so+0x10 and 2 more without names\n"
 			  "              < java.util.HashMap.put");
-	expect_text(text, "              < 5 more\n"
+	expect_text(text, "              < 4 more\n"
 			  "              < app.Work.work (Source.java:10)\n"
 			  "              < app.Main.main (Source.java:10)\n");
 	free(text);
