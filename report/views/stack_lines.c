@@ -13,7 +13,7 @@
 /* Column at which the lines begin. */
 #define COLUMN 16
 #define LINES_MAX 12
-/* Frames of the program beside them. */
+/* Frames of the program that are wanted, within these or beside them. */
 #define PROGRAM_MAX 8
 
 /* A line: a frame, or frames without names in one library.  Depths count from the allocation. */
@@ -110,6 +110,18 @@ keep(struct stack *stack, bool (*is_wanted)(const struct stack *, uint32_t frame
 	}
 }
 
+/* Number of frames of the program that may be kept beside those that are. */
+static uint32_t
+count_missing(const struct stack *stack)
+{
+	uint32_t missing = PROGRAM_MAX;
+
+	for (uint32_t i = 0; i < stack->count && missing; i++)
+		missing -= stack->steps[i].is_kept &&
+			   is_of_program(stack, frame_at(stack, stack->steps[i].depth));
+	return missing;
+}
+
 /* Printing */
 
 static void
@@ -161,7 +173,7 @@ th_stack_lines_print(
 	split(&stack);
 	keep(&stack, is_named, LINES_MAX);
 	keep(&stack, is_any, LINES_MAX);
-	keep(&stack, is_of_program, LINES_MAX + PROGRAM_MAX);
+	keep(&stack, is_of_program, stack.kept + count_missing(&stack));
 	print_steps(file, &stack, label);
 	free(stack.steps);
 }
