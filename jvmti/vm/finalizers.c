@@ -5,6 +5,7 @@
  */
 #include "jvmti/vm/finalizers.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "jvmti/vm/loaded_class.h"
@@ -70,13 +71,14 @@ most_common(JNIEnv *env, jobject first, jclass reference)
 				 : NULL;
 	struct vote vote = {0};
 
-	for (int i = 0; referent && first && i < READ_MAX; i++) {
+	bool is_last = false;
+
+	for (int i = 0; referent && first && !is_last && i < READ_MAX; i++) {
 		jobject object = (*env)->GetObjectField(env, first, referent);
 		jobject after = (*env)->GetObjectField(env, first, next);
 
 		count(env, &vote, object);
-		if ((*env)->IsSameObject(env, after, first))
-			i = READ_MAX;
+		is_last = (*env)->IsSameObject(env, after, first);
 		(*env)->DeleteLocalRef(env, object);
 		(*env)->DeleteLocalRef(env, first);
 		first = after;
