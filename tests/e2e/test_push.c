@@ -348,19 +348,6 @@ pyroscope_request(void **state)
 }
 
 static void
-parca_request(void **state)
-{
-	struct pushed pushed = run(once, "200", "parca");
-	json_t *labels = json_object_get(json_array_get(pushed.requests, 0), "resource");
-
-	(void)state;
-	check_halves(&pushed, "/api/profiles/writeraw", "application/json");
-	assert_string_equal(text_of(labels, "__name__"), "memory");
-	assert_string_equal(text_of(labels, "service_name"), "shop");
-	forget(&pushed);
-}
-
-static void
 pprof_request(void **state)
 {
 	struct pushed pushed = run(once, "200", "pprof");
@@ -677,7 +664,7 @@ static const char ended_before[] = RECEIVER PUSH
 	"$1/twinheap export --format json work.thl >work.json\n"
 	/* Without the log nothing can be sent, and the state is of no use. */
 	"state=$(echo state/*)\n"
-	"echo \"twinheap push 2 1 $PWD/gone.thl\" >$state/0-1-0.state\n"
+	"echo \"twinheap push 3 1 0 0 0 0 0 0 0 $PWD/gone.thl\" >$state/0-1-0.state\n"
 	"push $1; finish\n";
 
 static void
@@ -743,7 +730,6 @@ main(void)
 		cmocka_unit_test(otlp_request),
 		cmocka_unit_test(leaks_are_log_records),
 		cmocka_unit_test(pyroscope_request),
-		cmocka_unit_test(parca_request),
 		cmocka_unit_test(pprof_request),
 		cmocka_unit_test(faults_are_retried),
 		cmocka_unit_test(failures_are_told),
