@@ -544,6 +544,7 @@ start_breakdowns(void)
 {
 	struct th_vm_memory_vm vm = {
 		.vm = agent.vm,
+		.jvmti = agent.jvmti,
 		.hotspot = &agent.hotspot,
 		.perf_data = perf_data(),
 	};

@@ -15,6 +15,7 @@
 #include "unify/resident/breakdown.h"
 #include "unify/sample/admission.h"
 #include "unify/sample/live_blocks.h"
+#include "unify/sample/thread_starts.h"
 #include "unify/shared/clock.h"
 
 /* Attempts, and the time between two. */
@@ -189,18 +190,18 @@ is_useful(uint64_t now)
 }
 
 /*
- * Cleaners and finalizers run on threads of their own, which need a processor.  What they free shows
- * what the program has not closed, so the end waits until sampled blocks are no longer freed.
+ * Cleaners and finalizers run on threads of their own, which need a processor.  What they free, and
+ * the threads that they end, show what the program has not closed, so the end waits for more of it.
  */
 static void
 await_cleaners(void)
 {
-	uint64_t before = th_live_blocks_count();
+	uint64_t before = th_live_blocks_count() - th_thread_starts_ended();
 	int quiet = 0;
 
 	for (int i = 0; i < CLEANERS_NAPS && quiet < QUIET_NAPS && is_awaited(); i++) {
 		th_system_nap(CLEANERS_NAP_NS);
-		uint64_t now = th_live_blocks_count();
+		uint64_t now = th_live_blocks_count() - th_thread_starts_ended();
 		quiet = now == before ? quiet + 1 : 0;
 		before = now;
 	}

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "jvmti/finalizers.h"
 #include "jvmti/loaded_class.h"
 #include "jvmti/perf_data.h"
 #include "unify/base/atomic.h"
@@ -236,6 +237,7 @@ log_figures(uint32_t account, bool on_agent_thread)
 		return;
 	log_direct_buffers(env, account);
 	log_mapped_buffers(env, account);
+	th_finalizers_log(memory.vm.jvmti, env, account);
 }
 
 void

@@ -2,17 +2,18 @@
 /*
  * The VM's memory, for breakdowns of resident memory (unify/resident/breakdown.h): the
  * addresses of its heap and compiled code, the use of its pools, and java.nio's counts of
- * buffers outside the heap.
+ * buffers outside the heap; and the objects that wait for finalize().
  */
 #ifndef TH_JVMTI_VM_MEMORY_H
 #define TH_JVMTI_VM_MEMORY_H
 
-#include <jni.h>
+#include <jvmti.h>
 
 #include "jvmti/hotspot.h"
 
 struct th_vm_memory_vm {
 	JavaVM *vm;
+	jvmtiEnv *jvmti;
 	const struct th_hotspot *hotspot; /* must remain valid */
 	const char *perf_data;            /* PerfMemory::_start, NULL if unknown */
 	/* Functions of libjvm; NULL if it has none of that name. */

@@ -199,7 +199,8 @@ th_page_tallied_json(const struct th_page_names *names, const struct th_held_sam
 	growth.low = growth.high = growth.estimate;
 	json_t *json = json_pack(
 		"{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:s, s:f, s:f, s:b, s:o, s:o}", "verdict",
-		th_verdict_name(tallied->verdict), "kind", kind_of(tallied), "class",
+		th_verdict_name_by(tallied->verdict, th_tallied_reason(tallied)), "kind",
+		kind_of(tallied), "class",
 		th_frames_string(profile->frames, tallied->class_name), "place",
 		th_json_frame(profile->frames, tallied->line), "path",
 		path_json(names, th_page_tallied_path(leaks, tallied)), "live",

@@ -141,6 +141,12 @@ print_lines(FILE *file, const struct th_held_samples *held, const struct th_hold
 	return count > LINES_SHOWN ? count - LINES_SHOWN : 0;
 }
 
+static const char *
+while_it_runs(const struct th_held_samples *held)
+{
+	return held->leaks->profile->recording->is_complete ? " while the process runs" : "";
+}
+
 /* False: the walk did not answer for the finding. */
 static bool
 print_finding(FILE *file, const struct th_held_samples *held, const struct th_listed *listed,
@@ -168,10 +174,9 @@ th_holder_parts_lines(FILE *file, const struct th_held_samples *held,
 		return;
 	if (finding->evidence.verdict == TH_VERDICT_LEAK)
 		fprintf(file,
-			"         held   not known: twinheap ctl PID holders --finding %zu "
-			"while "
-			"the process runs\n",
-			number);
+			"         held   not known: twinheap ctl %s holders --finding %zu%s\n",
+			th_recording_pid(held->leaks->profile->recording).text, number,
+			while_it_runs(held));
 }
 
 /* Whether a leak of class loaders has holders, or would have them after a walk. */
@@ -194,9 +199,9 @@ th_holder_parts_tallied_lines(
 	if (more)
 		fprintf(file, "                and %zu more\n", more);
 	if ((!held->walk || held->selected_count) && tallied->verdict == TH_VERDICT_LEAK)
-		fputs("         held   not known: twinheap ctl PID holders while the process "
-		      "runs\n",
-			file);
+		fprintf(file, "         held   not known: twinheap ctl %s holders%s\n",
+			th_recording_pid(held->leaks->profile->recording).text,
+			while_it_runs(held));
 	th_holders_deinit(&holders);
 }
 

@@ -140,9 +140,14 @@ th_tallied_print(FILE *file, const struct th_held_samples *held,
 	struct th_leak_site site = site_of(leaks, tallied);
 	char *why = th_tallied_explain(tallied);
 
-	th_view_verdict(file, tallied->verdict);
+	th_view_verdict(file, tallied->verdict, th_tallied_reason(tallied));
 	th_tallied_print_headline(file, leaks, tallied, "\n         ");
 	fprintf(file, "         why    %s\n", why);
+	if (th_tallied_reason(tallied) == TH_REASON_UNCLOSED)
+		fprintf(file,
+			"         do     close what this line makes; until then a GC ends the "
+			"threads: jcmd %s GC.run\n",
+			th_recording_pid(leaks->profile->recording).text);
 	th_holder_parts_tallied_lines(file, held, tallied);
 	if (tallied->verdict == TH_VERDICT_LEAK)
 		print_parts(file, leaks, th_causes_number_of_tallied(leaks, tallied));
@@ -228,8 +233,8 @@ th_tallied_json(const struct th_leaks *leaks, const struct th_tallied *tallied)
 	json_t *json = json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:f, "
 				 "s:f, s:o, s:I, s:b, "
 				 "s:s}",
-		"verdict", th_verdict_name(tallied->verdict), "heap", th_tallied_heap(tallied),
-		"class",
+		"verdict", th_verdict_name_by(tallied->verdict, th_tallied_reason(tallied)),
+		"heap", th_tallied_heap(tallied), "class",
 		th_json_text_or_null(
 			th_frames_string(leaks->profile->frames, tallied->class_name)),
 		"frames", frames_json(leaks, &site), "creator", line_json(leaks, tallied->line),

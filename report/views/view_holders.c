@@ -53,7 +53,8 @@ print_finding(void *data, const struct shown *shown)
 	FILE *file = data;
 
 	fprintf(file, "\n%zu. ", shown->index + 1);
-	th_view_verdict(file, leaks->findings[shown->index].verdict);
+	th_view_verdict(file, leaks->findings[shown->index].verdict,
+		leaks->findings[shown->index].reason);
 	th_view_finding_title(file, leaks, shown->finding);
 	fputc('\n', file);
 	th_holder_parts_print(file, shown->held, shown->holders, leaks->profile->options->top);
@@ -111,7 +112,7 @@ print_tallied(void *data, const struct th_held_samples *held, const struct th_ta
 	FILE *file = data;
 
 	fputc('\n', file);
-	th_view_verdict(file, tallied->verdict);
+	th_view_verdict(file, tallied->verdict, th_tallied_reason(tallied));
 	th_tallied_print_headline(file, held->leaks, tallied, " ");
 	th_holder_parts_print(file, held, holders, held->leaks->profile->options->top);
 }

@@ -197,8 +197,8 @@ print_stack(FILE *file, const struct th_leaks *leaks, const struct th_leak_site 
 
 /* Findings */
 
-static void
-print_verdict_name(FILE *file, enum th_verdict verdict, const char *name)
+void
+th_view_verdict(FILE *file, enum th_verdict verdict, enum th_reason reason)
 {
 	static const enum th_style styles[] = {
 		[TH_VERDICT_LEAK] = TH_STYLE_WARNING,
@@ -207,14 +207,8 @@ print_verdict_name(FILE *file, enum th_verdict verdict, const char *name)
 		[TH_VERDICT_CHURN] = TH_STYLE_VM,
 	};
 
-	fprintf(file, "%s%-8s%s ", th_terminal_code(file, styles[verdict]), name,
-		th_terminal_code(file, TH_STYLE_PLAIN));
-}
-
-void
-th_view_verdict(FILE *file, enum th_verdict verdict)
-{
-	print_verdict_name(file, verdict, th_verdict_name(verdict));
+	fprintf(file, "%s%-8s%s ", th_terminal_code(file, styles[verdict]),
+		th_verdict_name_by(verdict, reason), th_terminal_code(file, TH_STYLE_PLAIN));
 }
 
 static void
@@ -346,11 +340,17 @@ print_unclosed(FILE *file, const struct th_leaks *leaks, const struct th_finding
 	char *wrapper = th_owners_wrapper(leaks, finding);
 	const char *class_name = wrapper ? wrapper : "the Java object";
 
-	fprintf(file,
-		"         owner  %s, unreachable: not closed by the program\n"
-		"         do     close each %s; until then a GC frees the memory: "
-		"jcmd PID GC.run\n",
-		class_name, class_name);
+	fprintf(file, "         owner  %s, unreachable: not closed by the program", class_name);
+	if (th_owners_await_finalizer(leaks, finding->place))
+		fprintf(file,
+			"; %s wait for finalize(), whose thread is slower\n"
+			"         do     close each %s\n",
+			th_format_count(leaks->finalizers.waiting).text, class_name);
+	else
+		fprintf(file,
+			"\n         do     close each %s; until then a GC frees the memory: "
+			"jcmd %s GC.run\n",
+			class_name, th_recording_pid(leaks->profile->recording).text);
 	free(wrapper);
 }
 
@@ -364,6 +364,31 @@ print_starter(FILE *file, const struct th_leaks *leaks, uint32_t number)
 		return;
 	fputs(", on threads started at ", file);
 	th_frame_texts_line(file, leaks->profile->frames, line);
+}
+
+/* The command that shows where else the line of a leak, or its allocating function, allocates. */
+static void
+print_next(FILE *file, const struct th_leaks *leaks, const struct th_leak_site *place)
+{
+	const struct th_frames *frames = leaks->profile->frames;
+	struct th_path path = th_paths_get(leaks->profile->paths, place->path);
+	uint32_t frame = place->creator ? th_leak_sites_creator_frame(&leaks->places, place)
+					: path.frames[path.count - 1];
+	const char *name = th_frames_function_name(
+		frames, th_frames_get(frames, frame)->function);
+	struct th_line pattern;
+
+	th_line_begin(&pattern);
+	for (; *name; name++)
+		fprintf(pattern.stream, strchr(".$[](){}*+?^|\\", *name) ? "\\%c" : "%c",
+			*name);
+	char *text = th_line_end(&pattern);
+	fputs("         next   twinheap tree --value live-bytes --focus ", file);
+	th_view_quoted(file, text);
+	fputc(' ', file);
+	th_view_quoted(file, leaks->profile->options->log);
+	fputc('\n', file);
+	free(text);
 }
 
 /* A leak that is part of another one, in one line. */
@@ -413,7 +438,7 @@ print_finding(FILE *file, const struct th_leaks *leaks, const struct th_held_sam
 	enum th_verdict verdict = finding.evidence.verdict;
 	char *why = th_evidence_explain(&finding.evidence);
 
-	print_verdict_name(file, verdict, th_verdict_name_by(verdict, finding.evidence.reason));
+	th_view_verdict(file, verdict, finding.evidence.reason);
 	print_heaps(file, leaks, &finding);
 	fputs(", ", file);
 	if (leaks->profile->options->group_by)
@@ -443,6 +468,7 @@ print_finding(FILE *file, const struct th_leaks *leaks, const struct th_held_sam
 		print_cause_parts(file, leaks, th_causes_number_of(leaks, listed));
 		print_parts(file, leaks, listed);
 		print_stack(file, leaks, place);
+		print_next(file, leaks, place);
 	}
 	free(why);
 }

@@ -200,6 +200,9 @@ set_unclosed(json_t *json, const struct th_leaks *leaks, const struct th_finding
 	json_object_set_new(json, "wrapper", th_json_text_or_null(wrapper ? wrapper : ""));
 	json_object_set_new(
 		json, "collected_bytes", json_real(finding->evidence.collected_bytes));
+	if (th_owners_await_finalizer(leaks, finding->place))
+		json_object_set_new(json, "await_finalizer",
+			json_integer((json_int_t)leaks->finalizers.waiting));
 	free(wrapper);
 }
 

@@ -123,7 +123,8 @@ pools_json(const struct th_rss *rss)
 	for (size_t i = 0; i < recording->pools_count; i++) {
 		const struct th_decoded_pool *pool = &recording->pools[i];
 
-		if (pool->account != rss->account.head->account)
+		if (pool->account != rss->account.head->account ||
+			pool->kind == TH_POOL_FINALIZERS)
 			continue;
 		json_array_append_new(list,
 			json_pack("{s:o, s:s, s:I, s:I, s:I, s:I}", "name",

@@ -277,6 +277,8 @@ epsilon_with_native_memory_tracking(const struct th_jdk *jdk)
 static void
 z_refused_large_pages(const struct th_jdk *jdk)
 {
+	if (!th_jdk_has_collector(jdk, "-XX:+UseZGC"))
+		return;
 	check_under(jdk, TH_WORDS("-XX:+UnlockExperimentalVMOptions", "-XX:+UseZGC",
 				 jdk->feature > 11 ? "-XX:+UseLargePages" : "-Dno.pages"));
 }
