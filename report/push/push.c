@@ -259,12 +259,15 @@ begin_source(struct push *push, pid_t pid)
 	struct th_error *error =
 		log ? th_source_open(log, pid, &push->labels, push->state, &source) : NULL;
 
-	if (log && !error && is_selected(push, source)) {
-		source->due = th_clock_now() + push->window;
+	if (log && !error) {
+		bool is_pushed = is_selected(push, source);
+
+		/* Others are kept, so that their logs are not read in each scan. */
+		source->due = is_pushed ? th_clock_now() + push->window : UINT64_MAX;
+		if (!is_pushed)
+			th_source_forget_state(source);
 		th_source_rest(source);
 		th_array_append(push, sources, source);
-	} else if (log && !error) {
-		th_source_close(source);
 	}
 	th_error_destroy(error);
 	free(log);
@@ -292,7 +295,10 @@ find_ended(struct push *push, uint64_t now)
 		if (source->is_ended || th_source_is_alive(source))
 			continue;
 		source->is_ended = true;
-		source->due = now;
+		if (source->due == UINT64_MAX)
+			source->is_done = true;
+		else
+			source->due = now;
 	}
 }
 
@@ -302,7 +308,9 @@ static bool
 is_state_of_source(const struct push *push, const char *path)
 {
 	for (size_t i = 0; i < push->sources_count; i++) {
-		if (!strcmp(push->sources[i]->state, path))
+		const char *state = push->sources[i]->state;
+
+		if (state && !strcmp(state, path))
 			return true;
 	}
 	return false;

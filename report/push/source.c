@@ -210,6 +210,13 @@ th_source_rest(struct th_source *source)
 	malloc_trim(0);
 }
 
+void
+th_source_forget_state(struct th_source *source)
+{
+	free(source->state);
+	source->state = NULL;
+}
+
 bool
 th_source_is_alive(const struct th_source *source)
 {

@@ -678,6 +678,27 @@ ended_while_push_was_away(void **state)
 	forget(&pushed);
 }
 
+/* A program that ends while a window is repeated whose fate is unknown: it is not the last one. */
+static const char ended_in_doubt[] = RECEIVER PUSH
+	"OTEL_RESOURCE_ATTRIBUTES=test=$PWD LD_PRELOAD=$1/libtwinheap.so TWINHEAP_FOLLOW=all"
+	" TWINHEAP_INTERVAL=4k TWINHEAP_OUTPUT=work.thl"
+	" $1/tests/programs/native_windows stop & work=$!\n"
+	"push $1\n"
+	"until grep -q '\"answer\": \"reset\"' requests 2>/dev/null; do sleep 0.05; done\n"
+	"touch stop; wait $work\n"
+	"finish\n"
+	"$1/twinheap export --format json work.thl >work.json\n";
+
+static void
+ended_while_a_window_is_in_doubt(void **state)
+{
+	struct pushed pushed = run(ended_in_doubt, "200,reset,reset,200", "");
+
+	(void)state;
+	check_windows(&pushed, "native", (struct tolerance){1e-3, 1e-3, 0});
+	forget(&pushed);
+}
+
 /*
  * A ring that turns while it is read: what it thins out has been sent, and is not sent again.  push has
  * read samples that the report does not have any more: live bytes differ by the error of theirs.
@@ -739,6 +760,7 @@ main(void)
 		cmocka_unit_test(windows_of_java_add_up),
 		cmocka_unit_test(state_disk_is_full),
 		cmocka_unit_test(ended_while_push_was_away),
+		cmocka_unit_test(ended_while_a_window_is_in_doubt),
 		cmocka_unit_test(windows_of_a_ring_add_up),
 	};
 
