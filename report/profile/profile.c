@@ -760,7 +760,7 @@ th_profile_forget_sums(struct th_profile *profile)
 }
 
 void
-th_profile_rest(struct th_profile *profile)
+th_profile_renew(struct th_profile *profile)
 {
 	clear(profile);
 	*profile = (struct th_profile){
@@ -772,12 +772,6 @@ th_profile_rest(struct th_profile *profile)
 		.internal_group = profile->internal_group,
 		.is_whole = profile->is_whole,
 	};
-}
-
-void
-th_profile_renew(struct th_profile *profile)
-{
-	th_profile_rest(profile);
 	th_filter_destroy(profile->filter);
 	profile->filter = th_filter_create(
 		profile->options, profile->frames, profile->paths, profile->internal_group);

@@ -298,7 +298,7 @@ add_found_frame(struct th_frames *frames, uint64_t word, const struct th_symbol 
 	free(recorded);
 }
 
-/* At the first lookup, and again after th_frames_close_files(). */
+/* At the first lookup. */
 static void
 open_files(struct th_frames *frames)
 {
@@ -639,15 +639,6 @@ th_frames_create(const struct th_recording *recording, th_symbols_warn *warn, vo
 	frames->is_told = th_allocate(frames->told_count, sizeof(bool));
 	th_strings_init(&frames->strings);
 	return frames;
-}
-
-void
-th_frames_close_files(struct th_frames *frames)
-{
-	th_symbols_destroy(frames->symbols);
-	frames->symbols = NULL;
-	th_recorded_names_destroy(frames->recorded);
-	frames->recorded = NULL;
 }
 
 void
