@@ -366,29 +366,44 @@ print_starter(FILE *file, const struct th_leaks *leaks, uint32_t number)
 	th_frame_texts_line(file, leaks->profile->frames, line);
 }
 
-/* The command that shows where else the line of a leak, or its allocating function, allocates. */
+/* As a regular expression that matches it alone. */
+static char *
+escaped(const char *name)
+{
+	struct th_line line;
+
+	th_line_begin(&line);
+	for (; *name; name++)
+		fprintf(line.stream, strchr(".$[](){}*+?^|\\", *name) ? "\\%c" : "%c", *name);
+	return th_line_end(&line);
+}
+
+/*
+ * The command that shows where else the line of a leak, or its allocating function, allocates; for a
+ * shell, and in two lines where the terminal is narrow.
+ */
 static void
 print_next(FILE *file, const struct th_leaks *leaks, const struct th_leak_site *place)
 {
+	static const char command[] = "         next   twinheap tree --value live-bytes";
 	const struct th_frames *frames = leaks->profile->frames;
 	struct th_path path = th_paths_get(leaks->profile->paths, place->path);
 	uint32_t frame = place->creator ? th_leak_sites_creator_frame(&leaks->places, place)
 					: path.frames[path.count - 1];
-	const char *name = th_frames_function_name(
-		frames, th_frames_get(frames, frame)->function);
-	struct th_line pattern;
+	char *focus = escaped(
+		th_frames_function_name(frames, th_frames_get(frames, frame)->function));
+	struct th_line rest;
 
-	th_line_begin(&pattern);
-	for (; *name; name++)
-		fprintf(pattern.stream, strchr(".$[](){}*+?^|\\", *name) ? "\\%c" : "%c",
-			*name);
-	char *text = th_line_end(&pattern);
-	fputs("         next   twinheap tree --value live-bytes --focus ", file);
-	th_view_quoted(file, text);
-	fputc(' ', file);
-	th_view_quoted(file, leaks->profile->options->log);
-	fputc('\n', file);
+	th_line_begin(&rest);
+	fputs("--focus ", rest.stream);
+	th_view_quoted(rest.stream, focus);
+	fputc(' ', rest.stream);
+	th_view_quoted(rest.stream, leaks->profile->options->log);
+	char *text = th_line_end(&rest);
+	bool fits = th_format_columns(text) <= th_terminal_room(file, sizeof(command), 0);
+	fprintf(file, "%s%s%s\n", command, fits ? " " : " \\\n                  ", text);
 	free(text);
+	free(focus);
 }
 
 /* A leak that is part of another one, in one line. */
