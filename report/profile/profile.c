@@ -690,6 +690,7 @@ th_profile_create(const struct th_recording *recording, const struct th_options 
 	profile->options = options;
 	th_sampling_changes_tell(recording, warn, warn_data);
 	profile->frames = th_frames_create(recording, warn, warn_data);
+	th_frames_share_symbols(profile->frames, options->symbols);
 	profile->paths = th_paths_create(recording, profile->frames, options->all_vm_frames);
 	profile->internal_group = th_frames_special_function(
 		profile->frames, INTERNAL_GROUP, "", TH_KIND_GROUP);

@@ -43,6 +43,7 @@ struct push {
 	struct th_receiver receiver;
 	char *state; /* directory of the files of state; NULL: none */
 	TH_ARRAY(struct th_source *, sources);
+	struct th_symbols *symbols; /* of all recordings */
 	uint64_t scan_due;
 };
 
@@ -364,6 +365,18 @@ find_ended_before(struct push *push)
 
 /* The loop */
 
+static struct th_symbols *
+current_symbols(struct push *push)
+{
+	if (push->symbols && !th_symbols_is_current(push->symbols)) {
+		th_symbols_destroy(push->symbols);
+		push->symbols = NULL;
+	}
+	if (!push->symbols)
+		push->symbols = th_symbols_create(NULL, NULL);
+	return push->symbols;
+}
+
 /* Removes what is done, and of ended processes that wait for the receiver the oldest. */
 static void
 remove_done(struct push *push)
@@ -401,7 +414,7 @@ send_due(struct push *push)
 		if (source->due > now)
 			continue;
 		/* Of a process that has ended meanwhile, the last window follows at once. */
-		if (th_source_send(source, &push->receiver))
+		if (th_source_send(source, &push->receiver, current_symbols(push)))
 			source->due = source->is_ended ? now : now + push->window;
 	}
 }
@@ -448,6 +461,7 @@ push_all(struct push *push)
 	while (push->sources_count)
 		th_source_close(push->sources[--push->sources_count]);
 	free(push->sources);
+	th_symbols_destroy(push->symbols);
 }
 
 /* One recording */
@@ -478,7 +492,7 @@ push_one(struct push *push)
 	if (error)
 		return error;
 	uint64_t give_up = th_clock_now() + push->patience;
-	while (!th_end_signals_came() && !(is_sent = th_source_send(source, receiver)) &&
+	while (!th_end_signals_came() && !(is_sent = th_source_send(source, receiver, NULL)) &&
 		receiver->blocked <= give_up)
 		sleep_until(receiver->blocked);
 	if (!is_sent || source->is_lost)
@@ -498,8 +512,9 @@ run(struct push *push)
 	if (error)
 		return error;
 	srandom((unsigned)getpid());
-	/* A supervisor starts it again, without that log. */
-	th_end_signals_catch("twinheap: push: a log was truncated while it was read\n", NULL);
+	/* A supervisor starts it again, without that file. */
+	th_end_signals_catch(
+		"twinheap: push: a log or library was truncated while it was read\n", NULL);
 	signal(SIGPIPE, SIG_IGN);
 	/* A server of debug information would hold up all recordings. */
 	th_debuginfod_disable();

@@ -303,7 +303,8 @@ make_requests(struct th_source *source, const struct th_receiver *receiver,
 }
 
 static void
-make_window(struct th_source *source, const struct th_receiver *receiver)
+make_window(struct th_source *source, const struct th_receiver *receiver,
+	struct th_symbols *symbols)
 {
 	struct th_options options;
 
@@ -316,6 +317,7 @@ make_window(struct th_source *source, const struct th_receiver *receiver)
 	/* Arguments of a command may be secrets. */
 	th_recording_hide_command(source->recording);
 	th_options_set_defaults(&options);
+	options.symbols = symbols;
 	struct th_profile *profile = th_profile_create(source->recording, &options, NULL, NULL);
 	make_requests(source, receiver, profile);
 	th_profile_destroy(profile);
@@ -350,10 +352,11 @@ end_window(struct th_source *source)
 }
 
 bool
-th_source_send(struct th_source *source, struct th_receiver *receiver)
+th_source_send(
+	struct th_source *source, struct th_receiver *receiver, struct th_symbols *symbols)
 {
 	if (!source->requests_count)
-		make_window(source, receiver);
+		make_window(source, receiver, symbols);
 	while (source->requests_sent < source->requests_count) {
 		switch (th_receiver_send(receiver, &source->requests[source->requests_sent])) {
 		case TH_HTTP_ACCEPTED:

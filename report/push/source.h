@@ -57,9 +57,10 @@ bool th_source_is_alive(const struct th_source *source);
 /*
  * Sends a window of all that the log contains and the receiver has not, or again the one that was
  * not accepted; false: it was not, and the receiver is blocked. A window that is rejected for good
- * is lost, which is printed.
+ * is lost, which is printed. `symbols` are those of all recordings, or NULL.
  */
-bool th_source_send(struct th_source *source, struct th_receiver *receiver);
+bool th_source_send(
+	struct th_source *source, struct th_receiver *receiver, struct th_symbols *symbols);
 
 /* Reads a file of state; false: it is none. The path of the log is to be freed. */
 bool th_source_read_state(const char *path, struct th_sent *sent_ret, char **log_ret);

@@ -37,6 +37,7 @@ struct known_method {
 struct th_frames {
 	const struct th_recording *recording;
 	struct th_symbols *symbols;
+	bool is_shared; /* the symbols are the caller's */
 	struct th_recorded_names *recorded;
 	struct th_strings strings;
 	th_symbols_warn *warn;
@@ -642,11 +643,19 @@ th_frames_create(const struct th_recording *recording, th_symbols_warn *warn, vo
 }
 
 void
+th_frames_share_symbols(struct th_frames *frames, struct th_symbols *symbols)
+{
+	frames->symbols = symbols;
+	frames->is_shared = symbols;
+}
+
+void
 th_frames_destroy(struct th_frames *frames)
 {
 	if (!frames)
 		return;
-	th_symbols_destroy(frames->symbols);
+	if (!frames->is_shared)
+		th_symbols_destroy(frames->symbols);
 	th_recorded_names_destroy(frames->recorded);
 	free(frames->is_told);
 	th_strings_deinit(&frames->strings);

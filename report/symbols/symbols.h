@@ -38,6 +38,12 @@ struct th_symbols *th_symbols_create(th_symbols_warn *warn, void *data);
 void th_symbols_destroy(struct th_symbols *symbols);
 
 /*
+ * Whether a cache of many recordings can serve another one: no file has changed since it was
+ * read, and the cache is not too large. Otherwise its owner creates another.
+ */
+bool th_symbols_is_current(const struct th_symbols *symbols);
+
+/*
  * Adds a directory to search, before the system's own, for modules (DIRECTORY/path, the root of
  * a container or of another machine, and DIRECTORY/name) and for debug files
  * (DIRECTORY/.build-id/xx/rest.debug, DIRECTORY/name.debug). Must be called before the first
