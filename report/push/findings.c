@@ -2,7 +2,6 @@
 #include "report/push/findings.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +11,7 @@
 #include "report/base/heap_names.h"
 #include "report/leaks/causes.h"
 #include "report/leaks/leaks.h"
+#include "report/views/json_parts.h"
 
 /* SeverityNumber of OpenTelemetry's logs. */
 #define SEVERITY_WARN 13
@@ -165,11 +165,8 @@ th_findings_request(struct th_findings *findings, const struct th_profile *profi
 	*request_ret = (struct th_http_request){
 		.url = th_format_new("%s/v1/logs", url),
 		.content_type = "application/json",
-		.body = json_dumps(body, JSON_COMPACT),
+		.body = th_json_dump(body, 0),
 	};
-	json_decref(body);
-	if (!request_ret->body)
-		th_out_of_memory();
 	request_ret->length = strlen(request_ret->body);
 	return true;
 }

@@ -22,6 +22,7 @@
 #include "report/control/running.h"
 #include "report/push/source.h"
 #include "report/symbols/debuginfod.h"
+#include "report/symbols/symbols.h"
 #include "unify/shared/clock.h"
 
 /* Processes are looked for so often in a window, and at least every SCAN_MAX. */
@@ -88,8 +89,18 @@ static const char help[] =
 	"process, else of push), OTEL_EXPORTER_OTLP_HEADERS and\n"
 	"OTEL_EXPORTER_OTLP_CERTIFICATE are used.\n";
 
+/* Readers of arguments, by name of the option. */
+
 static struct th_error *
-read_seconds(const char *name, uint64_t *ret)
+read_text(const char *name, void *text_ret)
+{
+	(void)name;
+	*(const char **)text_ret = optarg;
+	return NULL;
+}
+
+static struct th_error *
+read_seconds(const char *name, void *nanoseconds_ret)
 {
 	char *end;
 	double seconds = strtod(optarg, &end);
@@ -99,12 +110,12 @@ read_seconds(const char *name, uint64_t *ret)
 		return th_error_create(TH_ERROR_USAGE,
 			"push: --%s: %s: is not a number of seconds between 0.1 and 86400",
 			name, optarg);
-	*ret = (uint64_t)(seconds * (double)TH_NS_PER_S);
+	*(uint64_t *)nanoseconds_ret = (uint64_t)(seconds * (double)TH_NS_PER_S);
 	return NULL;
 }
 
 static struct th_error *
-read_label(const char *name, struct th_labels *labels)
+read_label(const char *name, void *labels)
 {
 	if (!strchr(optarg, '=') || optarg[0] == '=')
 		return th_error_create(
@@ -113,57 +124,44 @@ read_label(const char *name, struct th_labels *labels)
 	return NULL;
 }
 
-static struct th_error *
-read_option(struct push *push, int option, char **argv)
-{
-	switch (option) {
-	case 't':
-		push->to = optarg;
-		return NULL;
-	case 'w':
-		return read_seconds("window", &push->window);
-	case 'l':
-		return read_label("label", &push->labels);
-	case 'o':
-		return read_label("only", &push->only);
-	case 's':
-		push->state_directory = optarg;
-		return NULL;
-	case 'T':
-		return read_seconds("timeout", &push->timeout);
-	case 'p':
-		return read_seconds("patience", &push->patience);
-	case 'h':
-		push->wants_help = true;
-		return NULL;
-	default:
-		return th_error_create(TH_ERROR_USAGE,
-			option == ':' ? "push: %s: requires a value"
-				      : "push: %s: unknown option, see twinheap push --help",
-			argv[optind - 1]);
-	}
-}
+#define OPTIONS 7
 
 static struct th_error *
 read_options(struct push *push, int argc, char **argv)
 {
-	static const struct option names[] = {
-		{"to", required_argument, NULL, 't'},
-		{"window", required_argument, NULL, 'w'},
-		{"label", required_argument, NULL, 'l'},
-		{"only", required_argument, NULL, 'o'},
-		{"state", required_argument, NULL, 's'},
-		{"timeout", required_argument, NULL, 'T'},
-		{"patience", required_argument, NULL, 'p'},
-		{"help", no_argument, NULL, 'h'},
-		{NULL, 0, NULL, 0},
+	const struct {
+		const char *name;
+		struct th_error *(*read)(const char *name, void *target);
+		void *target;
+	} options[OPTIONS] = {
+		{"to", read_text, &push->to},
+		{"window", read_seconds, &push->window},
+		{"label", read_label, &push->labels},
+		{"only", read_label, &push->only},
+		{"state", read_text, &push->state_directory},
+		{"timeout", read_seconds, &push->timeout},
+		{"patience", read_seconds, &push->patience},
 	};
+	struct option names[OPTIONS + 2] = {[OPTIONS] = {"help", no_argument, NULL, 'h'}};
 	struct th_error *error = NULL;
 	int option;
 
+	for (int i = 0; i < OPTIONS; i++)
+		names[i] = (struct option){options[i].name, required_argument, NULL, i};
 	opterr = 0;
-	while (!error && (option = getopt_long(argc, argv, ":h", names, NULL)) >= 0)
-		error = read_option(push, option, argv);
+	while (!error && (option = getopt_long(argc, argv, ":h", names, NULL)) >= 0) {
+		if (option == 'h')
+			push->wants_help = true;
+		else if (option < OPTIONS)
+			error = options[option].read(
+				options[option].name, options[option].target);
+		else
+			error = th_error_create(TH_ERROR_USAGE,
+				option == ':' ? "push: %s: requires a value"
+					      : "push: %s: unknown option, see twinheap push "
+						"--help",
+				argv[optind - 1]);
+	}
 	if (!error && argc - optind > 1)
 		error = th_error_create(
 			TH_ERROR_USAGE, "push: %s: unexpected argument", argv[optind + 1]);
@@ -261,12 +259,13 @@ begin_source(struct push *push, pid_t pid)
 		log ? th_source_open(log, pid, &push->labels, push->state, &source) : NULL;
 
 	if (log && !error) {
-		bool is_pushed = is_selected(push, source);
-
+		source->due = th_clock_now() + push->window;
 		/* Others are kept, so that their logs are not read in each scan. */
-		source->due = is_pushed ? th_clock_now() + push->window : UINT64_MAX;
-		if (!is_pushed)
-			th_source_forget_state(source);
+		if (!is_selected(push, source)) {
+			source->due = UINT64_MAX;
+			free(source->state); /* the file stays */
+			source->state = NULL;
+		}
 		th_source_rest(source);
 		th_array_append(push, sources, source);
 	}
@@ -365,18 +364,6 @@ find_ended_before(struct push *push)
 
 /* The loop */
 
-static struct th_symbols *
-current_symbols(struct push *push)
-{
-	if (push->symbols && !th_symbols_is_current(push->symbols)) {
-		th_symbols_destroy(push->symbols);
-		push->symbols = NULL;
-	}
-	if (!push->symbols)
-		push->symbols = th_symbols_create(NULL, NULL);
-	return push->symbols;
-}
-
 /* Removes what is done, and of ended processes that wait for the receiver the oldest. */
 static void
 remove_done(struct push *push)
@@ -413,8 +400,9 @@ send_due(struct push *push)
 			return;
 		if (source->due > now)
 			continue;
+		push->symbols = th_symbols_reuse(push->symbols);
 		/* Of a process that has ended meanwhile, the last window follows at once. */
-		if (th_source_send(source, &push->receiver, current_symbols(push)))
+		if (th_source_send(source, &push->receiver, push->symbols))
 			source->due = source->is_ended ? now : now + push->window;
 	}
 }

@@ -210,13 +210,6 @@ th_source_rest(struct th_source *source)
 	malloc_trim(0);
 }
 
-void
-th_source_forget_state(struct th_source *source)
-{
-	free(source->state);
-	source->state = NULL;
-}
-
 bool
 th_source_is_alive(const struct th_source *source)
 {
@@ -243,22 +236,13 @@ load(struct th_source *source)
 	return false;
 }
 
-static uint64_t
-realtime_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * TH_NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 /* The end of the window: now, or the end of the process. */
 static uint64_t
 window_end(const struct th_source *source)
 {
 	uint64_t end = source->is_last
 			       ? th_export_time(source->recording, source->recording->end)
-			       : realtime_now();
+			       : th_clock_read(CLOCK_REALTIME);
 
 	return end > source->sent.time ? end : source->sent.time + 1;
 }

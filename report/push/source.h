@@ -48,9 +48,6 @@ void th_source_close(struct th_source *source);
 /* Frees the recording, which the next window reads again. */
 void th_source_rest(struct th_source *source);
 
-/* It has no file of state from now on; an existing one stays. */
-void th_source_forget_state(struct th_source *source);
-
 /* Whether the process still runs and records. */
 bool th_source_is_alive(const struct th_source *source);
 

@@ -139,6 +139,15 @@ th_symbols_is_current(const struct th_symbols *symbols)
 	       symbols->answer_count <= ANSWERS_MAX;
 }
 
+struct th_symbols *
+th_symbols_reuse(struct th_symbols *symbols)
+{
+	if (symbols && th_symbols_is_current(symbols))
+		return symbols;
+	th_symbols_destroy(symbols);
+	return th_symbols_create(NULL, NULL);
+}
+
 /* Modules */
 
 /* The vDSO and mappings without a file have names like "[vdso]". */

@@ -38,9 +38,10 @@ struct th_symbols *th_symbols_create(th_symbols_warn *warn, void *data);
 void th_symbols_destroy(struct th_symbols *symbols);
 
 /*
- * Whether a cache of many recordings can serve another one: no file has changed since it was
- * read, and the cache is not too large. Otherwise its owner creates another.
+ * A cache for one more recording: the same, unless a file has changed since it was read, or the
+ * cache is large; else, and for NULL, an empty one without `warn` in its place.
  */
+struct th_symbols *th_symbols_reuse(struct th_symbols *symbols);
 bool th_symbols_is_current(const struct th_symbols *symbols);
 
 /*
