@@ -401,9 +401,12 @@ send_due(struct push *push)
 		if (source->due > now)
 			continue;
 		push->symbols = th_symbols_reuse(push->symbols);
-		/* Of a process that has ended meanwhile, the last window follows at once. */
-		if (th_source_send(source, &push->receiver, push->symbols))
-			source->due = source->is_ended ? now : now + push->window;
+		if (!th_source_send(source, &push->receiver, push->symbols))
+			continue;
+		source->due += push->window;
+		/* What came during an outage, or before the end of the process, follows at once. */
+		if (source->is_ended || source->due < now)
+			source->due = now;
 	}
 }
 

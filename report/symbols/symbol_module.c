@@ -19,17 +19,16 @@
 #include "report/base/allocate.h"
 #include "report/base/hash.h"
 
-/* A file that is read on demand, while the module is open. */
+/* A file that may change while the module is open. */
 struct file {
 	char *path;
-	uint64_t stamp;
+	uint64_t stamp; /* stamp_of(), when it was opened */
 };
 
 struct th_symbol_module {
 	const struct th_module_search *search;
-	struct file files
-		[2]; /* without session: the one that could not be used; paths may be NULL */
-	Dwfl *dwfl;  /* NULL: no file can be used */
+	struct file files[2]; /* unless NULL: main and debug file, or one that is not usable */
+	Dwfl *dwfl;           /* NULL: no file can be used */
 	Dwfl_Module *dwfl_module;
 	struct th_address_index code; /* executable segments */
 	struct th_address_index

@@ -19,8 +19,8 @@
 #include "report/symbols/symbol_module.h"
 
 #define FIRST_SLOTS 1024 /* of a hash table; a power of two */
-/* Of a cache that many recordings use. A module with files has two descriptors, and often 1 MB. */
-#define FILES_MAX 128
+/* A cache that exceeds these is not reused: bounds for push, which runs for months. */
+#define FILES_MAX 128 /* modules with files, each with up to two descriptors */
 #define MODULES_MAX 2048
 #define ANSWERS_MAX 100000
 
