@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -447,6 +448,8 @@ push_all(struct push *push)
 		}
 		send_due(push);
 		remove_done(push);
+		/* Each recording uses the memory of the one before; that of large ones is returned. */
+		malloc_trim(0);
 		sleep_until_due(push);
 	}
 	while (push->sources_count)

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -202,12 +201,8 @@ th_source_close(struct th_source *source)
 void
 th_source_rest(struct th_source *source)
 {
-	if (!source->recording)
-		return;
 	th_recording_destroy(source->recording);
 	source->recording = NULL;
-	/* The next recording uses freed memory, but that of a large one is returned. */
-	malloc_trim(0);
 }
 
 bool
