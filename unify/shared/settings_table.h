@@ -49,6 +49,8 @@ enum th_gc_at_exit { TH_GC_AT_EXIT_AUTO, TH_GC_AT_EXIT_ALWAYS, TH_GC_AT_EXIT_NEV
 /* By default the interval starts here, and is never below the least. */
 #define TH_INTERVAL_FIRST (128 << 10)
 #define TH_INTERVAL_LEAST (32 << 10)
+/* MAX_OVERHEAD under `run`: the default of a library that is always loaded is lower. */
+#define TH_OVERHEAD_OF_RUN "2%"
 /* CPU time in addition to the budget, once, ns. */
 #define TH_OVERHEAD_BURST 50000000
 #define TH_DEPTH_DEFAULT 256
@@ -83,7 +85,7 @@ enum th_gc_at_exit { TH_GC_AT_EXIT_AUTO, TH_GC_AT_EXIT_ALWAYS, TH_GC_AT_EXIT_NEV
 	S(MAX_OVERHEAD, 0, "max-overhead", "TWINHEAP_MAX_OVERHEAD", PERCENT, OPTION,           \
 		"PERCENT", "1%", 1, 1000000,                                                   \
 		"share of the process's CPU time that recording\n"                             \
-		"may take after its first 5 s; not\n"                             \
+		"may take after its first 5 s; run sets 2%; not\n"                             \
 		"by default with --interval or --rate")                                        \
 	S(GC_EVERY, 0, "gc-every", "TWINHEAP_GC_EVERY", SECONDS, OPTION, "TIME", "", 1, 86400, \
 		"collects the whole Java heap this often, e.g.\n"                              \
