@@ -39,16 +39,3 @@ th_frame_texts_print(struct th_frame_texts *texts, FILE *file, const struct th_p
 		fputs_unlocked(th_frame_texts_get(texts, path->frames[i]), file);
 	}
 }
-
-void
-th_frame_texts_line(FILE *file, const struct th_frames *frames, uint32_t number)
-{
-	const struct th_frame *frame = th_frames_get(frames, number);
-	const char *library = th_frames_library(frames, frame->function);
-
-	fputs(th_frames_function_name(frames, frame->function), file);
-	if (frame->file && frame->line)
-		fprintf(file, " (%s:%u)", th_frames_string(frames, frame->file), frame->line);
-	else if (library[0] && !th_frames_is_nameless(frames, frame->function))
-		fprintf(file, " (%s)", library);
-}

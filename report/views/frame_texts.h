@@ -26,7 +26,4 @@ const char *th_frame_texts_get(struct th_frame_texts *texts, uint32_t frame);
 /* Prints the frames of a path, separated by commas. */
 void th_frame_texts_print(struct th_frame_texts *texts, FILE *file, const struct th_path *path);
 
-/* Prints a frame for readers: the function, and its source line or else its library. */
-void th_frame_texts_line(FILE *file, const struct th_frames *frames, uint32_t number);
-
 #endif
