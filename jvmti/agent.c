@@ -12,30 +12,30 @@
 #include <string.h>
 
 #include "jvmti/agent_thread.h"
-#include "jvmti/attaching.h"
-#include "jvmti/buffers.h"
-#include "jvmti/class_loaders.h"
-#include "jvmti/classes.h"
-#include "jvmti/collections.h"
-#include "jvmti/collector.h"
-#include "jvmti/heap.h"
-#include "jvmti/holders.h"
-#include "jvmti/hotspot.h"
-#include "jvmti/hotspot_check.h"
-#include "jvmti/java_stack.h"
-#include "jvmti/jni_names.h"
+#include "jvmti/threads/attaching.h"
+#include "jvmti/heap/buffers.h"
+#include "jvmti/names/class_loaders.h"
+#include "jvmti/names/classes.h"
+#include "jvmti/heap/collections.h"
+#include "jvmti/heap/collector.h"
+#include "jvmti/heap/heap.h"
+#include "jvmti/holders/holders.h"
+#include "jvmti/vm/hotspot.h"
+#include "jvmti/vm/hotspot_check.h"
+#include "jvmti/stacks/java_stack.h"
+#include "jvmti/names/jni_names.h"
 #include "jvmti/ledger/functions.h"
 #include "jvmti/ledger/references.h"
 #include "jvmti/ledger/takes.h"
-#include "jvmti/live_objects.h"
-#include "jvmti/loaded_class.h"
-#include "jvmti/methods.h"
-#include "jvmti/missed_names.h"
-#include "jvmti/permanent_loaders.h"
-#include "jvmti/perf_data.h"
+#include "jvmti/heap/live_objects.h"
+#include "jvmti/vm/loaded_class.h"
+#include "jvmti/names/methods.h"
+#include "jvmti/vm/missed_names.h"
+#include "jvmti/names/permanent_loaders.h"
+#include "jvmti/vm/perf_data.h"
 #include "jvmti/shutdown.h"
-#include "jvmti/vm_countdown.h"
-#include "jvmti/vm_memory.h"
+#include "jvmti/heap/vm_countdown.h"
+#include "jvmti/vm/vm_memory.h"
 #include "unify/base/atomic.h"
 #include "unify/base/safe_read.h"
 #include "unify/log/log.h"
@@ -544,6 +544,7 @@ start_breakdowns(void)
 {
 	struct th_vm_memory_vm vm = {
 		.vm = agent.vm,
+		.jvmti = agent.jvmti,
 		.hotspot = &agent.hotspot,
 		.perf_data = perf_data(),
 	};

@@ -12,15 +12,15 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "jvmti/batches.h"
-#include "jvmti/class_loaders.h"
-#include "jvmti/collections.h"
-#include "jvmti/full_collection.h"
-#include "jvmti/heap.h"
+#include "jvmti/heap/batches.h"
+#include "jvmti/names/class_loaders.h"
+#include "jvmti/heap/collections.h"
+#include "jvmti/heap/full_collection.h"
+#include "jvmti/heap/heap.h"
 #include "jvmti/ledger/buffers.h"
 #include "jvmti/ledger/references.h"
 #include "jvmti/ledger/takes.h"
-#include "jvmti/live_objects.h"
+#include "jvmti/heap/live_objects.h"
 #include "unify/base/atomic.h"
 #include "unify/base/system.h"
 #include "unify/log/function_names.h"

@@ -10,7 +10,7 @@
 #include <jvmti.h>
 #include <stdbool.h>
 
-#include "jvmti/full_collection.h"
+#include "jvmti/heap/full_collection.h"
 #include "unify/recording/control.h"
 #include "unify/shared/log_format.h"
 

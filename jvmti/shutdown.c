@@ -22,10 +22,10 @@
 #include <string.h>
 
 #include "jvmti/agent_thread.h"
-#include "jvmti/full_collection.h"
-#include "jvmti/loaded_class.h"
-#include "jvmti/missed_names.h"
-#include "jvmti/perf_data.h"
+#include "jvmti/heap/full_collection.h"
+#include "jvmti/vm/loaded_class.h"
+#include "jvmti/vm/missed_names.h"
+#include "jvmti/vm/perf_data.h"
 #include "unify/base/atomic.h"
 #include "unify/base/system.h"
 #include "unify/recording/teardown.h"

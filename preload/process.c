@@ -11,6 +11,7 @@
 #include "unify/base/system.h"
 #include "unify/shared/log_format.h"
 #include "unify/shared/settings_table.h"
+#include "unify/shared/size.h"
 
 /* Matches any path of libtwinheap.so or libtwinheap.so.1. */
 #define LIBRARY "libtwinheap"
@@ -71,10 +72,9 @@ has_preload(int descriptor)
 static bool
 is_other_than(const char *root)
 {
-	char *end;
-	unsigned long pid = strtoul(root, &end, 10);
+	uint64_t pid;
 
-	return *end || pid != (unsigned long)getpid();
+	return !th_number_parse(root, &pid) || pid != (uint64_t)getpid();
 }
 
 bool

@@ -53,8 +53,11 @@ read_choice(const char *word, const char *choices, uint64_t *position_ret)
 	size_t length = strlen(word);
 
 	for (uint64_t position = 0;; position++) {
-		size_t end = strcspn(choices, "|");
+		size_t end = 0;
 
+		/* strcspn() would touch two pages of libc at the start of each process. */
+		while (choices[end] && choices[end] != '|')
+			end++;
 		if (end == length && !strncmp(word, choices, length)) {
 			*position_ret = position;
 			return true;
@@ -66,12 +69,6 @@ read_choice(const char *word, const char *choices, uint64_t *position_ret)
 }
 
 static bool
-is_decimal(const char *text)
-{
-	return *text && text[strspn(text, "0123456789")] == '\0';
-}
-
-static bool
 read_heaps(const char *text, uint64_t *number_ret)
 {
 	unsigned heaps;
@@ -80,6 +77,12 @@ read_heaps(const char *text, uint64_t *number_ret)
 		return false;
 	*number_ret = heaps;
 	return true;
+}
+
+static bool
+is_in_range(const struct setting *setting, uint64_t number)
+{
+	return number >= setting->minimum && number <= setting->maximum;
 }
 
 static bool
@@ -98,19 +101,15 @@ read_value(const struct setting *setting, const char *text, uint64_t *number_ret
 	case TH_SETTING_GLOBS:
 		return !th_glob_problem(text);
 	case TH_SETTING_NUMBER:
-		if (!is_decimal(text))
-			return false;
-		break;
+		return th_number_parse(text, number_ret) && is_in_range(setting, *number_ret);
 	case TH_SETTING_PERCENT:
 		return th_percent_parse(text, number_ret) && *number_ret;
 	case TH_SETTING_SECONDS:
-		return th_seconds_parse(text, number_ret) && *number_ret >= setting->minimum &&
-		       *number_ret <= setting->maximum;
+		return th_seconds_parse(text, number_ret) && is_in_range(setting, *number_ret);
 	case TH_SETTING_SIZE:
-		break;
+		return th_size_parse(text, number_ret) && is_in_range(setting, *number_ret);
 	}
-	return th_size_parse(text, number_ret) && *number_ret >= setting->minimum &&
-	       *number_ret <= setting->maximum;
+	return false;
 }
 
 /* A copy of a value in `settings`; NULL: no space left. */

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every pass first counts, under the loader's list lock, what each object's slots hold; only
- * objects with something to do are then written.  These are first pinned by dlopen(), which waits
- * until their loading is complete: before that, the loader writes the same slots.  While it is
- * pinned, no object is unloaded.  Pages keep their protection.  Nothing is remembered about a slot: which slots an object
- * has is in its file, and what is to be done follows from what a slot holds.
+ * Every pass first counts, under the loader's list lock, what each object's slots hold.  If there is
+ * something to do, it counts again and writes within a call of dlsym(), for which the loader holds
+ * the lock of dlopen() and dlclose(): then no other thread's load is incomplete, whose slots the
+ * loader still writes, and no object is unloaded.  A reference by dlopen() instead could become the
+ * last one to an object, whose destructors would run on this thread when it is dropped.  Pages
+ * keep their protection.  Nothing is remembered about a slot: which slots an object has is in its
+ * file, and what is to be done follows from what a slot holds.
  */
 #include "preload/slots.h"
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <limits.h>
 #include <link.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -52,8 +53,9 @@ struct known {
 
 struct job {
 	struct th_import_object object;
+	const char *name; /* the loader's */
 	struct known *known;
-	void *handle;           /* NULL: not pinned */
+	void *handle;           /* NULL: not opened */
 	struct contents before; /* after the last write */
 };
 
@@ -231,80 +233,13 @@ examine(struct dl_phdr_info *info, size_t bytes, void *data)
 	now = count(&object);
 	has_job = has_work(&now, &known->left) && slots.job_count < AT_ONCE;
 	if (has_job)
-		slots.jobs[slots.job_count++] = (struct job){
-			.object = object, .known = known, .before = known->left};
+		slots.jobs[slots.job_count++] = (struct job){.object = object,
+			.name = info->dlpi_name,
+			.known = known,
+			.before = known->left};
 	else
 		report(&now);
 	return 0;
-}
-
-/* Pins */
-
-/*
- * The object's name may be gone by now, and is copied under the lock that protects it.  The
- * handle may be another object of that name.
- */
-static void
-pin(struct job *job, const char *name)
-{
-	void *handle = dlopen(*name ? name : NULL, RTLD_LAZY | RTLD_NOLOAD);
-	const struct link_map *object = handle;
-
-	if (!handle) {
-		dlerror(); /* clears dlerror for the host */
-	} else if (object->l_addr == job->object.base &&
-		   (const void *)object->l_ld == job->object.dynamic) {
-		job->handle = handle;
-	} else {
-		dlclose(handle);
-	}
-	if (!job->handle)
-		slots.report->failed++;
-}
-
-struct naming {
-	const struct job *job;
-	char name[PATH_MAX];
-	bool is_found;
-};
-
-static int
-copy_name(struct dl_phdr_info *info, size_t bytes, void *data)
-{
-	struct naming *naming = data;
-	struct th_import_object object;
-
-	(void)bytes;
-	if (info->dlpi_addr != naming->job->object.base ||
-		!th_import_object_read(info, &object) ||
-		object.dynamic != naming->job->object.dynamic)
-		return 0;
-	naming->is_found = strlen(info->dlpi_name) < sizeof(naming->name);
-	if (naming->is_found)
-		strcpy(naming->name, info->dlpi_name);
-	return 1;
-}
-
-static void
-pin_all(void)
-{
-	static struct naming naming;
-
-	for (uint32_t i = 0; i < slots.job_count; i++) {
-		naming.job = &slots.jobs[i];
-		naming.is_found = false;
-		if (th_loader_visit(copy_name, &naming) && naming.is_found)
-			pin(&slots.jobs[i], naming.name);
-	}
-}
-
-static void
-unpin_all(void)
-{
-	for (uint32_t i = 0; i < slots.job_count; i++)
-		if (slots.jobs[i].handle)
-			dlclose(slots.jobs[i].handle);
-	slots.job_count = 0;
 }
 
 /* Writing */
@@ -349,8 +284,23 @@ write_word(const struct th_import_object *object, uintptr_t address, uintptr_t v
 	       (unseal(object, address) && write_writable(address, value));
 }
 
+/*
+ * Whether the stub would bind the original: what the object's own scope has.  Objects loaded at start
+ * have such a scope only when opened again; the reference is dropped under the same lock.
+ */
+static bool
+binds_original(struct job *job, const struct th_slot_function *function)
+{
+	if (!job->handle)
+		job->handle = dlopen(*job->name ? job->name : NULL, RTLD_LAZY | RTLD_NOLOAD);
+	if (!job->handle)
+		dlerror(); /* clears dlerror for the host */
+	return job->handle && th_real_dlsym(job->handle, function->name) ==
+				      (void *)(uintptr_t)function->original;
+}
+
 struct writer {
-	const struct job *job;
+	struct job *job;
 	bool writes_releases;
 	bool has_failed;
 };
@@ -368,22 +318,19 @@ write_slot(const struct th_import_slot *slot, void *data)
 
 	if (function->is_release != writer->writes_releases)
 		return;
-	/* The stub would bind what the object's own scope has; if that is doubtful, it stays. */
 	if (value != (slots.is_restoring ? ours : original) &&
 		(slots.is_restoring || !is_stub(&writer->job->object, slot, value) ||
-			(uintptr_t)th_real_dlsym(writer->job->handle, slot->name) != original))
+			!binds_original(writer->job, function)))
 		return;
 	if (!write_word(&writer->job->object, (uintptr_t)slot->address, next))
 		writer->has_failed = true;
 }
 
 static void
-write_object(const struct job *job, bool writes_releases)
+write_object(struct job *job, bool writes_releases)
 {
 	struct writer writer = {.job = job, .writes_releases = writes_releases};
 
-	if (!job->handle)
-		return;
 	th_import_slots_each(&job->object, is_redirected, write_slot, &writer);
 	slots.report->failed += writer.has_failed;
 }
@@ -401,8 +348,6 @@ look_again(void)
 	for (uint32_t i = 0; i < slots.job_count; i++) {
 		struct job *job = &slots.jobs[i];
 
-		if (!job->handle)
-			continue;
 		job->known->left = count(&job->object);
 		report(&job->known->left);
 		if (is_usurped(&job->known->left, &job->before))
@@ -410,25 +355,58 @@ look_again(void)
 	}
 }
 
-/* Examines all objects and writes some; true: there may be more to write. */
-static bool
-pass(void)
+static void
+close_all(void)
 {
-	bool is_full;
+	for (uint32_t i = 0; i < slots.job_count; i++)
+		if (slots.jobs[i].handle)
+			dlclose(slots.jobs[i].handle);
+}
 
+/* True: there is something to write. */
+static bool
+examine_all(void)
+{
 	*slots.report = (struct th_slots_report){0};
-	slots.pass++;
-	if (!th_loader_visit(examine, NULL) || !slots.job_count)
-		return false;
-	is_full = slots.job_count == AT_ONCE;
-	pin_all();
+	slots.job_count = 0;
+	return th_loader_visit(examine, NULL) && slots.job_count;
+}
+
+static void
+write_some(void)
+{
 	slots.memory = th_system_open("/proc/self/mem", O_RDWR | O_CLOEXEC, 0);
 	write_all(!slots.is_restoring);
 	write_all(slots.is_restoring);
 	th_system_close(slots.memory);
 	look_again();
-	unpin_all();
-	return is_full;
+	close_all();
+}
+
+typedef void locked(void);
+
+/* Called by dlsym() to find where the symbol is.  For clang, the name in ifunc() is no use. */
+__attribute__((used)) static locked *
+write_locked(void)
+{
+	if (slots.report && examine_all())
+		write_some();
+	return write_some;
+}
+
+/* Not for calls: looked up for what its resolver does. */
+__attribute__((visibility("default"), ifunc("write_locked"))) locked th_slots_locked;
+
+/* Examines all objects and writes some; true: there may be more to write. */
+static bool
+pass(void)
+{
+	slots.pass++;
+	if (!examine_all())
+		return false;
+	if (!th_real_dlsym(RTLD_DEFAULT, "th_slots_locked"))
+		slots.report->failed++; /* the loader has no ifunc */
+	return slots.job_count == AT_ONCE;
 }
 
 static void
@@ -440,6 +418,7 @@ pass_all(struct th_slots_report *ret)
 	slots.report = ret;
 	for (int i = 0; i < passes && pass(); i++)
 		continue;
+	slots.report = NULL;
 	th_store_release(&slots.changes, slots.met);
 	errno = saved_errno;
 }

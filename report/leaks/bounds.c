@@ -64,7 +64,6 @@ is_unsettled(const struct th_leaks *leaks, const struct th_listed *listed)
 		return false;
 	switch (listed->reason) {
 	case TH_REASON_LATE:
-	case TH_REASON_TURNOVER:
 	case TH_REASON_DROPPED:
 		return true;
 	default:
@@ -84,12 +83,10 @@ th_bounds_find(struct th_leaks *leaks)
 bool
 th_bounds_is_listed(const struct th_leaks *leaks, const struct th_listed *listed)
 {
+	double limit = leaks->growth_limit[leaks->places.items[listed->place].heap];
+
 	if (listed->verdict != TH_VERDICT_UNCLEAR)
 		return listed->verdict == TH_VERDICT_LEAK;
 	return is_unsettled(leaks, listed) ||
-	       (listed->growth > 0 &&
-		       (isinf(leaks->growth_limit[leaks->places.items[listed->place].heap]) ||
-			       listed->growth >
-				       leaks->growth_limit[leaks->places.items[listed->place]
-								   .heap]));
+	       (listed->growth > 0 && (isinf(limit) || listed->growth > limit));
 }

@@ -447,47 +447,24 @@ evaluate(struct th_evidence *evidence, struct th_judge *judge,
 }
 
 /*
- * Judges a site as though what the full GC at exit found dead was alive, if that is all of its old
- * blocks: they may have been kept until shortly before.  Old garbage looks the same, so growth is
- * unclear.
+ * Judges a site as though what collections freed was alive: true if it is a leak then.  What is alive
+ * at the profile's `at` stays what it is, as in all views.
  */
-static void
-judge_dropped(struct th_evidence *evidence, struct th_judge *judge, const uint32_t *samples,
-	size_t count, struct th_evidence_sums *sums)
+static bool
+is_leak_without(bool *collections, struct th_evidence *evidence, struct th_judge *judge,
+	struct th_evidence_sums *sums)
 {
 	struct th_evidence kept;
 	struct th_evidence_sums kept_sums;
 
-	if (!th_evidence_is_dropped(evidence))
-		return;
-	judge->ignores_exit = true;
-	evaluate(&kept, judge, judge->horizon, samples, count, &kept_sums);
-	judge->ignores_exit = false;
+	*collections = true;
+	evaluate(
+		&kept, judge, judge->horizon, judge->samples, judge->samples_count, &kept_sums);
+	*collections = false;
 	if (kept.verdict != TH_VERDICT_LEAK)
-		return;
-	*evidence = kept;
-	*sums = kept_sums;
-	th_evidence_set_dropped(evidence);
-}
-
-/*
- * Judges a site that only collections free as though none had run: a Java object owns each block,
- * and the program does not close it.  What is alive at the profile's `at` stays what it is.
- */
-static void
-judge_unclosed(struct th_evidence *evidence, struct th_judge *judge, const uint32_t *samples,
-	size_t count, struct th_evidence_sums *sums)
-{
-	struct th_evidence kept;
-	struct th_evidence_sums kept_sums;
-
-	if (!th_evidence_is_collected(evidence))
-		return;
-	judge->ignores_collections = true;
-	evaluate(&kept, judge, judge->horizon, samples, count, &kept_sums);
-	judge->ignores_collections = false;
-	if (kept.verdict != TH_VERDICT_LEAK)
-		return;
+		return false;
+	if (evidence->heap == TH_HEAP_JAVA)
+		kept.collected_bytes = kept.live - evidence->live;
 	kept.live = evidence->live;
 	kept.freed_after = evidence->freed_after;
 	kept.live_samples = evidence->live_samples;
@@ -496,7 +473,30 @@ judge_unclosed(struct th_evidence *evidence, struct th_judge *judge, const uint3
 	kept_sums.live = sums->live;
 	*evidence = kept;
 	*sums = kept_sums;
-	th_evidence_set_unclosed(evidence);
+	return true;
+}
+
+/*
+ * The full GC at exit found all old objects dead: they may have been kept until shortly before.  Old
+ * garbage looks the same, so growth is unclear.
+ */
+static void
+judge_dropped(
+	struct th_evidence *evidence, struct th_judge *judge, struct th_evidence_sums *sums)
+{
+	if (th_evidence_is_dropped(evidence) &&
+		is_leak_without(&judge->ignores_exit, evidence, judge, sums))
+		th_evidence_set_dropped(evidence);
+}
+
+/* Only collections free the blocks: a Java object owns each, and the program does not close it. */
+static void
+judge_unclosed(
+	struct th_evidence *evidence, struct th_judge *judge, struct th_evidence_sums *sums)
+{
+	if (th_evidence_is_collected(evidence) &&
+		is_leak_without(&judge->ignores_collections, evidence, judge, sums))
+		th_evidence_set_unclosed(evidence);
 }
 
 void
@@ -518,8 +518,8 @@ th_evidence_init(struct th_evidence *evidence, struct th_judge *judge, const uin
 			sums = older_sums;
 		}
 	}
-	judge_dropped(evidence, judge, samples, count, &sums);
-	judge_unclosed(evidence, judge, samples, count, &sums);
+	judge_dropped(evidence, judge, &sums);
+	judge_unclosed(evidence, judge, &sums);
 	if (sums_ret)
 		*sums_ret = sums;
 }

@@ -107,7 +107,7 @@ struct th_evidence {
 	bool is_step;           /* and ended before the end */
 	double kept_bytes;      /* of blocks that were old and are alive */
 	double released_bytes;  /* of blocks that were old and died */
-	double collected_bytes; /* of `collected` */
+	double collected_bytes; /* of `collected`; TH_REASON_DROPPED: garbage at exit */
 	struct th_trend trend;  /* mapped: of the resident bytes */
 	double least_growth;    /* minimum growth of such a trend in the later half, bytes */
 
@@ -241,6 +241,9 @@ bool th_outline_may_pause(const struct th_outline *outline, size_t places);
  * tell that it does not grow.
  */
 bool th_outline_may_belong(const struct th_outline *outline);
+
+/* Sets the verdict for blocks that only collections free: their owners are dropped, not closed. */
+void th_evidence_set_unclosed(struct th_evidence *evidence);
 
 /*
  * Sets the verdict for blocks whose owners were collected, if there are significantly more of them

@@ -27,7 +27,7 @@ bytes_of(const struct th_judge *judge, const struct th_evidence_sums *sums,
 {
 	struct th_estimate nothing = judge->nothing;
 
-	if (sum->samples && sums->is_before_exit)
+	if (sum->samples && sums->is_before_exit && sum != &sums->live)
 		return bytes_before_exit(judge, sum, which);
 	if (sum->samples)
 		return th_profile_bytes_limit(

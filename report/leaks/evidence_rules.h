@@ -138,9 +138,6 @@ void th_evidence_set_dropped(struct th_evidence *evidence);
  */
 bool th_evidence_is_collected(const struct th_evidence *evidence);
 
-/* Such a site would grow without collections: sets the verdict. */
-void th_evidence_set_unclosed(struct th_evidence *evidence);
-
 /* Whether so many of the old blocks were freed that only older ones can show a leak. */
 bool th_evidence_frees_old(const struct th_evidence *evidence);
 

@@ -130,10 +130,10 @@ explain_no_collection(const struct th_evidence *evidence)
 
 	if (horizon->horizon <= horizon->start)
 		return th_format_new(
-			"no GC has shown which objects died: record longer, or run "
-			"twinheap ctl PID gc");
+			"no GC has shown which objects died: record longer, or request a full "
+			"GC");
 	return th_format_new("the last GC was at %s of %s s, and reachability of younger "
-			     "objects is unknown: record longer, or run twinheap ctl PID gc",
+			     "objects is unknown: record longer, or request a full GC",
 		time_between(horizon->origin, horizon->horizon).text,
 		time_between(horizon->origin, horizon->end).text);
 }
@@ -141,9 +141,9 @@ explain_no_collection(const struct th_evidence *evidence)
 static char *
 explain_unproven(const struct th_evidence *evidence)
 {
-	return th_format_new("grows by %s, but there was no recent old-generation GC, so "
-			     "its old objects may be garbage: record longer, or run twinheap "
-			     "ctl PID gc",
+	return th_format_new(
+		"grows by %s, but there was no recent old-generation GC, so "
+		"its old objects may be garbage: record longer, or request a full GC",
 		format_growth(evidence).text);
 }
 
@@ -151,10 +151,10 @@ static char *
 explain_dropped(const struct th_evidence *evidence)
 {
 	return th_format_new(
-		"grew by %s, but at exit all of it was garbage: a leak that the program "
-		"dropped when it ended, or garbage of the old generation; to decide, "
-		"run twinheap ctl PID gc before it ends, or end it by SIGTERM",
-		format_growth(evidence).text);
+		"grew by %s, but at exit all of it, %s, was garbage: a leak that the program "
+		"dropped when it ended, or garbage of the old generation",
+		format_growth(evidence).text,
+		th_format_number(evidence->collected_bytes, TH_UNIT_BYTES).text);
 }
 
 static char *
@@ -265,7 +265,8 @@ th_evidence_explain(const struct th_evidence *evidence)
 			"blocks were not freed: %.0f %% of them survive",
 			100 * evidence->survivors);
 	case TH_REASON_UNCLOSED:
-		return explain_unclosed(evidence);
+		return evidence->collected ? explain_unclosed(evidence)
+					   : explain_leak(evidence);
 	case TH_REASON_FEW_SAMPLES:
 		return explain_few(evidence);
 	case TH_REASON_LATE:

@@ -311,5 +311,8 @@ th_groups_judge(struct th_leaks_work *work, const struct th_leak_group *group)
 	if (finding.owner.is_collected)
 		th_evidence_set_owners_gone(
 			&finding.evidence, &work->judges[group->heap], &finding.sums);
+	if (finding.evidence.verdict == TH_VERDICT_LEAK &&
+		th_owners_await_finalizer(work->leaks, finding.place))
+		th_evidence_set_unclosed(&finding.evidence);
 	return finding;
 }

@@ -189,7 +189,7 @@ is_notable(
 	const struct th_estimator *sums = work->leaks->profile->selected[heap];
 	double live = th_sums_point(&sums[TH_MEASURE_LIVE].bytes);
 
-	if (outline->verdict == TH_VERDICT_LEAK)
+	if (outline->verdict == TH_VERDICT_LEAK || outline->reason == TH_REASON_DROPPED)
 		return true;
 	if (outline->verdict == TH_VERDICT_CHURN)
 		return (double)outline->allocated >=
@@ -245,6 +245,9 @@ list_group(struct th_leaks_work *work, uint32_t number)
 		.growth = outline.growth,
 	};
 
+	if (listed.verdict == TH_VERDICT_LEAK &&
+		th_owners_await_finalizer(work->leaks, listed.place))
+		listed.reason = TH_REASON_UNCLOSED;
 	if (is_notable(work, group->heap, &outline) &&
 		!is_of_tallies(work->leaks, &work->leaks->places.items[listed.place]))
 		th_array_append(work->leaks, findings, listed);
@@ -328,6 +331,24 @@ work_destroy(struct th_leaks_work *work)
 	free(work);
 }
 
+static void
+finalizers_init(struct th_finalizers *finalizers, const struct th_profile *profile)
+{
+	const struct th_recording *recording = profile->recording;
+	const struct th_decoded_account *account = th_recording_account_at(
+		recording, profile->at.time);
+
+	for (size_t i = 0; account && i < recording->pools_count; i++) {
+		const struct th_decoded_pool *pool = &recording->pools[i];
+
+		if (pool->account != account->account || pool->kind != TH_POOL_FINALIZERS ||
+			finalizers->class_name)
+			continue;
+		finalizers->waiting = pool->count;
+		finalizers->class_name = th_profile_class_of_signature(pool->name);
+	}
+}
+
 static double
 growth_limit(const struct th_leaks *leaks, enum th_heap heap)
 {
@@ -353,6 +374,7 @@ th_leaks_prepare(struct th_leaks *leaks, const struct th_profile *profile)
 	th_tallies_init(&leaks->tallies, &leaks->places, &leaks->horizons[TH_HEAP_NATIVE]);
 	leaks->references = th_references_find(profile->recording, leaks->profile->at.time);
 	th_ledger_init(&leaks->ledger, leaks->profile);
+	finalizers_init(&leaks->finalizers, leaks->profile);
 	leaks->work = work_create(leaks);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		leaks->growth_limit[heap] = growth_limit(leaks, (enum th_heap)heap);
@@ -392,6 +414,7 @@ th_leaks_deinit(struct th_leaks *leaks)
 	th_causes_deinit(leaks);
 	work_destroy(leaks->work);
 	th_ledger_deinit(&leaks->ledger);
+	free(leaks->finalizers.class_name);
 	th_tallies_deinit(&leaks->tallies);
 	th_leak_sites_deinit(&leaks->places);
 	th_profile_destroy(leaks->whole);

@@ -70,6 +70,12 @@ struct th_finding {
 	uint32_t next;  /* th_leaks_next(): the next heap of this finding; UINT32_MAX: none */
 };
 
+/* Unreachable objects that wait for finalize(), at the last snapshot. */
+struct th_finalizers {
+	uint64_t waiting; /* 0: few or none */
+	char *class_name; /* of most of them; NULL: of none */
+};
+
 /* What leads to a leak, by its number: see report/leaks/causes.h. */
 struct th_leak_cause {
 	uint32_t leader;  /* number of the leak that this is a part of, or its own */
@@ -92,11 +98,12 @@ struct th_leaks {
 	TH_ARRAY(struct th_listed, findings); /* worst first */
 	struct th_tallies tallies;            /* leaks of threads and class loaders */
 	struct th_references references;      /* of JNI, as the VM counts them */
-	struct th_ledger ledger;              /* what native code holds of the VM */
-	double growth_limit[TH_HEAPS];        /* detection limit; infinite: not judged */
-	double row_limit[TH_HEAPS];           /* see report/leaks/bounds.h */
-	const struct th_listed *unsettled;    /* the same; NULL: none */
-	struct th_leak_cause *causes;         /* by number of a leak */
+	struct th_finalizers finalizers;
+	struct th_ledger ledger;           /* what native code holds of the VM */
+	double growth_limit[TH_HEAPS];     /* detection limit; infinite: not judged */
+	double row_limit[TH_HEAPS];        /* see report/leaks/bounds.h */
+	const struct th_listed *unsettled; /* the same; NULL: none */
+	struct th_leak_cause *causes;      /* by number of a leak */
 	uint32_t causes_count;
 	struct th_leaks_work *work; /* input for computing findings */
 };
@@ -135,6 +142,9 @@ size_t th_leaks_parts(const struct th_leaks *leaks, const struct th_listed *list
  * Java method.  NULL: not known.  The caller frees it.
  */
 char *th_owners_wrapper(const struct th_leaks *leaks, const struct th_finding *finding);
+
+/* Whether the native blocks of a site belong to objects of the class that waits for finalize(). */
+bool th_owners_await_finalizer(const struct th_leaks *leaks, uint32_t place);
 
 /* The path of a site as the options show it. */
 struct th_path th_leaks_path(const struct th_leaks *leaks, const struct th_leak_site *place);

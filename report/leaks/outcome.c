@@ -199,6 +199,7 @@ char *
 th_outcome_advice(const struct th_leaks *leaks, const struct th_outcome *outcome)
 {
 	const struct th_listed *suspect = leaks->unsettled;
+	struct th_pid_text pid = th_recording_pid(leaks->profile->recording);
 	double duration = duration_of(leaks);
 
 	if (outcome->verdict == TH_OUTCOME_NONE && !outcome->is_reached)
@@ -207,17 +208,19 @@ th_outcome_advice(const struct th_leaks *leaks, const struct th_outcome *outcome
 		return NULL;
 	if (is_asked_for(leaks, TH_HEAP_JAVA) && !outcome->is_judged[TH_HEAP_JAVA])
 		return th_format_new("have the VM collect all of the heap near the end, "
-				     "twinheap ctl PID gc, "
-				     "or record with twinheap run --gc-every 30s");
+				     "twinheap ctl %s gc, "
+				     "or record with twinheap run --gc-every 30s",
+			pid.text);
 	if (!is_everything_judged(leaks, outcome))
 		return th_format_new("record for longer");
 	if (!suspect)
 		return th_format_new(
-			"have the VM collect all of the heap, twinheap ctl PID gc");
+			"have the VM collect all of the heap, twinheap ctl %s gc", pid.text);
 	if (suspect->reason == TH_REASON_DROPPED)
 		return th_format_new(
 			"have the VM collect all of the heap before the program ends, "
-			"twinheap ctl PID gc, or end it by SIGTERM");
+			"twinheap ctl %s gc, or end it by SIGTERM",
+			pid.text);
 	return advise_longer(duration, suspect->reason == TH_REASON_LATE ? 2 : 4);
 }
 

@@ -250,6 +250,27 @@ class_in(const char *name)
 	return th_format_new("%.*s", dot ? (int)(dot - name) : (int)strlen(name), name);
 }
 
+bool
+th_owners_await_finalizer(const struct th_leaks *leaks, uint32_t number)
+{
+	const struct th_frames *frames = leaks->profile->frames;
+	const struct th_leak_site *place = &leaks->places.items[number];
+	struct th_path path = th_paths_get(leaks->profile->paths, place->path);
+	bool found = false;
+
+	for (uint32_t i = 0;
+		leaks->finalizers.class_name && is_native(place) && !found && i < path.count;
+		i++) {
+		uint32_t function = th_frames_function_at(frames, path.frames[i]);
+		char *name = class_in(th_frames_function_name(frames, function));
+
+		found = is_constructor(leaks->work, function) &&
+			!strcmp(name, leaks->finalizers.class_name);
+		free(name);
+	}
+	return found;
+}
+
 char *
 th_owners_wrapper(const struct th_leaks *leaks, const struct th_finding *finding)
 {
@@ -259,6 +280,8 @@ th_owners_wrapper(const struct th_leaks *leaks, const struct th_finding *finding
 	uint32_t from = place->creator ? leaks->places.ways.items[place->creator].length : 1;
 	const char *found = NULL;
 
+	if (th_owners_await_finalizer(leaks, finding->place))
+		return th_format_new("%s", leaks->finalizers.class_name);
 	if (finding->owner.collected)
 		return th_format_new(
 			"%s", th_frames_string(frames,

@@ -15,6 +15,9 @@
 /* The last quarter has at least this part of the mean of the others. */
 #define LAST_PART 0.5
 
+/* Unclosed: at least this part ended with the full collection at exit. */
+#define UNCLOSED_PART 0.5
+
 /* Fewer loaders without a verdict are not listed. */
 #define LEAST_UNCLEAR 64
 /*
@@ -38,6 +41,7 @@
 struct maker {
 	const struct th_decoded_tally *last; /* NULL: made nothing so far */
 	double before;                       /* alive after the warm-up */
+	double collected;                    /* ended with the full collection at exit */
 };
 
 struct work {
@@ -91,6 +95,16 @@ scale_of(const struct th_decoded_tally *tally)
 
 /* Makers */
 
+/* Before the program's own shutdown hooks, which end threads, too. */
+static bool
+is_in_collection_at_exit(const struct th_profile *profile, uint64_t time)
+{
+	const struct th_teardown *teardown = &profile->teardown;
+
+	return teardown->is_collection && profile->at.time == teardown->time &&
+	       time > teardown->time && time <= teardown->known;
+}
+
 static void
 read_tally(struct work *work, const struct th_decoded_tally *tally)
 {
@@ -109,6 +123,10 @@ read_tally(struct work *work, const struct th_decoded_tally *tally)
 	if (tally->time <= window->end || (tally->kind == TH_TALLY_LOADERS &&
 						  tally->time <= work->profile->at.collections))
 		maker->last = tally;
+	else if (is_in_collection_at_exit(work->profile, tally->time) && maker->last &&
+		 tally->alive < maker->last->alive)
+		maker->collected = (double)(maker->last->alive - tally->alive) *
+				   scale_of(tally);
 }
 
 /* Groups */
@@ -276,6 +294,7 @@ add_maker(struct work *work, const struct maker *maker)
 	group->made += (double)tally->made * scale;
 	group->alive += alive;
 	group->alive_before += maker->before;
+	group->collected += maker->collected;
 	group->parts += (double)tally->parts * scale;
 	group->bytes += (double)tally->bytes * scale;
 	if (tally->level > group->level)
@@ -445,6 +464,15 @@ th_tallied_bytes(const struct th_tallied *tallied)
 	return tallied->resident + tallied->vm.low;
 }
 
+enum th_reason
+th_tallied_reason(const struct th_tallied *tallied)
+{
+	return tallied->kind == TH_TALLY_THREADS &&
+			       tallied->collected >= UNCLOSED_PART * tallied->alive
+		       ? TH_REASON_UNCLOSED
+		       : TH_REASON_GROWS;
+}
+
 double
 th_tallied_rate(const struct th_tallied *tallied)
 {
@@ -473,7 +501,7 @@ qualifier_of(const struct th_tallied *tallied)
 	return tallied->verdict == TH_VERDICT_LEAK
 		       ? " after the last old-generation GC"
 		       : ", but no old-generation GC has shown lately whether they can be "
-			 "unloaded: `jcmd PID GC.run` does";
+			 "unloaded: a full GC does";
 }
 
 char *
@@ -481,9 +509,16 @@ th_tallied_explain(const struct th_tallied *tallied)
 {
 	const double *births = tallied->births;
 
-	return th_format_new(
+	char *collected = th_tallied_reason(tallied) == TH_REASON_UNCLOSED
+				  ? th_format_new(
+					    "; of all, %.0f ended with the full GC at exit",
+					    tallied->collected)
+				  : th_format_new("%s", qualifier_of(tallied));
+	char *text = th_format_new(
 		"of those made in the quarters of %s, %.0f, %.0f, %.0f and %.0f are "
 		"alive%s",
 		th_format_seconds(tallied->seconds).text, births[0], births[1], births[2],
-		births[3], qualifier_of(tallied));
+		births[3], collected);
+	free(collected);
+	return text;
 }

@@ -12,6 +12,9 @@
  * collection began, and as many must be made after it. Without a collection late enough the
  * verdict is unclear.
  *
+ * Threads that end with the full collection at exit are unclosed, as blocks are: a Java object that
+ * the program dropped would have ended them (an HttpClient, an executor).
+ *
  * What a leak holds: stacks of threads, from the breakdown; metaspace of classes, estimated by
  * the library; and what the VM allocates for either, from samples of the C heap.
  */
@@ -48,6 +51,7 @@ struct th_tallied {
 	double bytes;        /* stacks: address space; classes: estimated metaspace */
 	double births[TH_TALLIED_QUARTERS]; /* alive, of the quarters */
 	double born_after;                  /* alive, made after them */
+	double collected;                   /* of `alive`: ended with the full GC at exit */
 	double made_in[TH_TALLIED_PARTS];   /* alive, by part of the window in which made */
 	double seconds;                     /* of the quarters */
 	double resident;       /* of the stacks or the metaspace; at most `bytes` */
@@ -78,6 +82,9 @@ struct th_tallies {
 void th_tallies_init(struct th_tallies *tallies, struct th_leak_sites *places,
 	const struct th_observation_window *window);
 void th_tallies_deinit(struct th_tallies *tallies);
+
+/* That of its verdict, as for findings: TH_REASON_UNCLOSED or TH_REASON_GROWS. */
+enum th_reason th_tallied_reason(const struct th_tallied *tallied);
 
 /* Whether its figures contain memory with this purpose (th_leak_site.internal). */
 bool th_tallied_contains(const struct th_tallied *tallied, const char *purpose);

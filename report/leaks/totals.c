@@ -124,7 +124,10 @@ th_leaks_totals(const struct th_leaks *leaks)
 	for (size_t i = 0; i < leaks->tallies.leaks_count; i++) {
 		const struct th_tallied *tallied = &leaks->tallies.items[i];
 
-		totals->leaks += !th_causes_is_part(leaks, (uint32_t)i);
+		if (!th_causes_is_part(leaks, (uint32_t)i)) {
+			totals->leaks++;
+			totals->unclosed += th_tallied_reason(tallied) == TH_REASON_UNCLOSED;
+		}
 		totals->bytes += th_tallied_bytes(tallied);
 		totals->growth += th_tallied_growth(tallied);
 	}

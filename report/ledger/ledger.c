@@ -18,6 +18,10 @@
 #define WARM_UP_PART 5
 /* Shorter windows are not judged. */
 #define LEAST_NS UINT64_C(1000000000)
+/* Samples that show growth if nothing that was kept has been given back. */
+#define LEAST_KEPT 4
+/* Chance is an explanation down to this probability. */
+#define UNLIKELY 0.01
 
 struct age {
 	uint64_t time; /* when it was taken */
@@ -33,9 +37,10 @@ struct sums {
 	struct th_estimator gained; /* of these, taken after the warm-up */
 	struct th_estimator lost;   /* held when the warm-up ended, and not now */
 	double births[TH_LEDGER_QUARTERS];
-	double variance;  /* of the last one of these */
-	double committed; /* of the held ones */
-	double least;     /* probability of a take */
+	uint64_t seen[TH_LEDGER_QUARTERS]; /* takes of all kinds of ends, as recorded */
+	double variance;                   /* of the last one of these */
+	double committed;                  /* of the held ones */
+	double least;                      /* probability of a take */
 	TH_ARRAY(struct age, ages);
 };
 
@@ -120,18 +125,24 @@ add_one(struct th_estimator *sum, const struct th_ledger_take *take)
 	th_estimator_add(sum, 1, 0, (double)take->keep, 1);
 }
 
+/* Of a time after the warm-up. */
+static uint64_t
+quarter_of(const struct th_ledger *ledger, const struct sums *sums, uint64_t time)
+{
+	return (time - sums->warm) / ((ledger->end - sums->warm) / TH_LEDGER_QUARTERS + 1);
+}
+
 static void
 add_held(struct work *work, struct sums *sums, const struct th_ledger_take *take)
 {
 	const struct age age = {take->time, 1 / (double)take->keep};
-	uint64_t quarter = (work->ledger->end - sums->warm) / TH_LEDGER_QUARTERS + 1;
 
 	add_one(&sums->held, take);
 	th_array_append(sums, ages, age);
 	if (take->time < sums->warm)
 		return;
 	add_one(&sums->gained, take);
-	uint64_t birth = (take->time - sums->warm) / quarter;
+	uint64_t birth = quarter_of(work->ledger, sums, take->time);
 	sums->births[birth] += age.weight;
 	if (birth == TH_LEDGER_QUARTERS - 1)
 		sums->variance += age.weight * (age.weight - 1);
@@ -152,6 +163,8 @@ add_take(struct work *work, size_t i)
 		sums->warm = take->time + (work->ledger->end - take->time) / WARM_UP_PART;
 	}
 	add_one(&sums->taken, take);
+	if (take->time >= sums->warm)
+		sums->seen[quarter_of(work->ledger, sums, take->time)]++;
 	if ((double)take->keep < sums->least)
 		sums->least = (double)take->keep;
 	if (take->keep < 1)
@@ -226,19 +239,36 @@ sum_up(struct work *work)
 
 /* Verdicts */
 
+/*
+ * Whether none of a quarter is held by chance only: few of many are kept, and nothing that was kept
+ * has been given back.
+ */
+static bool
+may_be_chance(const struct sums *sums, int quarter)
+{
+	double part = (double)sums->held.samples / (double)sums->taken.samples;
+
+	return !sums->lost.samples && sums->seen[quarter] &&
+	       pow(1 - part, (double)sums->seen[quarter]) >= UNLIKELY;
+}
+
 static bool
 is_growing(const struct th_ledger *ledger, const struct sums *sums)
 {
 	double before = 0;
 
-	if (ledger->end - sums->first < LEAST_NS || sums->gained.samples < TH_LEDGER_LEAST)
+	if (ledger->end - sums->first < LEAST_NS ||
+		th_sums_point(&sums->gained.bytes) < TH_LEDGER_LEAST ||
+		sums->gained.samples < (sums->lost.samples ? TH_LEDGER_LEAST : LEAST_KEPT))
 		return false;
 	for (int i = 0; i < TH_LEDGER_QUARTERS; i++) {
-		if (sums->births[i] <= 0)
+		if (sums->births[i] <= 0 && !may_be_chance(sums, i))
 			return false;
 		if (i < TH_LEDGER_QUARTERS - 1)
 			before += sums->births[i];
 	}
+	if (sums->births[TH_LEDGER_QUARTERS - 1] <= 0)
+		return true;
 	/* Two standard deviations: few may have been drawn. */
 	double last = sums->births[TH_LEDGER_QUARTERS - 1] + 2 * sqrt(sums->variance);
 	return 2 * last * (TH_LEDGER_QUARTERS - 1) >= before;

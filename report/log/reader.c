@@ -396,15 +396,18 @@ refresh_ring(struct th_reader *reader)
 				? before - HOLES_WITHIN
 				: reader->ring_from;
 	reader->is_behind |= header.ring_from > before;
+	/* What has gone since was read before. */
+	if (!reader->is_resting && from < header.ring_from)
+		from = header.ring_from;
 	reader->header = header;
 	reader->map_bytes = header.tail;
 	bool is_read = read_at(reader->descriptor, reader->map, from, header.tail);
-	if (reader->is_resting) {
-		/* Parts are dropped only after the start was moved past them. */
-		reader->is_behind |= !is_read || !read_ring_header(reader, &header) ||
-				     header.ring_from != reader->ring_from;
-		reader->is_resting = false;
-	}
+	/* Parts are dropped only after the start was moved past them. */
+	if (!read_ring_header(reader, &header) || !is_read)
+		reader->is_behind |= reader->is_resting;
+	else
+		reader->is_behind |= header.ring_from > from;
+	reader->is_resting = false;
 	find_bounds(reader);
 }
 

@@ -547,3 +547,13 @@ th_recording_duration(const struct th_recording *recording)
 {
 	return (double)(recording->end - recording->start) / 1e9;
 }
+
+struct th_pid_text
+th_recording_pid(const struct th_recording *recording)
+{
+	struct th_pid_text pid = {"PID"};
+
+	if (!recording->is_complete && recording->process.pid)
+		snprintf(pid.text, sizeof(pid.text), "%u", recording->process.pid);
+	return pid;
+}

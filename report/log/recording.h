@@ -402,6 +402,12 @@ th_recording_sample_interval(
 	return recording->intervals[sample->interval];
 }
 
+/* The process for a command: its id while the recording goes on, as far as the log shows, then "PID". */
+struct th_pid_text {
+	char text[12];
+};
+struct th_pid_text th_recording_pid(const struct th_recording *recording);
+
 /* Seconds from the start of the recording to its last event. */
 double th_recording_duration(const struct th_recording *recording);
 

@@ -955,3 +955,9 @@ th_profile_functions(const struct th_profile *profile, const struct th_row *row,
 	}
 	return count;
 }
+
+char *
+th_profile_class_of_signature(struct th_text signature)
+{
+	return th_java_class_name(signature);
+}

@@ -109,9 +109,14 @@ th_tallied_print(FILE *file, const struct th_held_samples *held,
 	struct th_leak_site site = site_of(leaks, tallied);
 	char *why = th_tallied_explain(tallied);
 
-	th_view_verdict(file, tallied->verdict);
+	th_view_verdict(file, tallied->verdict, th_tallied_reason(tallied));
 	th_tallied_print_headline(file, leaks, tallied, "\n         ");
 	fprintf(file, "         why    %s\n", why);
+	if (th_tallied_reason(tallied) == TH_REASON_UNCLOSED)
+		th_print(file,
+			"         do     close what this line makes; until then a GC ends the "
+			"threads: jcmd {} GC.run\n",
+			th_recording_pid(leaks->profile->recording).text);
 	th_holder_parts_tallied_lines(file, held, tallied);
 	if (tallied->verdict == TH_VERDICT_LEAK) {
 		print_parts(file, leaks, th_causes_number_of_tallied(leaks, tallied));
@@ -166,7 +171,8 @@ th_tallied_json(const struct th_leaks *leaks, const struct th_tallied *tallied)
 	json_t *json = th_json(
 		"verdict heap class? frames creator user live_bytes live_objects "
 		"growth_objects_per_s growth_bytes_per_s",
-		th_verdict_name(tallied->verdict), th_tallied_heap(tallied),
+		th_verdict_name_by(tallied->verdict, th_tallied_reason(tallied)),
+		th_tallied_heap(tallied),
 		th_frames_string(frames, tallied->class_name),
 		th_json_frames(frames, th_leaks_path(leaks, &site)),
 		th_json_frame(frames, tallied->line), th_json_frame(frames, tallied->user),

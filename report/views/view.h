@@ -56,8 +56,10 @@ void th_view_leaks_json(FILE *file, const struct th_leaks *leaks);
 /* The line of a site: the nearest of the application, without one the allocating function. */
 void th_view_leaks_line(
 	FILE *file, const struct th_leak_sites *places, const struct th_leak_site *place);
-/* The word for a verdict in its color and a blank, nine columns. */
-void th_view_verdict(FILE *file, enum th_verdict verdict);
+/* The word for a verdict, th_verdict_name_by(), in its color and a blank, nine columns. */
+void th_view_verdict(FILE *file, enum th_verdict verdict, enum th_reason reason);
+/* As one word of a shell. */
+void th_view_quoted(FILE *file, const char *text);
 /* The exit status, th_outcome_status(). */
 int th_view_leaks_status(const struct th_leaks *leaks);
 

@@ -296,7 +296,7 @@ print_finding(FILE *file, const struct th_fleet *fleet, const struct th_fleet_li
 	const struct th_fleet_cell *cell = cell_shown(fleet, line);
 
 	fputc('\n', file);
-	th_view_verdict(file, line->verdict);
+	th_view_verdict(file, line->verdict, TH_REASON_GROWS);
 	th_print(file, "{}, {}\n", th_heap_adjective(line->heap),
 		th_strings_get(&fleet->keys.strings, line->title));
 	print_sentence(file, fleet, line);

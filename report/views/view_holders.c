@@ -130,6 +130,12 @@ print_lines(FILE *file, const struct th_held_samples *held, const struct th_hold
 	return count > LINES_SHOWN ? count - LINES_SHOWN : 0;
 }
 
+static const char *
+while_it_runs(const struct th_held_samples *held)
+{
+	return held->leaks->profile->recording->is_complete ? " while the process runs" : "";
+}
+
 /* False: the walk did not answer for the finding. */
 static bool
 print_finding_lines(FILE *file, const struct th_held_samples *held,
@@ -157,10 +163,9 @@ th_holder_parts_lines(FILE *file, const struct th_held_samples *held,
 		return;
 	if (finding->evidence.verdict == TH_VERDICT_LEAK)
 		th_print(file,
-			"         held   not known: twinheap ctl PID holders --finding {} "
-			"while "
-			"the process runs\n",
-			number);
+			"         held   not known: twinheap ctl {} holders --finding {}{}\n",
+			th_recording_pid(held->leaks->profile->recording).text, number,
+			while_it_runs(held));
 }
 
 /* Whether a leak of class loaders has holders, or would have them after a walk. */
@@ -183,9 +188,9 @@ th_holder_parts_tallied_lines(
 	if (more)
 		th_print(file, "                and {} more\n", more);
 	if ((!held->walk || held->selected_count) && tallied->verdict == TH_VERDICT_LEAK)
-		fputs("         held   not known: twinheap ctl PID holders while the process "
-		      "runs\n",
-			file);
+		th_print(file, "         held   not known: twinheap ctl {} holders{}\n",
+			th_recording_pid(held->leaks->profile->recording).text,
+			while_it_runs(held));
 	th_holders_deinit(&holders);
 }
 
@@ -362,7 +367,7 @@ show_finding(const struct output *output, const struct th_held_samples *held, si
 		return;
 	}
 	th_print(output->file, "\n{}. ", index + 1);
-	th_view_verdict(output->file, verdict);
+	th_view_verdict(output->file, verdict, leaks->findings[index].reason);
 	th_view_finding_title(output->file, leaks, finding);
 	fputc('\n', output->file);
 	th_holder_parts_print(output->file, held, holders, held->leaks->profile->options->top);
@@ -408,7 +413,7 @@ show_tallied(const struct output *output, const struct th_held_samples *held,
 		return;
 	}
 	fputc('\n', output->file);
-	th_view_verdict(output->file, tallied->verdict);
+	th_view_verdict(output->file, tallied->verdict, th_tallied_reason(tallied));
 	th_tallied_print_headline(output->file, held->leaks, tallied, " ");
 	th_holder_parts_print(output->file, held, holders, held->leaks->profile->options->top);
 }

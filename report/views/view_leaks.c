@@ -11,6 +11,7 @@
 
 #include "report/base/format.h"
 #include "report/base/heap_names.h"
+#include "report/base/line.h"
 #include "report/base/terminal.h"
 #include "report/leaks/bounds.h"
 #include "report/leaks/causes.h"
@@ -173,8 +174,8 @@ print_stack(FILE *file, const struct th_leaks *leaks, const struct th_leak_site 
 
 /* Findings */
 
-static void
-print_verdict_name(FILE *file, enum th_verdict verdict, const char *name)
+void
+th_view_verdict(FILE *file, enum th_verdict verdict, enum th_reason reason)
 {
 	static const enum th_style styles[] = {
 		[TH_VERDICT_LEAK] = TH_STYLE_WARNING,
@@ -183,13 +184,7 @@ print_verdict_name(FILE *file, enum th_verdict verdict, const char *name)
 		[TH_VERDICT_CHURN] = TH_STYLE_VM,
 	};
 
-	th_print(file, "{#}{-8}{/} ", styles[verdict], name);
-}
-
-void
-th_view_verdict(FILE *file, enum th_verdict verdict)
-{
-	print_verdict_name(file, verdict, th_verdict_name(verdict));
+	th_print(file, "{#}{-8}{/} ", styles[verdict], th_verdict_name_by(verdict, reason));
 }
 
 static void
@@ -303,11 +298,17 @@ print_unclosed(FILE *file, const struct th_leaks *leaks, const struct th_finding
 	char *wrapper = th_owners_wrapper(leaks, finding);
 	const char *class_name = wrapper ? wrapper : "the Java object";
 
-	th_print(file,
-		"         owner  {}, unreachable: not closed by the program\n"
-		"         do     close each {}; until then a GC frees the memory: "
-		"jcmd PID GC.run\n",
-		class_name, class_name);
+	th_print(file, "         owner  {}, unreachable: not closed by the program", class_name);
+	if (th_owners_await_finalizer(leaks, finding->place))
+		th_print(file,
+			"; {c} wait for finalize(), whose thread is slower\n"
+			"         do     close each {}\n",
+			leaks->finalizers.waiting, class_name);
+	else
+		th_print(file,
+			"\n         do     close each {}; until then a GC frees the memory: "
+			"jcmd {} GC.run\n",
+			class_name, th_recording_pid(leaks->profile->recording).text);
 	free(wrapper);
 }
 
@@ -320,6 +321,46 @@ print_starter(FILE *file, const struct th_leaks *leaks, uint32_t number)
 	if (line != TH_NO_FRAME)
 		th_print(file, ", on threads started at {}",
 			th_frame_of(leaks->profile->frames, line));
+}
+
+/* As a regular expression that matches it alone. */
+static char *
+escaped(const char *name)
+{
+	struct th_line line;
+
+	th_line_begin(&line);
+	for (; *name; name++)
+		fprintf(line.stream, strchr(".$[](){}*+?^|\\", *name) ? "\\%c" : "%c", *name);
+	return th_line_end(&line);
+}
+
+/*
+ * The command that shows where else the line of a leak, or its allocating function, allocates; for a
+ * shell, and in two lines where the terminal is narrow.
+ */
+static void
+print_next(FILE *file, const struct th_leaks *leaks, const struct th_leak_site *place)
+{
+	static const char command[] = "         next   twinheap tree --value live-bytes";
+	const struct th_frames *frames = leaks->profile->frames;
+	struct th_path path = th_paths_get(leaks->profile->paths, place->path);
+	uint32_t frame = place->creator ? th_leak_sites_creator_frame(&leaks->places, place)
+					: path.frames[path.count - 1];
+	char *focus = escaped(
+		th_frames_function_name(frames, th_frames_get(frames, frame)->function));
+	struct th_line rest;
+
+	th_line_begin(&rest);
+	fputs("--focus ", rest.stream);
+	th_view_quoted(rest.stream, focus);
+	fputc(' ', rest.stream);
+	th_view_quoted(rest.stream, leaks->profile->options->log);
+	char *text = th_line_end(&rest);
+	bool fits = th_format_columns(text) <= th_terminal_room(file, sizeof(command), 0);
+	th_print(file, "{}{}{}\n", command, fits ? " " : " \\\n                  ", text);
+	free(text);
+	free(focus);
 }
 
 /* A leak that is part of another one, in one line. */
@@ -369,7 +410,7 @@ print_finding(FILE *file, const struct th_leaks *leaks, const struct th_held_sam
 	char *why = th_evidence_explain(&finding.evidence);
 	char *released = th_released_text(leaks->profile, &finding.evidence);
 
-	print_verdict_name(file, verdict, th_verdict_name_by(verdict, finding.evidence.reason));
+	th_view_verdict(file, verdict, finding.evidence.reason);
 	print_heaps(file, leaks, finding);
 	if (leaks->profile->options->group_by)
 		th_print(file, "{}: ",
@@ -399,6 +440,7 @@ print_finding(FILE *file, const struct th_leaks *leaks, const struct th_held_sam
 		print_cause_parts(file, leaks, th_causes_number_of(leaks, listed));
 		print_parts(file, leaks, listed);
 		print_stack(file, leaks, place);
+		print_next(file, leaks, place);
 	}
 	free(why);
 	free(released);

@@ -75,7 +75,7 @@ print_growth(FILE *file, const struct th_reference_count *count, const char *kin
 	if (!count->is_leak)
 		return;
 	fputc('\n', file);
-	th_view_verdict(file, TH_VERDICT_LEAK);
+	th_view_verdict(file, TH_VERDICT_LEAK, TH_REASON_GROWS);
 	th_print(file, "JNI {} references\n         ", kind);
 	print_count(file, count, ", ");
 	th_print(file,
@@ -127,7 +127,7 @@ print_undetached(FILE *file, const struct th_leaks *leaks, th_tallied_print_stac
 	if (!count)
 		return;
 	fputc('\n', file);
-	th_view_verdict(file, TH_VERDICT_LEAK);
+	th_view_verdict(file, TH_VERDICT_LEAK, TH_REASON_GROWS);
 	th_print(file,
 		"{c thread} ended while attached\n         why    the VM keeps a thread that "
 		"ends without DetachCurrentThread; JDK 11 waits for it at exit\n",

@@ -529,7 +529,7 @@ malloc_json(const struct th_breakdown *account)
 static json_t *
 pool_json(const struct th_rss *rss, const struct th_decoded_pool *pool)
 {
-	if (pool->account != rss->account.head->account)
+	if (pool->account != rss->account.head->account || pool->kind == TH_POOL_FINALIZERS)
 		return NULL;
 	return th_json("name kind used committed limit count", pool->name,
 		pool->kind == TH_POOL_BUFFERS ? "buffers" : "memory", pool->used,

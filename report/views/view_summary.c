@@ -331,8 +331,8 @@ print_health(FILE *file, const struct th_health *health)
 }
 
 /* Prints a word quoted for the shell; unprintable characters are replaced. */
-static void
-print_quoted(FILE *file, const char *text)
+void
+th_view_quoted(FILE *file, const char *text)
 {
 	char *clean = th_text_clean(th_text_of(text));
 	const char *word = clean;
@@ -359,9 +359,9 @@ static void
 print_next_command(FILE *file, const char *program, const char *verb, const char *log)
 {
 	fputs("  ", file);
-	print_quoted(file, program);
+	th_view_quoted(file, program);
 	fprintf(file, " %s ", verb);
-	print_quoted(file, log);
+	th_view_quoted(file, log);
 	fputc('\n', file);
 }
 

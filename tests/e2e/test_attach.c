@@ -403,6 +403,26 @@ library_loaded_later(const struct th_jdk *jdk)
 	th_outcome_deinit(&outcome);
 }
 
+/* Whoever closes a library runs its destructors, and nobody else. */
+static void
+libraries_closed_meanwhile(const struct th_jdk *jdk)
+{
+	struct th_outcome outcome;
+
+	beside(jdk, "-agentpath:" PROGRAM("libunloading.so") "=" PROGRAM("libloaded.so"),
+		"Attached",
+		TH_TOOL " attach -q $pid -o late.thl; echo attach $?\n"
+			"for i in $(seq 300); do\n"
+			"\tgrep -q unloaded out && break; sleep 0.1\n"
+			"done\n",
+		&outcome);
+	th_assert_contains(outcome.output, "attach 0\n");
+	assert_null(strstr(outcome.output, "met 0,"));
+	th_assert_contains(outcome.output, ", unloaded elsewhere: 0 done\n");
+	th_assert_contains(outcome.output, "exit 0\n");
+	th_outcome_deinit(&outcome);
+}
+
 /* java.lang.foreign */
 
 #define FOREIGN_COUNT "20000"
@@ -542,6 +562,7 @@ main(void)
 		{"calls past the slots", calls_past_the_slots, 0},
 		{"a VM that is starting", starting_vm, 0},
 		{"a library loaded later", library_loaded_later, 0},
+		{"libraries closed meanwhile", libraries_closed_meanwhile, 0},
 		{"options of an agent", options_of_an_agent, 0},
 		{"a short storm", short_storm, 0},
 		{"malloc found by java.lang.foreign", foreign_lookup, 22},

@@ -34,7 +34,7 @@ static const char *const allowed_exports[] = {"malloc", "calloc", "realloc", "re
 	"JVM_SetNativeThreadName", "pthread_create", "mmap", "mmap64", "munmap", "mremap",
 	"mprotect", "madvise", "brk", "sbrk", "exit", "quick_exit", "setuid", "seteuid",
 	"setreuid", "setresuid", "chroot", "Agent_OnLoad", "Agent_OnAttach", "Agent_OnUnload",
-	"th_operators", "th_mallocx", NULL};
+	"th_operators", "th_mallocx", "th_slots_locked", NULL};
 /*
  * The exports of the forwarding libraries, each of which implies that the allocator defines
  * them.

@@ -277,6 +277,8 @@ epsilon_with_native_memory_tracking(const struct th_jdk *jdk)
 static void
 z_refused_large_pages(const struct th_jdk *jdk)
 {
+	if (!th_jdk_has_collector(jdk, "-XX:+UseZGC"))
+		return;
 	check_under(jdk, TH_WORDS("-XX:+UnlockExperimentalVMOptions", "-XX:+UseZGC",
 				 jdk->feature > 11 ? "-XX:+UseLargePages" : "-Dno.pages"));
 }
@@ -290,7 +292,7 @@ checked_jni(const struct th_jdk *jdk)
 
 /*
  * Threads that attach and detach leave nothing in the VM: in 19 to 21 it would keep a state of each
- * that points to freed memory (jvmti/attaching.h).  3,600 threads; noise is 10 KiB.  Objects
+ * that points to freed memory (jvmti/threads/attaching.h).  3,600 threads; noise is 10 KiB.  Objects
  * of others are sampled all the same.
  */
 #define LEFT_MAX (256 << 10)

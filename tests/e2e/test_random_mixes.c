@@ -269,21 +269,6 @@ check_result(const struct result *result)
 		    MISSED_PART * result->samples + MISSED_AT_START * result->mixes);
 }
 
-static bool
-has_collector(const struct th_jdk *jdk, const char *option)
-{
-	const struct th_command command = {
-		.arguments = TH_WORDS(jdk->java, "-XX:+UnlockExperimentalVMOptions", option,
-			"-Xmx64m", "-version")};
-	struct th_outcome outcome;
-	bool has_it;
-
-	th_command_run(&command, &outcome);
-	has_it = outcome.status == 0;
-	th_outcome_deinit(&outcome);
-	return has_it;
-}
-
 static size_t
 find_collectors(const struct th_jdk *jdk, struct result *results)
 {
@@ -295,7 +280,7 @@ find_collectors(const struct th_jdk *jdk, struct result *results)
 			.option = th_format("-XX:+Use%sGC", names[i]),
 			.worst_ratio = 1};
 
-		if (has_collector(jdk, result.option))
+		if (th_jdk_has_collector(jdk, result.option))
 			results[count++] = result;
 		else
 			free(result.option);

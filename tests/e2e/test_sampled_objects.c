@@ -173,8 +173,11 @@ interpreted(const struct th_jdk *jdk)
 static void
 by_the_client_compiler(const struct th_jdk *jdk)
 {
+	const char *collector = th_jdk_has_collector(jdk, "-XX:+UseZGC") ? "-XX:+UseZGC"
+									 : "-XX:+UseG1GC";
+
 	check_every_kind(jdk, TH_WORDS(COMPILED, "-XX:TieredStopAtLevel=1",
-				      "-XX:+UnlockExperimentalVMOptions", "-XX:+UseZGC"));
+				      "-XX:+UnlockExperimentalVMOptions", collector));
 }
 
 static void

@@ -119,6 +119,13 @@ static const struct collector collectors[] = {
 	{"-XX:+UseZGC", "-XX:+ZGenerational", 21, 23},
 };
 
+static bool
+has_collector(const struct th_jdk *jdk, const struct collector *collector)
+{
+	return jdk->feature >= collector->since && jdk->feature <= collector->until &&
+	       th_jdk_has_collector(jdk, collector->option);
+}
+
 /* Walks the path in one execution mode, under one collector. */
 static void
 walk_path_under(
@@ -145,7 +152,7 @@ static void
 walk_path(const struct th_jdk *jdk, const char *const *mode)
 {
 	for (size_t i = 0; i < sizeof(collectors) / sizeof(collectors[0]); i++) {
-		if (jdk->feature >= collectors[i].since && jdk->feature <= collectors[i].until)
+		if (has_collector(jdk, &collectors[i]))
 			walk_path_under(jdk, mode, &collectors[i]);
 	}
 }
@@ -264,7 +271,7 @@ slow_paths(const struct th_jdk *jdk)
 	for (size_t i = 0; i < sizeof(collectors) / sizeof(collectors[0]); i++) {
 		const struct collector *collector = &collectors[i];
 
-		if (collector->further_option || jdk->feature < collector->since)
+		if (collector->further_option || !has_collector(jdk, collector))
 			continue;
 		slow_paths_with(jdk, collector->option, "-XX:-TieredCompilation",
 			"-XX:CompileThreshold=100");

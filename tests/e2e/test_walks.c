@@ -79,18 +79,20 @@ walk(const struct th_jdk *jdk, const char *const *options, const char *const *pr
 }
 
 static void
-walk_mode(const struct th_jdk *jdk, const char *const *options)
+walk_mode(const struct th_jdk *jdk, const char *const *options, const char *storm)
 {
 	double share = jdk->feature < FIRST_WITH_VIRTUAL_THREADS ? 0 : ASKED_SHARE;
 	struct walks walks;
 
-	walk(jdk, options, TH_WORDS("Walks", "1"), &walks);
+	walk(jdk, options, TH_WORDS("Walks", "1", storm), &walks);
 	assert_true(walks.compared >= WALKED_MIN);
 	assert_true(walks.native_compared >= NATIVE_MIN);
 	assert_true((double)walks.asked <= share * (double)(walks.asked + walks.compared));
 	assert_true((double)walks.cut <=
 		    CUT_SHARE * (double)(walks.native_compared + walks.native_failed));
 }
+
+enum { WITH_Z = 3 }; /* release 11 has none on aarch64 */
 
 static void
 frames_are_the_same(const struct th_jdk *jdk)
@@ -99,21 +101,48 @@ frames_are_the_same(const struct th_jdk *jdk)
 		{"-XX:+UseG1GC", NULL},
 		{"-XX:+UseSerialGC", "-Xint", NULL},
 		{"-XX:+UseParallelGC", "-XX:TieredStopAtLevel=1", NULL},
-		{"-XX:+UnlockExperimentalVMOptions", "-XX:-TieredCompilation", "-XX:+UseZGC",
-			NULL},
+		[WITH_Z] = {"-XX:+UnlockExperimentalVMOptions", "-XX:-TieredCompilation",
+			"-XX:+UseZGC", NULL},
 		{"-XX:MaxInlineLevel=30", "-XX:MaxInlineSize=200", NULL},
 		{"-XX:ReservedCodeCacheSize=4m", NULL},
 	};
 
-	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
-		walk_mode(jdk, modes[i]);
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		if (i == WITH_Z && !th_jdk_has_collector(jdk, "-XX:+UseZGC"))
+			print_message("skipped: no Z\n");
+		else
+			walk_mode(jdk, modes[i], NULL);
+	}
+}
+
+/* A safepoint and a handshake with every thread each millisecond, from 17 on by the VM as well. */
+static void
+frames_are_the_same_in_a_storm(const struct th_jdk *jdk)
+{
+	static const char *const collectors[] = {
+		"-XX:+UseZGC", "-XX:+UseShenandoahGC", "-XX:+UseG1GC"};
+
+	for (size_t i = 0; i < sizeof(collectors) / sizeof(collectors[0]); i++) {
+		if (!th_jdk_has_collector(jdk, collectors[i])) {
+			print_message("skipped: no %s\n", collectors[i]);
+			continue;
+		}
+		walk_mode(jdk,
+			TH_WORDS("-XX:+UnlockExperimentalVMOptions",
+				"-XX:+UnlockDiagnosticVMOptions",
+				"-XX:+IgnoreUnrecognizedVMOptions", "-XX:+SafepointALot",
+				"-XX:+HandshakeALot", "-XX:GuaranteedSafepointInterval=1",
+				collectors[i]),
+			"storm");
+	}
 }
 
 static void
 frames_are_the_same_with_compact_headers(const struct th_jdk *jdk)
 {
 	walk_mode(jdk,
-		TH_WORDS("-XX:+UnlockExperimentalVMOptions", "-XX:+UseCompactObjectHeaders"));
+		TH_WORDS("-XX:+UnlockExperimentalVMOptions", "-XX:+UseCompactObjectHeaders"),
+		NULL);
 }
 
 /* From native code that Java code has called; AsyncGetCallTrace ends there. */
@@ -133,6 +162,7 @@ main(void)
 {
 	const struct th_jdk_test tests[] = {
 		{"frames are the same", frames_are_the_same, 11},
+		{"frames are the same in a storm", frames_are_the_same_in_a_storm, 11},
 		{"frames are the same with compact headers",
 			frames_are_the_same_with_compact_headers, FIRST_WITH_COMPACT_HEADERS},
 		{"frames below upcalls", frames_below_upcalls, FIRST_WITH_FOREIGN},

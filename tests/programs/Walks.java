@@ -23,7 +23,9 @@ import java.util.stream.IntStream;
  * handles, lambdas, proxies, class initializers and constructors that throw, in several threads,
  * and in virtual threads that have been unmounted where there are any.
  *
- * <pre>Walks SECONDS</pre>
+ * <pre>Walks SECONDS [storm]</pre>
+ *
+ * storm: while the stacks of all threads are asked for and the heap is collected, again and again.
  */
 public final class Walks {
 	private static volatile Object sink;
@@ -238,8 +240,22 @@ public final class Walks {
 		inPool(pool, 20, () -> unmounted(120));
 	}
 
+	static void storm() {
+		for (int turn = 0;; turn++) {
+			sink = Thread.getAllStackTraces();
+			if (turn % 16 == 0) {
+				System.gc();
+			}
+		}
+	}
+
 	public static void main(String[] arguments) throws Exception {
 		int seconds = Integer.parseInt(arguments[0]);
+		if (arguments.length > 1) {
+			Thread thread = new Thread(Walks::storm);
+			thread.setDaemon(true);
+			thread.start();
+		}
 		long end = System.nanoTime() + seconds * 1_000_000_000L;
 		do {
 			inPool(Executors.newFixedThreadPool(3), 6, () -> descend(60, 100));

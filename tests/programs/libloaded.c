@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loaded and unloaded by libstorm.c, in many copies, and by libloader.c: allocates through slots of
- * every kind.
+ * Loaded and unloaded by libstorm.c, in many copies, by libloader.c and by libunloading.c: allocates
+ * through slots of every kind, and counts its unloads by other threads than the one that closes it.
  */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,11 @@
 extern void *plt_less_calloc(size_t count, size_t size) __asm__("calloc") NO_PLT;
 
 static void *(*volatile in_data)(size_t size) = malloc;
+static void (*volatile free_in_data)(void *block) = free;
 
+pthread_t loaded_closer;
+int *loaded_elsewhere; /* NULL: not counted */
+void (*volatile *loaded_free)(void *block) = &free_in_data;
 int loaded_work(void);
 void *(*loaded_malloc(void))(size_t size);
 
@@ -65,4 +70,11 @@ loaded_work(void)
 	for (unsigned i = 0; i < BLOCKS; i++)
 		free(blocks[i]);
 	return is_right;
+}
+
+__attribute__((destructor)) static void
+unload(void)
+{
+	if (loaded_elsewhere && !pthread_equal(pthread_self(), loaded_closer))
+		++*loaded_elsewhere;
 }

@@ -16,10 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "jvmti/java_frames.h"
-#include "jvmti/java_stack.h"
-#include "jvmti/methods.h"
-#include "jvmti/vm_words.h"
+#include "jvmti/stacks/java_frames.h"
+#include "jvmti/stacks/java_stack.h"
+#include "jvmti/names/methods.h"
+#include "jvmti/vm/vm_words.h"
 #include "unify/base/atomic.h"
 
 #define CAPACITY 4096

@@ -12,11 +12,13 @@
 struct th_id_entry {
 	uint64_t key; /* not 0 */
 	uint64_t place;
-	uint64_t extra;
-	uint64_t end;
-	uint32_t type;
-	uint32_t thread;
-	float weight;
+	/* Of a sample in a ring, see ring_samples.c. */
+	uint64_t left;  /* bytes of a mapping that have not ended */
+	uint32_t birth; /* times in units of 8 ms, from 1 */
+	uint32_t end;   /* 0: it has not ended */
+	float weight;   /* bytes that it represents */
+	uint16_t type;  /* of its event */
+	uint16_t flags;
 };
 
 /* Zeroed: empty. */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ring's space and the steps of compaction.
+ * The ring's space and the steps of a change of chunks.
  *
- *   header and metadata | hole | [punched ...  from ... tail ... maximum]
+ *   header and metadata | hole | [from: older chunk | next: present chunk ... tail ... maximum]
+ *
+ * The present chunk is full: the older one goes, by one store of its successor's start in the
+ * header, and then in a hole.  The next one begins behind the last record that is complete, and in
+ * two passes over the full one the copies are appended to it.  They count once the full one goes,
+ * so whenever the process is killed, the log begins with a whole chunk.
  *
  * The maximum moves with `punched`, so no more than the ring's size is in use; what is appended
- * beyond it is dropped and counted.  Space is given back one segment later than its records were
- * compacted, so a reader that has just read the header has the time of a segment to read them.
- *
- * The commit is one store of `from` in the header: KEPT events count if they were written for that
- * start or an earlier one.  Whenever the process is killed, the records before `from` are in KEPT
- * events, and those after it in the file.
+ * beyond it is dropped and counted.
  */
 #include "unify/log/ring.h"
 
@@ -22,53 +22,53 @@
 #include "unify/log/log.h"
 #include "unify/log/log_file.h"
 #include "unify/log/ring_private.h"
+#include "unify/shared/kept.h"
 
-/* Segments of a ring. */
-#define SEGMENTS 16
-/* Part of the ring from which on the oldest segment is compacted. */
-#define FULL_NUMERATOR 5
-#define FULL_DENOMINATOR 8
+#define WORDS_MAX ((TH_RING_CARRIER_BYTES - TH_KEPT_WORDS) / 8)
 
-#define CREDIT_SEGMENTS 2
-/* Room, in segments, at which compaction becomes urgent: it usually begins with five. */
-#define SOON_SEGMENTS 3
-#define NOW_SEGMENTS 2
-/* Slots of the table of marks that a step looks at. */
-#define PRUNED_AT_ONCE 512
+/* Room at which a change of chunks becomes urgent; during the passes with that for the copies. */
+#define NOW_PARTS 1
+#define NOW_PARTS_IN_PASS 4
+/* Room at which a chunk is full, whatever its size. */
+#define FULL_PARTS 2
 
 struct th_ring th_ring;
 bool (*th_ring_is_alive)(uint32_t thread);
 
 /* Space */
 
-void
-th_ring_set_maximum(uint64_t bytes)
+static uint64_t
+parts(uint32_t count)
 {
-	struct th_log_header *header = th_log_header();
-
-	th_store_relaxed(&th_log_file.max_bytes, bytes);
-	if (header)
-		th_store_relaxed(&header->most_bytes, bytes);
+	return th_load_relaxed(&th_ring.bytes) / TH_RING_PARTS * count;
 }
 
-/* Gives back the space up to `end`. */
 static void
-punch(uint64_t end)
+set_maximum(struct th_log_header *header)
 {
-	uint64_t from = th_align_up(th_ring.punched, TH_PAGE_BYTES);
-	bool is_done = true;
+	uint64_t bytes = th_ring.punched + th_ring.bytes -
+			 th_align_up(th_ring.metadata, TH_PAGE_BYTES) - TH_PAGE_BYTES;
 
-	end = th_align_down(end, TH_PAGE_BYTES);
-	if (end > from) {
-		if (!th_lock_bounded(&th_log_file.growing))
-			return;
-		int descriptor = th_log_file_descriptor();
-		is_done = descriptor >= 0 &&
-			  !th_system_punch(descriptor, (off_t)from, (off_t)(end - from));
-		th_unlock(&th_log_file.growing);
-	}
-	if (is_done && end > th_ring.punched)
+	th_store_relaxed(&th_log_file.max_bytes, bytes);
+	th_store_relaxed(&header->most_bytes, bytes);
+}
+
+/* Gives back space before the older chunk, in pieces: whoever extends the file waits meanwhile. */
+static void
+punch(struct th_log_header *header)
+{
+	uint64_t piece = th_ring.punched + parts(1);
+	uint64_t end = th_align_down(
+		piece < th_ring.from ? piece : th_ring.from, TH_PAGE_BYTES);
+	uint64_t from = th_align_up(th_ring.punched, TH_PAGE_BYTES);
+
+	if (end <= from || !th_lock_bounded(&th_log_file.growing))
+		return;
+	int descriptor = th_log_file_descriptor();
+	if (descriptor >= 0 && !th_system_punch(descriptor, (off_t)from, (off_t)(end - from)))
 		th_ring.punched = end;
+	th_unlock(&th_log_file.growing);
+	set_maximum(header);
 }
 
 /* Start and end */
@@ -97,32 +97,28 @@ th_ring_init(uint64_t bytes, uint64_t metadata_end)
 	if (!header || !can_punch(th_align_up(metadata_end, TH_PAGE_BYTES) + TH_PAGE_BYTES))
 		return false;
 	th_ring.buffer = th_memory_map(TH_RING_BUFFER_BYTES);
-	/* Before the words there is space for the fixed part of the event: see th_ring_flush(). */
-	char *words = th_memory_map(TH_RING_CARRIER_BYTES + TH_PAGE_BYTES);
-	if (!th_ring.buffer || !words)
+	th_ring.words = th_memory_map(TH_RING_CARRIER_BYTES);
+	if (!th_ring.buffer || !th_ring.words)
 		return false;
-	th_ring.carrier.words = (uint64_t *)(void *)(words + TH_PAGE_BYTES);
-	th_ring.segment = th_align_down(bytes / SEGMENTS, TH_PAGE_BYTES);
-	th_ring.start = th_ring.from = th_ring.punched = metadata_end;
+	th_ring.metadata = th_ring.punched = th_ring.from = th_ring.next = metadata_end;
 	th_ring.origin = th_ring.time = header->start_monotonic;
-	th_store_relaxed(&th_ring.lap, 1);
+	th_ring.chunk = 1;
 	th_store_relaxed(&header->ring_from, metadata_end);
 	th_store_relaxed(&header->ring_bytes, bytes);
-	th_ring_set_maximum(metadata_end + bytes - th_ring.segment);
 	th_store_release(&th_ring.bytes, bytes);
+	set_maximum(header);
 	return true;
 }
 
 void
 th_ring_deinit(void)
 {
-	char *words = (char *)th_ring.carrier.words;
-
 	th_memory_retire(th_ring.buffer);
-	th_memory_retire(words ? words - TH_PAGE_BYTES : NULL);
-	th_id_table_deinit(&th_ring.open);
-	th_id_table_deinit(&th_ring.latest);
-	th_id_table_deinit(&th_ring.marks);
+	th_memory_retire(th_ring.words);
+	th_id_table_deinit(&th_ring.samples);
+	th_id_table_deinit(&th_ring.facts);
+	th_id_table_deinit(&th_ring.dead[0]);
+	th_id_table_deinit(&th_ring.dead[1]);
 	memset(&th_ring, 0, sizeof(th_ring));
 }
 
@@ -132,40 +128,51 @@ th_ring_on_thread(bool (*is_alive)(uint32_t thread))
 	th_ring_is_alive = is_alive;
 }
 
+/* Chunks */
+
+static bool
+has_room(const struct th_log_header *header, uint64_t bytes)
+{
+	return th_load_relaxed(&header->tail) + bytes <=
+	       th_load_relaxed(&th_log_file.max_bytes);
+}
+
+static bool
+is_full(const struct th_log_header *header)
+{
+	return th_load_relaxed(&header->tail) >=
+		       th_load_relaxed(&th_ring.next) + parts(TH_RING_CHUNK_PARTS) ||
+	       !has_room(header, parts(FULL_PARTS));
+}
+
 enum th_ring_urgency
 th_ring_urgency(void)
 {
 	const struct th_log_header *header = th_log_header();
-	uint64_t bytes = th_load_relaxed(&th_ring.bytes);
+	bool is_working = th_load_relaxed(&th_ring.pass) != 0;
 
-	if (!bytes || !header)
+	if (!th_load_relaxed(&th_ring.bytes) || !header)
 		return TH_RING_IDLE;
-	uint64_t tail = th_load_relaxed(&header->tail);
-	uint64_t most = th_load_relaxed(&th_log_file.max_bytes);
-	uint64_t room = most > tail ? most - tail : 0;
-	if (room > bytes / SEGMENTS * SOON_SEGMENTS)
-		return TH_RING_IDLE;
-	return room > bytes / SEGMENTS * NOW_SEGMENTS ? TH_RING_SOON : TH_RING_NOW;
+	if (!has_room(header, parts(is_working ? NOW_PARTS_IN_PASS : NOW_PARTS)))
+		return TH_RING_NOW;
+	return is_working || is_full(header) ? TH_RING_SOON : TH_RING_IDLE;
 }
 
 bool
 th_ring_has_room(void)
 {
 	const struct th_log_header *header = th_log_header();
-	uint64_t bytes = th_load_relaxed(&th_ring.bytes);
 
-	return !bytes || !header ||
-	       th_load_relaxed(&header->tail) + bytes / SEGMENTS / 2 <=
-		       th_load_relaxed(&th_log_file.max_bytes) ||
+	return !th_load_relaxed(&th_ring.bytes) || !header || has_room(header, parts(1) / 2) ||
 	       th_log_file_refuse(TH_COUNTER_DROPPED_LOG_FULL);
 }
 
 uint32_t
-th_ring_lap(void)
+th_ring_chunk(void)
 {
-	uint32_t lap = th_load_relaxed(&th_ring.lap);
+	uint32_t chunk = th_load_relaxed(&th_ring.chunk);
 
-	return lap ? lap : 1;
+	return chunk ? chunk : 1;
 }
 
 uint64_t
@@ -176,144 +183,228 @@ th_ring_place(uint64_t sample)
 
 	if (!th_load_acquire(&th_ring.bytes) || !th_lock_bounded(&th_ring.working))
 		return sample;
-	entry = th_id_table_find(&th_ring.open, sample);
+	entry = th_id_table_find(&th_ring.samples, sample);
 	if (entry)
 		place = entry->place;
 	th_unlock(&th_ring.working);
 	return place;
 }
 
-/* Compaction */
+/* Reading */
 
-/*
- * Whether the oldest segment is to be compacted: not if a thread was stopped in the middle of a
- * record in it.
- */
+/* The number of bytes read; 0 on failure. */
+static size_t
+read_file(void *to, uint64_t from, size_t bytes)
+{
+	ssize_t got = 0;
+
+	if (!th_lock_bounded(&th_log_file.growing))
+		return 0;
+	int descriptor = th_log_file_descriptor();
+	if (descriptor >= 0)
+		got = th_system_pread(descriptor, to, bytes, (off_t)from);
+	th_unlock(&th_log_file.growing);
+	return got > 0 ? (size_t)got : 0;
+}
+
+/* `bytes` at `offset`, before which all in the buffer may be dropped; NULL: not readable now. */
+static const char *
+provide(uint64_t offset, uint64_t bytes)
+{
+	if (offset < th_ring.buffered || offset + bytes > th_ring.buffered_end) {
+		th_ring.buffered = offset;
+		th_ring.buffered_end = offset +
+				       read_file(th_ring.buffer, offset, TH_RING_BUFFER_BYTES);
+	}
+	return offset + bytes <= th_ring.buffered_end
+		       ? th_ring.buffer + (offset - th_ring.buffered)
+		       : NULL;
+}
+
 static bool
-is_due(uint64_t tail)
+read_record(uint64_t end, struct th_ring_record *record_ret)
 {
-	uint64_t full = th_ring.bytes / FULL_DENOMINATOR * FULL_NUMERATOR;
-	uint64_t end = th_ring.from + th_ring.segment + TH_LOG_WINDOW_OVERLAP;
+	struct th_log_record head;
+	const char *bytes;
 
-	return tail > th_ring.punched + full && end < tail && end <= th_log_windows_start();
+	for (; th_ring.at < end && (bytes = provide(th_ring.at, sizeof(head)));
+		th_ring.at += 8) {
+		memcpy(&head, bytes, sizeof(head));
+		if (!head.type || head.size < sizeof(head) || head.size % 8 ||
+			head.size > TH_LOG_WINDOW_OVERLAP ||
+			head.check != th_log_check(th_ring.at, head.size, head.type) ||
+			!(bytes = provide(th_ring.at, head.size)))
+			continue;
+		*record_ret = (struct th_ring_record){
+			.offset = th_ring.at,
+			.place = th_ring.at,
+			.bytes = bytes,
+			.size = head.size,
+			.type = head.type,
+		};
+		th_ring.at += head.size;
+		return true;
+	}
+	return false;
 }
 
-static void
-begin(uint64_t tail)
+typedef bool record_visit(const struct th_ring_record *record);
+
+/* Visits the record, or those in a KEPT, until a visit returns false: then false. */
+static bool
+visit_each(const struct th_ring_record *record, record_visit *visit)
 {
-	if (!th_ring.lap_end)
-		th_ring.lap_end = tail;
-	th_ring.cycle = (struct th_ring_cycle){.pass = 1, .at = th_ring.from};
-	th_ring_forget_buffer();
+	struct th_kept_record kept;
+	uint32_t word = 0;
+
+	if (record->type != TH_EVENT_KEPT)
+		return visit(record);
+	while (th_kept_next(record->bytes, record->size, &word, &kept)) {
+		const struct th_ring_record copy = {
+			.offset = kept.offset,
+			.place = record->place + kept.at,
+			.bytes = record->bytes + kept.at,
+			.size = kept.size,
+			.type = kept.type,
+			.is_copy = true,
+			.thinned = kept.thinned,
+		};
+
+		if (!visit(&copy))
+			return false;
+	}
+	return true;
 }
 
-/* At most CREDIT_SEGMENTS, in either direction: the room beyond the usual start of compaction. */
-static void
-keep_credit(int64_t more)
-{
-	const int64_t most = (int64_t)(CREDIT_SEGMENTS * th_ring.segment);
-	int64_t credit = th_ring.credit + more;
+/* Copying */
 
-	th_ring.credit = credit > most ? most : credit < -most ? -most : credit;
+/* Samples are found at their new places. */
+static void
+move_samples(uint64_t place)
+{
+	for (uint32_t at = 0; at < th_ring.words_count;) {
+		uint64_t offset = th_ring.words[at++];
+		struct th_id_entry *sample = th_id_table_find(
+			&th_ring.samples, offset & ~TH_KEPT_THINNED);
+		struct th_log_record head;
+
+		at += offset & TH_KEPT_THINNED ? 1 : 0;
+		if (sample)
+			sample->place = place + TH_KEPT_WORDS + 8 * (uint64_t)at;
+		memcpy(&head, &th_ring.words[at], sizeof(head));
+		at += head.size / 8;
+	}
 }
 
-/* The records before the cut are represented by KEPT events from here on. */
-static void
-commit(struct th_log_header *header)
+/* Appends what was copied; it counts when the older chunk has gone. */
+static bool
+flush(void)
 {
-	uint64_t before = th_ring.from;
+	const struct th_event_kept kept = {.from = th_ring.next};
+	const struct th_log_part part = {th_ring.words, th_ring.words_count};
 
-	keep_credit((int64_t)(th_ring.cycle.cut - before) / 2 - (int64_t)th_ring.cycle.kept);
-	th_ring.from = th_ring.cycle.cut;
-	th_store_release(&header->ring_from, th_ring.from);
-	th_ring.cycle = (struct th_ring_cycle){.pass = 0};
-	punch(before);
-	th_ring.extra = 0;
-	th_ring_set_maximum(th_ring.punched + th_ring.bytes - th_ring.segment);
-	if (th_ring.from < th_ring.lap_end)
+	if (!th_ring.words_count)
+		return true;
+	uint64_t place = th_log_append(TH_EVENT_KEPT, &kept, &part, 1);
+	if (!place)
+		return false;
+	move_samples(place);
+	th_ring.words_count = 0;
+	return true;
+}
+
+bool
+th_ring_copy(const struct th_ring_record *record, double thinned)
+{
+	const bool is_thinned = thinned > 0 && thinned < 1;
+	uint32_t words = 1 + is_thinned + record->size / 8;
+
+	if (words > WORDS_MAX) {
+		th_log_count(TH_COUNTER_RING_LOST, 1);
+		return true;
+	}
+	if (th_ring.words_count + words > WORDS_MAX && !flush())
+		return false;
+	uint64_t *to = th_ring.words + th_ring.words_count;
+	*to++ = record->offset | (is_thinned ? TH_KEPT_THINNED : 0);
+	if (is_thinned)
+		memcpy(to++, &thinned, sizeof(thinned));
+	memcpy(to, record->bytes, record->size);
+	th_ring.words_count += words;
+	return true;
+}
+/* Changes of chunks */
+
+/* The older chunk goes: not while a thread is stopped in the middle of a record in the full one. */
+static void
+begin(struct th_log_header *header, uint64_t tail)
+{
+	/* Unmaps the windows in which no thread writes. */
+	th_log_window_open(tail - 1, tail);
+	th_ring.end = th_log_windows_start();
+	if (th_ring.end < th_ring.next + parts(1))
 		return;
-	th_store_relaxed(&th_ring.lap, th_ring.lap + 1);
-	th_ring.lap_end = th_load_relaxed(&header->tail);
-	memset(th_ring.few, 0, sizeof(th_ring.few));
-	memset(th_ring.slots, 0, sizeof(th_ring.slots));
+	th_ring.from = th_ring.at = th_ring.next;
+	th_store_release(&header->ring_from, th_ring.from);
+	th_ring.buffered_end = 0;
+	th_store_relaxed(&th_ring.chunk, th_ring.chunk + 1);
+	th_store_relaxed(&th_ring.pass, 1);
+	th_ring_begin_rules();
 }
 
 /*
- * Whether an append that failed may succeed later.  Otherwise what could not be appended is lost:
- * the ring has to go on, and its next hole gives the space back that was missing.
+ * Whether an append that failed may succeed later.  In a full ring what could not be appended is
+ * lost: only when the passes are complete it can give space back.
  */
 static bool
 can_retry(void)
 {
-	if (th_log_refusal() == TH_COUNTER_DROPPED_BUSY)
+	if (th_log_refusal() != TH_COUNTER_DROPPED_LOG_FULL ||
+		th_ring.punched < th_align_down(th_ring.from, TH_PAGE_BYTES))
 		return true;
 	th_log_count(TH_COUNTER_RING_LOST, 1);
-	th_ring.carrier.count = 0;
+	th_ring.words_count = 0;
 	return false;
 }
 
 static bool
-end_pass(struct th_log_header *header)
+end_pass(void)
 {
-	struct th_ring_cycle *cycle = &th_ring.cycle;
-
-	if (cycle->pass == 1) {
-		cycle->pass = 2;
-		cycle->cut = cycle->at;
-		cycle->at = th_ring.from;
+	if (th_ring.pass == 1) {
+		th_ring_thin_samples();
+		th_store_relaxed(&th_ring.next, th_ring.at);
+		th_ring.at = th_ring.from;
+		th_store_relaxed(&th_ring.pass, 2);
 		return true;
 	}
-	if (!th_ring_flush() && can_retry())
+	if (!flush() && can_retry())
 		return false;
-	commit(header);
-	return true;
-}
-
-/* False: not now. */
-static bool
-work_on(const struct th_ring_record *record)
-{
-	if (th_ring.cycle.pass == 1) {
-		th_ring_look(record);
-	} else if (!th_ring_keep(record) && can_retry()) {
-		/* A reader ignores what was carried twice. */
-		th_ring.cycle.at = record->place;
-		return false;
-	}
+	th_id_table_deinit(&th_ring.facts);
+	th_store_relaxed(&th_ring.pass, 0);
 	return true;
 }
 
 static void
-work(struct th_log_header *header, uint32_t bytes)
+work(uint32_t bytes)
 {
-	struct th_ring_cycle *cycle = &th_ring.cycle;
 	struct th_ring_record record;
 
-	for (uint32_t done = 0; cycle->pass && done < bytes;) {
-		uint64_t end = cycle->pass == 1 ? th_ring.from + th_ring.segment : cycle->cut;
+	for (uint32_t done = 0; th_ring.pass && done < bytes;) {
+		bool is_first = th_ring.pass == 1;
+		uint64_t end = is_first ? th_ring.end : th_ring.next;
 
-		if (th_ring_read(end, &record)) {
-			done += record.size;
-			if (!work_on(&record))
+		if (!read_record(end, &record)) {
+			if (th_ring.at < end || !end_pass())
 				return;
-		} else if (cycle->at < end || !end_pass(header)) {
+			continue;
+		}
+		done += record.size;
+		if (!visit_each(&record, is_first ? th_ring_look : th_ring_keep) &&
+			can_retry()) {
+			/* A reader ignores what was copied twice. */
+			th_ring.at = record.place;
 			return;
 		}
-	}
-}
-
-/* Removes marks that no longer count, from a part of the table in each step. */
-static void
-prune_marks(void)
-{
-	struct th_id_table *marks = &th_ring.marks;
-
-	for (unsigned i = 0; i < PRUNED_AT_ONCE && marks->slots; i++) {
-		struct th_id_entry *entry =
-			&marks->entries[th_ring.pruned++ & (marks->slots - 1)];
-
-		if (entry->key && entry->place + 2 < th_ring.lap)
-			th_id_table_remove(marks, entry);
 	}
 }
 
@@ -329,13 +420,11 @@ th_ring_step(uint32_t bytes)
 	if (th_ring.bytes) {
 		uint64_t tail = th_log_file_tail(header);
 
-		if (!th_ring.cycle.pass && tail && is_due(tail))
-			begin(tail);
-		if (th_ring.cycle.pass) {
-			prune_marks();
-			work(header, bytes);
-		}
-		is_busy = th_ring.cycle.pass || (tail && is_due(tail));
+		if (!th_ring.pass && tail && is_full(header))
+			begin(header, tail);
+		punch(header);
+		work(bytes);
+		is_busy = th_ring.pass != 0;
 	}
 	th_unlock(&th_ring.working);
 	return is_busy;

@@ -3,10 +3,12 @@
  * The log as a ring: its disk space is bounded, however long the recording is.
  *
  * Offsets in the file only grow, so ids of samples stay unique; the space of old records is given
- * back by punching holes.  Before a segment goes, it is compacted: what later readers need of it is
- * appended again, in KEPT events that hold the original records with their original offsets.  A
- * reader that first reads those, in the order of their offsets, and then the records from
- * header->ring_from on, reads a log from which records were left out.
+ * back by punching holes.  The records are a chain of chunks, of which the last two are in the file.
+ * When a chunk is full, the one before it goes, and the next one begins with what later readers need
+ * of the full one: KEPT events, which hold the original records with their original offsets.  So
+ * the older chunk needs nothing before it: a reader that first reads its KEPT events, in the order of
+ * the offsets in them, and then the records from header->ring_from on, reads a log from which records
+ * were left out.
  *
  * Kept are: definitions that are in use; the samples of everything alive; the last exact counts;
  * series over time, ever more sparsely; and of the samples that have ended as many as fit, at
@@ -38,14 +40,14 @@ void th_ring_deinit(void);
 void th_ring_on_thread(bool (*is_alive)(uint32_t thread));
 
 /*
- * Compacts, if the ring is nearly full, by reading about `bytes` of it.  False: nothing is left to
- * do, or another thread is at it. [in-malloc]
+ * Begins a chunk, if the present one is full, and copies to it by reading about `bytes` of the full
+ * one.  False: nothing is left to do, or another thread is at it. [in-malloc]
  */
 bool th_ring_step(uint32_t bytes);
 
 /*
- * How near the ring is to its maximum, where samples and ends would be lost: whoever appends has to
- * wake the agent thread (SOON), or to run a step itself (NOW).
+ * Whether there is something to do: whoever appends has to wake the agent thread (SOON), or to run a
+ * step itself (NOW), since the ring is near its maximum, where samples and ends would be lost.
  */
 enum th_ring_urgency { TH_RING_IDLE, TH_RING_SOON, TH_RING_NOW };
 enum th_ring_urgency th_ring_urgency(void); /* [in-malloc] */
@@ -57,12 +59,12 @@ enum th_ring_urgency th_ring_urgency(void); /* [in-malloc] */
 bool th_ring_has_room(void);
 
 /*
- * Turns of the ring so far, from 1; 1 also without a ring.  A stack that was not used for a whole
- * turn may be dropped. [in-malloc]
+ * The number of the present chunk, from 1; 1 also without a ring.  A stack that was not used in a
+ * whole chunk may be dropped. [in-malloc]
  */
-uint32_t th_ring_lap(void);
+uint32_t th_ring_chunk(void);
 
-/* Where the record of a sample is now: `sample`, unless it was moved. [any] */
+/* Where the record of a sample is now: `sample`, unless it was copied. [any] */
 uint64_t th_ring_place(uint64_t sample);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "unify/base/atomic.h"
 #include "unify/log/id_table.h"
@@ -17,113 +18,94 @@
 /* Read at once; every record fits. */
 #define TH_RING_BUFFER_BYTES (TH_LOG_WINDOW_OVERLAP + (64u << 10))
 
-/* A record as the scan meets it. */
+/* Space is measured in parts of a ring; a chunk is full when it has so many of them. */
+#define TH_RING_PARTS 16
+#define TH_RING_CHUNK_PARTS 7
+
+/* A record in the full chunk. */
 struct th_ring_record {
-	uint64_t offset; /* where it was appended: the id of a sample */
+	uint64_t offset; /* where it was first appended: the id of a sample */
 	uint64_t place;  /* where it is now */
 	const char *bytes;
 	uint32_t size;
 	uint16_t type;
-	bool is_carried; /* it was moved before */
-	double thinned;  /* of a sample: the probability with which it was kept; 0 = all were */
-};
-
-/* What is collected before it is appended as KEPT. */
-struct th_ring_carrier {
-	uint64_t *words; /* TH_RING_CARRIER_BYTES */
-	uint32_t count;
-};
-
-/* State of the passes over one segment. */
-struct th_ring_cycle {
-	uint32_t pass; /* 0: none; 1: ends of samples; 2: everything else */
-	uint64_t at;   /* next record */
-	uint64_t cut;  /* end of the segment: known after the first pass */
-	uint64_t kept; /* bytes carried */
+	bool is_copy;   /* it is in a KEPT event */
+	double thinned; /* of a sample: the probability with which it was kept; 0 = all were */
 };
 
 struct th_ring {
 	struct th_spinlock working;
-	uint64_t bytes;   /* 0: the log is no ring */
-	uint64_t segment; /* compacted at once */
-	uint64_t start;   /* end of the metadata, which stay */
-	uint64_t from;    /* records before it are carried */
-	uint64_t punched; /* the file has no space before it, but for header and metadata */
-	uint64_t extra;   /* bytes beyond the usual maximum, where compaction needed them */
-	int64_t credit;   /* bytes that may be carried in this cycle beyond half of it */
-	uint64_t lap_end; /* the tail when this turn began */
-	uint32_t lap;     /* atomic; from 1 */
-	struct th_ring_cycle cycle;
-	char *buffer; /* TH_RING_BUFFER_BYTES of the file, from `buffered` on */
+	uint64_t bytes;    /* atomic; 0: the log is no ring */
+	uint64_t metadata; /* their end; they stay */
+	uint64_t punched;  /* the file has no space before it, but for header and metadata */
+	uint64_t from;     /* start of the older chunk: all before has gone */
+	uint64_t next;     /* atomic; start of the present chunk */
+	uint64_t end;      /* in the first pass: records before it are complete */
+	uint64_t at;       /* next record of the pass */
+	uint32_t chunk;    /* atomic; number of the present chunk, from 1 */
+	uint32_t pass;     /* atomic; over the older chunk: 0 none, 1 looks, 2 copies */
+	char *buffer;      /* TH_RING_BUFFER_BYTES of the file, from `buffered` on */
 	uint64_t buffered;
 	uint64_t buffered_end;
-	struct th_ring_carrier carrier;
+	uint64_t *words; /* of the next KEPT, TH_RING_CARRIER_BYTES */
+	uint32_t words_count;
 
-	struct th_id_table open;   /* samples without an end: place of the record; see rules */
-	uint32_t chosen;           /* of these, those that stay */
-	double open_tau;           /* weight below which they are thinned out */
-	struct th_id_table latest; /* by th_ring_key(): offset of the last record */
-	struct th_id_table marks;  /* by th_ring_key(): the turn in which it was last needed */
-	uint32_t pruned;           /* where stale marks are looked for next */
-	double tau;         /* weight below which samples that have ended are thinned out */
-	uint64_t time;      /* the latest of a record so far */
-	uint64_t origin;    /* start of the recording */
-	uint32_t account;   /* number of the last complete breakdown */
-	uint32_t level;     /* of followed Java objects */
-	bool follows_few;   /* TH_JVM_FOLLOWS_FEW */
-	uint64_t last_kept; /* the sample that was carried last: its end follows */
-	uint64_t slots[2][TH_EVENT_NUMBERS]; /* series: last slot of time, by whether carried */
-	uint32_t few[TH_EVENT_NUMBERS];      /* records of rare types kept in this turn */
+	uint64_t origin; /* start of the recording */
+	uint64_t time;   /* the latest of a record so far */
+
+	/* Samples that stay, see ring_samples.c. */
+	struct th_id_table samples;
+	uint32_t count[2]; /* by whether they have ended */
+	double tau[2];     /* weight below which they are thinned out */
+	double least[2];   /* the smallest score in the last sweep */
+	uint64_t others;   /* bytes of the copies of other records */
+	uint32_t level;    /* of followed Java objects */
+	bool follows_few;  /* TH_JVM_FOLLOWS_FEW */
+
+	/* Other records, see ring_rules.c. */
+	struct th_id_table facts;       /* of the full chunk */
+	struct th_id_table dead[2];     /* threads found dead, by chunk modulo 2 */
+	uint32_t few[TH_EVENT_NUMBERS]; /* records of rare types kept in this pass */
+	uint32_t account;               /* number of the last complete breakdown */
+	uint64_t left_bytes[2];         /* of dead threads that were not copied; 1: Java */
 };
 extern struct th_ring th_ring;
 extern bool (*th_ring_is_alive)(uint32_t thread);
 
-/* Sets the maximum size of the file. */
-void th_ring_set_maximum(uint64_t bytes);
-
-/* A key of the tables. */
+/* Of `bytes` bytes at most; 0 if the record is too short. */
 static inline uint64_t
-th_ring_key(uint32_t type, uint64_t a, uint64_t b)
+th_ring_field(const struct th_ring_record *record, size_t at, size_t bytes)
 {
-	return th_hash_mix(a ^ th_hash_mix(b + ((uint64_t)type << 40))) | 1;
+	uint64_t value = 0;
+
+	if (bytes <= sizeof(value) && at + bytes <= record->size)
+		memcpy(&value, record->bytes + at, bytes);
+	return value;
 }
 
-/* Reading: ring_scan.c */
+/* Of a type of record that begins with its time. */
+static inline uint64_t
+th_ring_time(const struct th_ring_record *record)
+{
+	return th_ring_field(record, sizeof(struct th_log_record), sizeof(uint64_t));
+}
 
-/* The next record at or after cycle->at; false: none before `end`, or not readable now. */
-bool th_ring_read(uint64_t end, struct th_ring_record *record_ret);
-/* The record of type `type` at `place` that was appended at `offset`; false: none. */
-bool th_ring_read_at(
-	uint64_t place, uint64_t offset, uint32_t bytes, struct th_ring_record *record_ret);
-/* Forgets what was read, which may have changed. */
-void th_ring_forget_buffer(void);
-/* The records in a KEPT, one after the other: *at begins with 0. */
-bool th_ring_next_inner(
-	const struct th_ring_record *carrier, uint32_t *at, struct th_ring_record *record_ret);
+/* Copies a record, of a sample with its probability or 0; false: no space. */
+bool th_ring_copy(const struct th_ring_record *record, double thinned);
 
-/* Carrying: ring_carry.c */
+/* A change of chunks begins: of th_ring.chunk. */
+void th_ring_begin_rules(void);
 
-/* Appends a copy of a record, of a sample with its probability or 0; false: no space. */
-bool th_ring_carry(const struct th_ring_record *record, double thinned);
-/* Writes what was collected. */
-bool th_ring_flush(void);
-
-/* Rules: ring_rules.c */
-
-/* The first pass: samples begin and end. */
-void th_ring_look(const struct th_ring_record *record);
-/* The second pass: what is needed is carried; false: no space. */
+/* The first pass over the full chunk, and the second one: what is needed is copied; false: no space. */
+bool th_ring_look(const struct th_ring_record *record);
 bool th_ring_keep(const struct th_ring_record *record);
 
-/* Samples: ring_samples.c */
+/* The same of samples and their ends.  False: another record. */
+bool th_ring_look_at_sample(const struct th_ring_record *record);
+/* `part_ret`: the probability with which it stays; 0: it does not, 1 also of an end. */
+bool th_ring_is_of_sample(const struct th_ring_record *record, double *part_ret);
 
-bool th_ring_is_sample(uint32_t type);
-bool th_ring_is_end(uint32_t type);
-void th_ring_begin_sample(const struct th_ring_record *record);
-void th_ring_end_sample(const struct th_ring_record *record);
-/* In the second pass, with the records behind it in the same KEPT; false: no space. */
-bool th_ring_keep_sample(
-	const struct th_ring_record *record, const struct th_ring_record *carrier, uint32_t at);
-bool th_ring_keep_end(const struct th_ring_record *record);
+/* Between the passes: only samples stay that fit, and are in the full chunk. */
+void th_ring_thin_samples(void);
 
 #endif

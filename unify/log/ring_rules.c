@@ -1,22 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What stays of each type of record when its segment goes.
+ * What is copied of each type of record to the next chunk (enum rule); samples: ring_samples.c.
  *
- *   all         definitions of modules, methods, classes and functions: their tables are bounded
- *   in use      stacks and threads: needed by what stays, or used within the last turn of the ring
- *   last        counts that only grow, and state: the last record of each key
- *   series      figures over time: one in each slot of time, whose length doubles with the time
- *   breakdowns  the last, and whole numbers of a power of two, so that at most 16 stay
- *   few         what is rare: up to FEW_MAX of a type
- *   samples     see ring_samples.c
- *
- * A time series keeps the first record of a slot.  Carried and new records are each in the order
- * of time, so each has a slot of its own.
+ * The order of records in the file is not that of time: copies stand behind the first new records of
+ * a chunk.  What has to be known of the whole chunk is collected in the first pass, in `facts`.
  */
 #include <stddef.h>
 #include <string.h>
 
+#include "unify/base/align.h"
 #include "unify/log/log.h"
+#include "unify/log/log_events.h"
 #include "unify/log/ring_private.h"
 #include "unify/log/stack_table.h"
 
@@ -27,91 +21,147 @@
 #define SLOTS_MIN 128
 #define SLOTS_MAX 1024
 
-static uint32_t
-get_u32(const struct th_ring_record *record, size_t at)
-{
-	uint32_t value = 0;
+enum rule {
+	FEW,   /* what is rare, and types without a rule: up to FEW_MAX of a type */
+	NEVER, /* it is in the metadata; of RATE the effect is in every sample */
+	ALL,   /* definitions whose tables are bounded */
+	USED, /* stacks and threads: those to which the chunk refers, and those that may be used by now */
+	LAST,   /* counts that only grow: the last record of each key */
+	SERIES, /* the last, and one in each slot of time, whose length doubles with the time */
+	/* The last, and whole numbers of a power of two, so that at most BREAKDOWNS stay. */
+	BREAKDOWN,
+};
 
-	if (at + sizeof(value) <= record->size)
-		memcpy(&value, record->bytes + at, sizeof(value));
-	return value;
-}
+static const uint8_t rules[TH_EVENT_NUMBERS] = {[TH_EVENT_EVENT_TYPE] = NEVER,
+	[TH_EVENT_EVENT_FIELD] = NEVER,
+	[TH_EVENT_COUNTER_NAME] = NEVER,
+	[TH_EVENT_RATE] = NEVER,
+	[TH_EVENT_PROCESS] = ALL,
+	[TH_EVENT_SETTING] = ALL,
+	[TH_EVENT_JVM] = ALL,
+	[TH_EVENT_MODULE] = ALL,
+	[TH_EVENT_METHOD] = ALL,
+	[TH_EVENT_CLASS] = ALL,
+	[TH_EVENT_SYMBOL] = ALL,
+	[TH_EVENT_STACK] = USED,
+	[TH_EVENT_THREAD] = USED,
+	[TH_EVENT_THREAD_BYTES] = LAST,
+	[TH_EVENT_TALLY] = LAST,
+	[TH_EVENT_LEDGER_COUNT] = LAST,
+	[TH_EVENT_COLLECTION] = SERIES,
+	[TH_EVENT_HEAP_USE] = SERIES,
+	[TH_EVENT_JAVA_JUDGED] = SERIES,
+	[TH_EVENT_MAPPED_USE] = SERIES,
+	[TH_EVENT_JNI_REFERENCES] = SERIES,
+	[TH_EVENT_RESIDENT] = SERIES,
+	[TH_EVENT_BUFFERS] = SERIES,
+	[TH_EVENT_ACCOUNT] = BREAKDOWN,
+	[TH_EVENT_ACCOUNT_ROW] = BREAKDOWN,
+	[TH_EVENT_TOUCHED] = BREAKDOWN,
+	[TH_EVENT_MALLOC_HEAPS] = BREAKDOWN,
+	[TH_EVENT_POOL] = BREAKDOWN,
+	[TH_EVENT_ALLOCATOR] = BREAKDOWN,
+	[TH_EVENT_CGROUP] = BREAKDOWN};
 
-static uint64_t
-get_u64(const struct th_ring_record *record, size_t at)
-{
-	uint64_t value = 0;
-
-	if (at + sizeof(value) <= record->size)
-		memcpy(&value, record->bytes + at, sizeof(value));
-	return value;
-}
-
-#define FIELD_U32(record, event, field) \
-	get_u32(record, offsetof(struct th_event_##event, field))
-#define FIELD_U64(record, event, field) \
-	get_u64(record, offsetof(struct th_event_##event, field))
-
-/* The last of each key */
-
-/* The key of a record of which the last counts; 0: another type. */
-static uint64_t
-key_of(const struct th_ring_record *record)
-{
-	uint64_t a = 0, b = 0;
-
-	switch (record->type) {
-	case TH_EVENT_THREAD_BYTES:
-		a = FIELD_U32(record, thread_bytes, thread);
-		b = FIELD_U32(record, thread_bytes, heap);
-		break;
-	case TH_EVENT_TALLY:
-		a = FIELD_U32(record, tally, stack);
-		b = (uint64_t)FIELD_U32(record, tally, type) << 8 |
-		    FIELD_U32(record, tally, kind);
-		break;
-	case TH_EVENT_LEDGER_COUNT:
-		a = FIELD_U32(record, ledger_count, kind);
-		break;
-	case TH_EVENT_COLLECTION:
-		/* By the text: the last one of a kind may be the last that judged old objects. */
-		b = th_hash_bytes(TH_HASH_START,
-			record->bytes + sizeof(struct th_event_collection),
-			record->size - sizeof(struct th_event_collection));
-		break;
-	case TH_EVENT_MAPPED_USE:
-	case TH_EVENT_JNI_REFERENCES:
-	case TH_EVENT_HEAP_USE:
-	case TH_EVENT_RESIDENT:
-	case TH_EVENT_JAVA_JUDGED:
-	case TH_EVENT_JAVA_LEVEL:
-		break;
-	default:
-		return 0;
+/* The bytes of a record that are its key, or the number of its breakdown; others have one key. */
+#define FIELDS(event, first, last)                                  \
+	{                                                           \
+		offsetof(struct th_event_##event, first),           \
+			offsetof(struct th_event_##event, last) + 4 \
 	}
-	return th_ring_key(record->type, a, b);
+static const struct {
+	uint8_t from, to;
+} keys[TH_EVENT_NUMBERS] = {
+	[TH_EVENT_STACK] = FIELDS(stack, stack, stack),
+	[TH_EVENT_THREAD] = FIELDS(thread, thread, thread),
+	[TH_EVENT_THREAD_BYTES] = FIELDS(thread_bytes, thread, heap),
+	[TH_EVENT_TALLY] = FIELDS(tally, stack, kind),
+	[TH_EVENT_LEDGER_COUNT] = FIELDS(ledger_count, kind, kind),
+	/* The kind: the last collection of a kind may be the last that judged old objects. */
+	[TH_EVENT_COLLECTION] = {sizeof(struct th_event_collection), UINT8_MAX},
+	[TH_EVENT_ACCOUNT] = FIELDS(account, account, account),
+	[TH_EVENT_ACCOUNT_ROW] = FIELDS(account_row, account, account),
+	[TH_EVENT_TOUCHED] = FIELDS(touched, account, account),
+	[TH_EVENT_MALLOC_HEAPS] = FIELDS(malloc_heaps, account, account),
+	[TH_EVENT_POOL] = FIELDS(pool, account, account),
+	[TH_EVENT_ALLOCATOR] = FIELDS(allocator, account, account),
+	[TH_EVENT_CGROUP] = FIELDS(cgroup, account, account),
+};
+
+/* The first number in the key. */
+static uint32_t
+id_of(const struct th_ring_record *record)
+{
+	return (uint32_t)th_ring_field(record, keys[record->type].from, sizeof(uint32_t));
 }
 
-static bool
-is_last(const struct th_ring_record *record)
-{
-	uint64_t key = key_of(record);
-	const struct th_id_entry *entry = key ? th_id_table_find(&th_ring.latest, key) : NULL;
+/* Facts */
 
-	return entry && entry->place == record->offset;
+/* Kinds of facts besides the types of events: the offset of the last record of a key. */
+enum {
+	REFERENCE = TH_EVENT_NUMBERS, /* by type of contents: to a stack or thread */
+	SLOT = 2 * TH_EVENT_NUMBERS,  /* by type of event: the time of the record that stays */
+};
+
+static uint64_t
+fact(uint32_t kind, uint64_t value)
+{
+	return th_hash_mix(value ^ th_hash_mix(kind)) | 1;
+}
+
+static uint64_t
+last_of_key(const struct th_ring_record *record)
+{
+	uint32_t to = keys[record->type].to < record->size ? keys[record->type].to
+							   : record->size;
+	uint32_t from = keys[record->type].from < to ? keys[record->type].from : to;
+
+	return fact(
+		record->type, th_hash_bytes(TH_HASH_START, record->bytes + from, to - from));
 }
 
 static void
 note_last(const struct th_ring_record *record)
 {
-	uint64_t key = key_of(record);
-	struct th_id_entry *entry = key ? th_id_table_add(&th_ring.latest, key) : NULL;
+	struct th_id_entry *entry = th_id_table_add(&th_ring.facts, last_of_key(record));
 
-	if (entry)
+	if (entry && entry->place < record->offset)
 		entry->place = record->offset;
 }
 
-/* Series */
+static void
+note_references(const struct th_ring_record *record)
+{
+	const struct th_log_field *field = th_log_events[record->type].fields;
+	uint32_t at = sizeof(struct th_log_record);
+
+	for (uint32_t bytes; (bytes = th_log_data_bytes((enum th_data_type)field->data));
+		field++) {
+		at = (uint32_t)th_align_up(at, bytes);
+		if (field->content == TH_CONTENT_STACK ||
+			(field->content == TH_CONTENT_THREAD && at != keys[record->type].from))
+			th_id_table_add(
+				&th_ring.facts, fact(REFERENCE + field->content,
+							th_ring_field(record, at, bytes)));
+		at += bytes;
+	}
+}
+
+static bool
+is_referred_to(enum th_content_type content, uint32_t id)
+{
+	return th_id_table_find(&th_ring.facts, fact(REFERENCE + content, id));
+}
+
+/* Rules */
+
+static bool
+is_last(const struct th_ring_record *record)
+{
+	const struct th_id_entry *entry = th_id_table_find(&th_ring.facts, last_of_key(record));
+
+	return entry && entry->place == record->offset;
+}
 
 static uint64_t
 slot_length(void)
@@ -125,47 +175,25 @@ slot_length(void)
 	return length;
 }
 
-/* By the time that the record begins with. */
+/*
+ * Whether its slot has no record yet, or one of the same time: these belong together, as the kinds
+ * of a count of buffers do.
+ */
 static bool
 is_first_of_slot(const struct th_ring_record *record)
 {
-	uint64_t *last = &th_ring.slots[record->is_carried][record->type];
-	uint64_t time = get_u64(record, sizeof(struct th_log_record));
-	uint64_t slot = (time - th_ring.origin) / slot_length() + 1;
+	uint64_t slot = (th_ring_time(record) - th_ring.origin) / slot_length();
+	struct th_id_entry *entry = th_id_table_add(
+		&th_ring.facts, fact(SLOT + record->type, slot));
 
-	/* Records of one time belong together: the kinds of a count of buffers. */
-	if (slot == *last && record->type != TH_EVENT_BUFFERS)
-		return false;
-	*last = slot;
-	return true;
-}
-
-/* Breakdowns */
-
-static uint32_t
-account_of(const struct th_ring_record *record)
-{
-	switch (record->type) {
-	case TH_EVENT_ACCOUNT:
-		return FIELD_U32(record, account, account);
-	case TH_EVENT_ACCOUNT_ROW:
-		return FIELD_U32(record, account_row, account);
-	case TH_EVENT_TOUCHED:
-		return FIELD_U32(record, touched, account);
-	case TH_EVENT_MALLOC_HEAPS:
-		return FIELD_U32(record, malloc_heaps, account);
-	case TH_EVENT_POOL:
-		return FIELD_U32(record, pool, account);
-	case TH_EVENT_ALLOCATOR:
-		return FIELD_U32(record, allocator, account);
-	default:
-		return FIELD_U32(record, cgroup, account);
-	}
+	if (entry && !entry->place)
+		entry->place = th_ring_time(record);
+	return !entry || entry->place == th_ring_time(record);
 }
 
 /* Rows of one that is not complete yet have a higher number than the last one. */
 static bool
-keeps_account(uint32_t account)
+is_breakdown_needed(uint32_t account)
 {
 	uint32_t step = 1;
 
@@ -174,186 +202,122 @@ keeps_account(uint32_t account)
 	return account >= th_ring.account || account % step == 0;
 }
 
-/* What is in use */
-
-static bool
-is_marked(uint32_t type, uint32_t id)
-{
-	const struct th_id_entry *entry = th_id_table_find(
-		&th_ring.marks, th_ring_key(type, id, 0));
-
-	return entry && entry->place + 1 >= th_ring.lap;
-}
-
+/*
+ * A stack that was used while the full chunk was the present one stays: a thread may have checked
+ * that the log has it, and append its sample only now.
+ */
 static bool
 is_stack_needed(const struct th_ring_record *record)
 {
-	const size_t at = sizeof(struct th_event_stack);
-	uint32_t count = get_u32(record, at);
+	const uint32_t at = sizeof(struct th_event_stack);
+	uint32_t count = (uint32_t)th_ring_field(record, at, sizeof(count));
 	const uint64_t *frames = (const uint64_t *)(const void *)(record->bytes + at + 8);
+	uint32_t flags = (uint32_t)th_ring_field(
+		record, offsetof(struct th_event_stack, flags), sizeof(flags));
 
-	if (is_marked(TH_EVENT_STACK, FIELD_U32(record, stack, stack)) ||
-		count > (record->size - at - 8) / 8)
-		return true;
-	return !th_stack_table_forget(
-		frames, count, FIELD_U32(record, stack, flags), th_ring.lap - 1);
+	return is_referred_to(TH_CONTENT_STACK, id_of(record)) || record->size < at + 8 ||
+	       count > (record->size - at - 8) / 8 ||
+	       !th_stack_table_forget(frames, count, flags, th_ring.chunk - 1);
 }
 
-/*
- * The samples of a thread that has ended may be behind this record.  Carried once more, it is
- * behind all of them.
- */
+/* The last records of a thread are in the full chunk only if it was dead before it was full. */
 static bool
 is_thread_needed(uint32_t thread)
 {
-	const uint64_t ended = 1;
-	struct th_id_entry *entry;
-
 	if (!thread || !th_ring_is_alive || th_ring_is_alive(thread))
 		return true;
-	entry = th_id_table_add(&th_ring.marks, th_ring_key(TH_EVENT_THREAD, thread, ended));
-	if (!entry || !entry->place || entry->place == th_ring.lap) {
-		if (entry)
-			entry->place = th_ring.lap;
-		return true;
-	}
-	return is_marked(TH_EVENT_THREAD, thread);
+	th_id_table_add(&th_ring.dead[th_ring.chunk % 2], thread);
+	return !th_id_table_find(&th_ring.dead[(th_ring.chunk + 1) % 2], thread) ||
+	       is_referred_to(TH_CONTENT_THREAD, thread);
 }
 
 /* The bytes of threads that have ended, and of which no sample is left, are only counted. */
 static bool
 is_count_needed(const struct th_ring_record *record)
 {
-	uint64_t bytes = FIELD_U64(record, thread_bytes, bytes);
-	bool is_java = FIELD_U32(record, thread_bytes, heap) == TH_HEAP_JAVA;
+	struct th_event_thread_bytes count = {.heap = 0};
 
-	if (!is_last(record))
-		return false;
-	if (is_thread_needed(FIELD_U32(record, thread_bytes, thread)))
-		return true;
-	th_log_count(
-		is_java ? TH_COUNTER_RING_JAVA_BYTES : TH_COUNTER_RING_NATIVE_BYTES, bytes);
-	th_id_table_remove(&th_ring.latest, th_id_table_find(&th_ring.latest, key_of(record)));
-	return false;
-}
-
-static bool
-is_among_few(uint32_t type)
-{
-	if (type < TH_EVENT_NUMBERS && th_ring.few[type]++ < FEW_MAX)
-		return true;
-	th_log_count(TH_COUNTER_RING_LOST, 1);
+	if (!is_last(record) || is_thread_needed(id_of(record)))
+		return is_last(record);
+	memcpy(&count, record->bytes,
+		record->size < sizeof(count) ? record->size : sizeof(count));
+	th_ring.left_bytes[count.heap == TH_HEAP_JAVA] += count.bytes;
+	/* Once, if the copying is repeated. */
+	th_id_table_find(&th_ring.facts, last_of_key(record))->place = 0;
 	return false;
 }
 
 static bool
 is_needed(const struct th_ring_record *record)
 {
-	switch (record->type) {
-	case TH_EVENT_PROCESS:
-	case TH_EVENT_SETTING:
-	case TH_EVENT_JVM:
-	case TH_EVENT_MODULE:
-	case TH_EVENT_METHOD:
-	case TH_EVENT_CLASS:
-	case TH_EVENT_SYMBOL:
-		return true;
-	case TH_EVENT_STACK:
-		return is_stack_needed(record);
-	case TH_EVENT_THREAD:
-		return is_thread_needed(FIELD_U32(record, thread, thread));
-	case TH_EVENT_THREAD_BYTES:
-		return is_count_needed(record);
-	case TH_EVENT_TALLY:
-	case TH_EVENT_LEDGER_COUNT:
-		return is_last(record);
-	case TH_EVENT_COLLECTION:
-	case TH_EVENT_HEAP_USE:
-	case TH_EVENT_JAVA_JUDGED:
-	case TH_EVENT_MAPPED_USE:
-	case TH_EVENT_JNI_REFERENCES:
-	case TH_EVENT_RESIDENT:
-	case TH_EVENT_BUFFERS:
-		return is_first_of_slot(record) || is_last(record);
-	case TH_EVENT_ACCOUNT:
-	case TH_EVENT_ACCOUNT_ROW:
-	case TH_EVENT_TOUCHED:
-	case TH_EVENT_MALLOC_HEAPS:
-	case TH_EVENT_POOL:
-	case TH_EVENT_ALLOCATOR:
-	case TH_EVENT_CGROUP:
-		return keeps_account(account_of(record));
-	case TH_EVENT_EVENT_TYPE: /* in the metadata */
-	case TH_EVENT_EVENT_FIELD:
-	case TH_EVENT_COUNTER_NAME:
-	case TH_EVENT_RATE: /* the effect is in every sample */
+	switch ((enum rule)rules[record->type]) {
+	case NEVER:
 		return false;
+	case ALL:
+		return true;
+	case USED:
+		return record->type == TH_EVENT_STACK ? is_stack_needed(record)
+						      : is_thread_needed(id_of(record));
+	case LAST:
+		return record->type == TH_EVENT_THREAD_BYTES ? is_count_needed(record)
+							     : is_last(record);
+	case SERIES:
+		return is_first_of_slot(record) || is_last(record);
+	case BREAKDOWN:
+		return is_breakdown_needed(id_of(record));
 	default:
-		return is_among_few(record->type);
+		if (th_ring.few[record->type]++ < FEW_MAX)
+			return true;
+		th_log_count(TH_COUNTER_RING_LOST, 1);
+		return false;
 	}
 }
 
 /* The passes */
 
-/* The latest time, by which ages are measured: of samples and of their ends. */
-static void
-note_time(const struct th_ring_record *record)
-{
-	uint64_t time = get_u64(record, sizeof(struct th_log_record));
-
-	if (time > th_ring.time)
-		th_ring.time = time;
-}
-
-static void
-note_state(const struct th_ring_record *record)
-{
-	if (record->type == TH_EVENT_ACCOUNT && account_of(record) > th_ring.account)
-		th_ring.account = account_of(record);
-	if (record->type == TH_EVENT_JAVA_LEVEL &&
-		FIELD_U32(record, java_level, level) > th_ring.level)
-		th_ring.level = FIELD_U32(record, java_level, level);
-	if (record->type == TH_EVENT_JVM)
-		th_ring.follows_few = FIELD_U32(record, jvm, features) & TH_JVM_FOLLOWS_FEW;
-}
-
 void
+th_ring_begin_rules(void)
+{
+	/* The older chunk has gone, with what was not copied. */
+	th_log_count(TH_COUNTER_RING_NATIVE_BYTES, th_ring.left_bytes[false]);
+	th_log_count(TH_COUNTER_RING_JAVA_BYTES, th_ring.left_bytes[true]);
+	memset(th_ring.left_bytes, 0, sizeof(th_ring.left_bytes));
+	memset(th_ring.few, 0, sizeof(th_ring.few));
+	th_id_table_deinit(&th_ring.facts);
+	th_id_table_deinit(&th_ring.dead[th_ring.chunk % 2]);
+	th_ring.others = 0;
+}
+
+bool
 th_ring_look(const struct th_ring_record *record)
 {
-	if (record->type == TH_EVENT_KEPT)
-		return;
-	if (th_ring_is_sample(record->type)) {
-		note_time(record);
-		th_ring_begin_sample(record);
-	} else if (th_ring_is_end(record->type)) {
-		note_time(record);
-		th_ring_end_sample(record);
-	} else {
-		note_state(record);
-		note_last(record);
-	}
-}
+	enum rule rule = record->type < TH_EVENT_NUMBERS ? (enum rule)rules[record->type]
+							 : NEVER;
 
-static bool
-keep_one(const struct th_ring_record *record, const struct th_ring_record *carrier, uint32_t at)
-{
-	if (th_ring_is_sample(record->type))
-		return th_ring_keep_sample(record, carrier, at);
-	if (th_ring_is_end(record->type))
-		return th_ring_keep_end(record);
-	return !is_needed(record) || th_ring_carry(record, 0);
+	if (rule == NEVER)
+		return true;
+	if (record->type != TH_EVENT_STACK)
+		note_references(record);
+	if (th_ring_look_at_sample(record))
+		return true;
+	if (rule == LAST || rule == SERIES)
+		note_last(record);
+	if (record->type == TH_EVENT_ACCOUNT && id_of(record) > th_ring.account)
+		th_ring.account = id_of(record);
+	/* What was copied before is probably copied again. */
+	if (record->is_copy || rule == ALL || rule == USED)
+		th_ring.others += record->size + 8;
+	return true;
 }
 
 bool
 th_ring_keep(const struct th_ring_record *record)
 {
-	struct th_ring_record inner;
-	uint32_t at = 0;
+	double part;
 
-	if (record->type != TH_EVENT_KEPT)
-		return keep_one(record, NULL, 0);
-	while (th_ring_next_inner(record, &at, &inner))
-		if (!keep_one(&inner, record, at))
-			return false;
-	return true;
+	if (record->type >= TH_EVENT_NUMBERS)
+		return true;
+	if (th_ring_is_of_sample(record, &part))
+		return part <= 0 || th_ring_copy(record, part);
+	return !is_needed(record) || th_ring_copy(record, 0);
 }

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Samples in the ring.  The table `open` has those that began in what was compacted and have not
- * ended in it; they are carried, or where there are too many, a part of them (th_ring.open_tau).
+ * Samples in the ring.  The table has those that stay: all that have not ended, or where these are
+ * too many, a part of them; and of those that have ended as many as fit.  What is in the table when
+ * the first pass ends is copied, with all records of its end.
  *
- * Of those that have ended, each is kept with the probability q = min(1, s / tau), where the score
- * s is the number of bytes that the sample represents, times up to BOOST if it lived long: a
- * threshold sample (Duffield, Lund, Thorup: Learn more, sample less, IEEE Trans. Inf. Theory 2005).
- * The draw is a hash of the id, so a later draw with a smaller q keeps a subset, and the smallest q
- * is the probability of all draws together.  The age at which a life is long grows with the
- * recording, as in the evidence of leaks (blocks are old from a tenth of its time on).
+ * The table outlives the pass, and only new records change it: while copies are appended the program
+ * goes on, so the end of a sample can stand before its copy.
  *
- * A sample that was carried before it ended is in the ring whole, so it stays, with its end, until
- * that copy goes; then it is drawn.
- *
- * `place` of an entry: where its record is; `extra`: of a mapping, the bytes that are left; of a
- * Java object that is followed, FOLLOWED, whether it was judged, and the bits of the probability;
- * `end`: its time, 0 = it has not ended; `type` and `thread` of the end.
+ * Each sample stays with the probability q = min(1, s / tau), where the score s is the number of bytes
+ * that the sample represents, times up to BOOST if it has ended and lived long: a threshold sample
+ * (Duffield, Lund, Thorup: Learn more, sample less, IEEE Trans. Inf. Theory 2005).  There is one
+ * threshold for samples that have not ended, usually 0, and one for those that have.  The draw is a
+ * hash of the id, so a later draw with a smaller q keeps a subset, and the smallest q is the
+ * probability of all draws together.  The age at which a life is long grows with the recording, as
+ * in the evidence of leaks (blocks are old from a tenth of its time on).
  */
 #include <stddef.h>
 #include <string.h>
@@ -29,527 +27,322 @@
  */
 #define LONG_LIFE 20
 #define BOOST 16
-/* One sample may be open for this many bytes of the ring: 90 bytes of it are its record. */
+/* One sample may be open for this many bytes of the ring: 104 bytes of it are its copy. */
 #define BYTES_PER_OPEN 512
-/* The first threshold, bytes, and its growth while more is kept than fits. */
-#define FIRST_TAU 1024
-#define TAU_GROWTH 1.01
+#define OPEN_BYTES 104
+#define ENDED_BYTES 152
+/* Growth of a threshold while more samples stay than fit; a bound of its steps. */
+#define TAU_GROWTH 1.25
+#define RAISES_MAX 100
+/* Times of the table are in units of 8 ms, so that 32 bits last for a year. */
+#define TIME_SHIFT 23
 
-/* Doublings of a threshold at once: to any size of a block. */
-#define RAISES_MAX 50
+enum flag {
+	FOLLOWED = 1,  /* in a VM that follows few objects */
+	ONLY_LIVE = 2, /* of no use once it has ended */
+};
 
-#define FOLLOWED (UINT64_C(1) << 63)
-#define JUDGED (UINT64_C(1) << 62)
+#define FIELD(record, event, field)                                     \
+	th_ring_field(record, offsetof(struct th_event_##event, field), \
+		sizeof(((struct th_event_##event *)0)->field))
 
-bool
-th_ring_is_sample(uint32_t type)
+static bool
+is_sample(uint32_t type)
 {
 	return type == TH_EVENT_NATIVE_ALLOC || type == TH_EVENT_JAVA_ALLOC ||
 	       type == TH_EVENT_MAPPED_ALLOC || type == TH_EVENT_LEDGER_TAKE;
 }
 
-bool
-th_ring_is_end(uint32_t type)
+static bool
+is_end(uint32_t type)
 {
 	return type == TH_EVENT_NATIVE_FREE || type == TH_EVENT_JAVA_DEATH ||
 	       type == TH_EVENT_JAVA_LOST || type == TH_EVENT_MAPPED_END ||
 	       type == TH_EVENT_JAVA_FOLLOWED || type == TH_EVENT_LEDGER_GIVE;
 }
 
-/* All samples begin with the members of a NATIVE_ALLOC up to `keep`, but LEDGER_TAKE. */
-_Static_assert(offsetof(struct th_event_native_alloc, keep) ==
-			       offsetof(struct th_event_java_alloc, keep) &&
-		       offsetof(struct th_event_native_alloc, keep) ==
-			       offsetof(struct th_event_mapped_alloc, keep),
+/* All samples but LEDGER_TAKE begin as a NATIVE_ALLOC does, and all ends as a NATIVE_FREE. */
+#define SAME(first, second, field) \
+	offsetof(struct th_event_##first, field) == offsetof(struct th_event_##second, field)
+_Static_assert(SAME(native_alloc, java_alloc, keep) && SAME(native_alloc, mapped_alloc, keep),
 	"one way to read all samples");
-/* All ends begin with their time and the sample. */
-_Static_assert(offsetof(struct th_event_native_free, sample) ==
-			       offsetof(struct th_event_java_death, sample) &&
-		       offsetof(struct th_event_native_free, sample) ==
-			       offsetof(struct th_event_mapped_end, sample) &&
-		       offsetof(struct th_event_native_free, sample) ==
-			       offsetof(struct th_event_java_followed, sample) &&
-		       offsetof(struct th_event_native_free, sample) ==
-			       offsetof(struct th_event_ledger_give, sample),
+_Static_assert(SAME(native_free, java_death, sample) && SAME(native_free, mapped_end, sample) &&
+		       SAME(native_free, java_lost, sample) &&
+		       SAME(native_free, java_followed, sample) &&
+		       SAME(native_free, ledger_give, sample),
 	"one way to read all ends");
 
-static uint64_t
-sample_of(const struct th_ring_record *end)
+static struct th_id_entry *
+find_sample(const struct th_ring_record *record)
 {
-	uint64_t sample;
-
-	memcpy(&sample, end->bytes + offsetof(struct th_event_native_free, sample),
-		sizeof(sample));
-	return sample;
+	return th_id_table_find(&th_ring.samples,
+		is_sample(record->type) ? record->offset : FIELD(record, native_free, sample));
 }
 
-static uint64_t
-time_of(const struct th_ring_record *record)
+static uint32_t
+units_of(uint64_t time)
 {
-	uint64_t time;
+	uint64_t units = time > th_ring.origin ? (time - th_ring.origin) >> TIME_SHIFT : 0;
 
-	memcpy(&time, record->bytes + sizeof(struct th_log_record), sizeof(time));
-	return time;
+	return units < UINT32_MAX ? (uint32_t)units + 1 : UINT32_MAX;
+}
+
+static double
+as_double(uint64_t bits)
+{
+	double value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
+static double
+smaller(double a, double b)
+{
+	return a < b ? a : b;
 }
 
 /* Thinning */
 
-/* About as many bytes as the sample represents: any function of it alone is correct. */
 static double
-weight_of(const struct th_ring_record *record)
+score_of(const struct th_id_entry *sample)
 {
-	struct th_event_native_alloc alloc = {.size = 0};
+	double life = sample->end > sample->birth ? (double)(sample->end - sample->birth) : 0;
+	double part = smaller(1, LONG_LIFE * life / (double)units_of(th_ring.time));
 
-	if (record->type == TH_EVENT_LEDGER_TAKE)
+	return (double)sample->weight * (1 + BOOST * part);
+}
+
+/* The probability with which a sample stays. */
+static double
+part_of(const struct th_id_entry *sample)
+{
+	double weight = (double)sample->weight, score = score_of(sample);
+	double part = weight < th_ring.tau[false] ? weight / th_ring.tau[false] : 1;
+
+	if (sample->end && sample->flags & ONLY_LIVE)
 		return 0;
-	memcpy(&alloc, record->bytes, offsetof(struct th_event_native_alloc, thread_bytes));
-	uint64_t bytes = alloc.size > alloc.interval ? alloc.size : alloc.interval;
-	return (double)(bytes ? bytes : 1) /
-	       (alloc.keep > 0 && alloc.keep < 1 ? alloc.keep : 1);
+	return sample->end && score < th_ring.tau[true]
+		       ? smaller(part, score / th_ring.tau[true])
+		       : part;
 }
 
-/* The part of the recording that a life has, in units of what is long. */
-static double
-long_part(uint64_t birth, uint64_t end)
-{
-	double all = (double)(th_ring.time - th_ring.origin);
-	double part = end > birth && all > 0 ? LONG_LIFE * (double)(end - birth) / all : 0;
-
-	return part < 1 ? part : 1;
-}
-
-/*
- * Compaction must leave half of what it reads, in the mean of some segments: one that holds much of
- * what was carried before may be carried again.
- */
 static bool
-is_crowded(void)
+is_chosen(const struct th_id_entry *sample)
 {
-	const struct th_ring_cycle *cycle = &th_ring.cycle;
-	uint64_t end = cycle->pass == 2 ? cycle->cut + cycle->at : cycle->at + th_ring.from;
-	uint64_t read = (end - 2 * th_ring.from) / 2; /* both passes count half */
+	uint64_t random = th_hash_mix(sample->key ^ UINT64_C(0x6a09e667f3bcc909));
 
-	return (int64_t)cycle->kept > (int64_t)(read / 2) + th_ring.credit;
-}
-
-/*
- * Uniform in (0, 1], of a sample and the present cycle: a later draw is independent of an earlier
- * one.
- */
-static double
-random_unit(const struct th_ring_record *record)
-{
-	uint64_t random = th_hash_mix(record->offset ^ th_hash_mix(th_ring.from));
-
-	return (double)((random >> 11) + 1) * 0x1p-53;
-}
-
-/* The probability with which a sample is in the ring so far. */
-static double
-prior_of(const struct th_ring_record *record)
-{
-	return record->thinned > 0 ? record->thinned : 1;
-}
-
-/*
- * The probability of a sample that ended at `end`, 0 = not known, with all earlier draws; 0: it is
- * not kept.
- */
-static double
-draw(const struct th_ring_record *record, uint64_t end)
-{
-	double prior = prior_of(record);
-	double bar = random_unit(record) * prior;
-	double score = weight_of(record) * (1 + BOOST * long_part(time_of(record), end));
-
-	if (is_crowded() && bar * th_ring.tau <= score)
-		th_ring.tau = th_ring.tau < FIRST_TAU ? FIRST_TAU : th_ring.tau * TAU_GROWTH;
-	double q = score >= th_ring.tau ? 1 : score / th_ring.tau;
-	if (q > prior)
-		q = prior;
-	return bar <= q ? q : 0;
+	return (double)((random >> 11) + 1) * 0x1p-53 <= part_of(sample);
 }
 
 static void
-count_thinned(void)
+drop(struct th_id_entry *sample)
 {
-	th_log_count(TH_COUNTER_RING_THINNED, 1);
-}
-
-/* Begin */
-
-static uint32_t
-flags_of(const struct th_ring_record *record)
-{
-	uint32_t flags = 0;
-
-	if (record->type == TH_EVENT_NATIVE_ALLOC)
-		memcpy(&flags, record->bytes + offsetof(struct th_event_native_alloc, flags),
-			sizeof(flags));
-	if (record->type == TH_EVENT_MAPPED_ALLOC)
-		memcpy(&flags, record->bytes + offsetof(struct th_event_mapped_alloc, flags),
-			sizeof(flags));
-	return flags;
-}
-
-/* Whether an end of it will be recorded. */
-static bool
-is_tracked(const struct th_ring_record *record)
-{
-	if (record->type == TH_EVENT_NATIVE_ALLOC)
-		return flags_of(record) & TH_NATIVE_TRACKED;
-	return record->type != TH_EVENT_MAPPED_ALLOC || flags_of(record) & TH_MAPPED_TRACKED;
-}
-
-static uint64_t
-size_of(const struct th_ring_record *record)
-{
-	uint64_t size;
-
-	memcpy(&size, record->bytes + offsetof(struct th_event_native_alloc, size),
-		sizeof(size));
-	return size;
-}
-
-/* A record that is made up: it belongs to `sample`, at an offset that no other record has. */
-static bool
-carry_made(void *event, uint16_t type, uint32_t size, uint64_t offset)
-{
-	struct th_log_record head = {size, type, th_log_check(offset, size, type)};
-
-	memcpy(event, &head, sizeof(head));
-	return th_ring_carry(
-		&(struct th_ring_record){
-			.offset = offset, .bytes = event, .size = size, .type = type},
-		0);
-}
-
-/* Within the record at `offset`, so that the order is kept; a sample has 64 bytes or more. */
-#define BEHIND(offset) ((offset) + 8)
-#define END_BEHIND(offset) ((offset) + 16)
-
-/* Without an end the ledger's takes all stay: they are few. */
-static double
-open_weight(const struct th_ring_record *record)
-{
-	return record->type == TH_EVENT_LEDGER_TAKE ? 0x1p60 : weight_of(record);
-}
-
-/* The probability with which a sample of this weight stays while it has not ended. */
-static double
-part_of(double weight)
-{
-	return weight >= th_ring.open_tau ? 1 : weight / th_ring.open_tau;
+	th_log_count(TH_COUNTER_RING_THINNED, !(sample->flags & ONLY_LIVE));
+	th_id_table_remove(&th_ring.samples, sample);
 }
 
 /*
- * Whether a sample that has not ended is among those that stay.  The draw depends on the sample
- * alone, so with a higher threshold a part of them stays.
+ * Whether its end will never be known, although none was recorded.  Whether an object of a VM that
+ * follows few is followed is recorded a while after its sample.
  */
 static bool
-is_chosen(uint64_t sample, double weight)
+is_given_up(const struct th_id_entry *sample)
 {
-	uint64_t random = th_hash_mix(sample ^ UINT64_C(0x6a09e667f3bcc909));
+	const uint64_t while_bytes = th_ring.bytes / TH_RING_PARTS;
 
-	return (double)((random >> 11) + 1) * 0x1p-53 <= part_of(weight);
+	return sample->type == TH_EVENT_JAVA_ALLOC &&
+	       (!th_live_keeps(sample->key, th_ring.level) ||
+		       (th_ring.follows_few && !(sample->flags & FOLLOWED) &&
+			       sample->key + while_bytes < th_ring.at));
 }
 
-/* Some of the samples that are open go, the light ones first: when the ring comes to them. */
+/* Drops what does not stay, and what has no record, since a copy was lost. */
 static void
-raise_open_tau(void)
+sweep(void)
 {
-	th_ring.open_tau = th_ring.open_tau > 0 ? 2 * th_ring.open_tau : FIRST_TAU;
-	th_ring.chosen = 0;
-	for (uint32_t i = 0; i < th_ring.open.slots; i++) {
-		const struct th_id_entry *entry = &th_ring.open.entries[i];
+	struct th_id_table *table = &th_ring.samples;
 
-		th_ring.chosen += entry->key && is_chosen(entry->key, (double)entry->weight);
+	memset(th_ring.count, 0, sizeof(th_ring.count));
+	th_ring.least[false] = th_ring.least[true] = 0x1p100;
+	for (uint32_t i = 0; i < table->slots;) {
+		struct th_id_entry *sample = &table->entries[i];
+
+		if (sample->key && !sample->end && is_given_up(sample))
+			sample->end = units_of(th_ring.time);
+		if (sample->key && (sample->place < th_ring.from || !is_chosen(sample))) {
+			drop(sample); /* another one may take its slot */
+			continue;
+		}
+		if (sample->key) {
+			double *least = &th_ring.least[sample->end != 0];
+
+			th_ring.count[sample->end != 0]++;
+			*least = smaller(*least, score_of(sample));
+		}
+		i++;
 	}
 }
 
-static void
-forget(struct th_id_entry *entry)
+/* The copies fill half a chunk. */
+static bool
+has_too_many(bool is_ended)
 {
-	th_ring.chosen -= th_ring.chosen && is_chosen(entry->key, (double)entry->weight);
-	th_id_table_remove(&th_ring.open, entry);
+	uint64_t room = th_ring.bytes / TH_RING_PARTS * TH_RING_CHUNK_PARTS / 2;
+	uint64_t used = th_ring.others + (uint64_t)OPEN_BYTES * th_ring.count[false];
+
+	if (!is_ended)
+		return th_ring.count[false] > th_ring.bytes / BYTES_PER_OPEN;
+	used = used < room / 8 * 7 ? used : room / 8 * 7;
+	return th_ring.count[true] > (room - used) / ENDED_BYTES;
+}
+
+static void
+fit(bool is_ended)
+{
+	double *tau = &th_ring.tau[is_ended], *least = &th_ring.least[is_ended];
+
+	if (has_too_many(is_ended))
+		sweep();
+	for (unsigned i = 0; i < RAISES_MAX && has_too_many(is_ended); i++) {
+		*tau = TAU_GROWTH * (*tau > *least ? *tau : *least);
+		sweep();
+	}
 }
 
 void
-th_ring_begin_sample(const struct th_ring_record *record)
+th_ring_thin_samples(void)
 {
-	struct th_id_entry *entry;
+	sweep();
+	fit(false);
+	fit(true);
+}
 
-	if (!is_tracked(record))
-		return;
-	float weight = (float)open_weight(record);
-	for (int i = 0; i < RAISES_MAX && th_ring.chosen >= th_ring.bytes / BYTES_PER_OPEN; i++)
-		raise_open_tau();
-	entry = is_chosen(record->offset, (double)weight)
-			? th_id_table_add(&th_ring.open, record->offset)
-			: NULL;
-	if (!entry) {
-		count_thinned();
-		return;
+/* The first pass */
+
+static struct th_id_entry
+describe(const struct th_ring_record *record)
+{
+	struct th_id_entry sample = {.key = record->offset,
+		.place = record->place,
+		.birth = units_of(th_ring_time(record)),
+		.type = record->type};
+	uint64_t size = FIELD(record, native_alloc, size);
+	uint64_t interval = FIELD(record, native_alloc, interval);
+	double keep = as_double(FIELD(record, native_alloc, keep));
+	uint64_t flags = FIELD(record, mapped_alloc, flags);
+	bool is_tracked = true;
+
+	sample.weight = (float)(size > interval ? size
+				: interval      ? interval
+						: 1) /
+			(float)(keep > 0 && keep < 1 ? keep : 1);
+	if (record->type == TH_EVENT_MAPPED_ALLOC) {
+		sample.left = size;
+		sample.flags = flags & TH_MAPPED_RESERVED ? ONLY_LIVE : 0;
+		is_tracked = flags & TH_MAPPED_TRACKED;
+	} else if (record->type == TH_EVENT_NATIVE_ALLOC) {
+		is_tracked = FIELD(record, native_alloc, flags) & TH_NATIVE_TRACKED;
+	} else if (record->type == TH_EVENT_LEDGER_TAKE) {
+		/* They are few: without an end all stay. */
+		sample.weight = 0x1p60F;
+		sample.flags = ONLY_LIVE;
 	}
-	th_ring.chosen++;
-	entry->weight = weight;
-	entry->place = record->place;
-	entry->extra = record->type == TH_EVENT_MAPPED_ALLOC ? size_of(record) : 0;
+	if (!is_tracked || is_given_up(&sample))
+		sample.end = sample.birth;
+	return sample;
 }
 
-/* End */
-
-static bool
-carry_followed(const struct th_ring_record *end, uint64_t extra)
-{
-	uint32_t bits = (uint32_t)extra;
-	float keep;
-	struct th_event_java_followed followed = {
-		.time = time_of(end), .sample = sample_of(end), .judged = 1};
-
-	memcpy(&keep, &bits, sizeof(keep));
-	followed.keep = (double)keep;
-	return carry_made(&followed, TH_EVENT_JAVA_FOLLOWED, (sizeof(followed) + 7) / 8 * 8,
-		BEHIND(end->offset));
-}
-
-/* All bytes of a mapping have ended: one record for the ends of its parts. */
-static bool
-carry_mapped_end(const struct th_ring_record *end, uint64_t size)
-{
-	struct th_event_mapped_end whole;
-
-	memcpy(&whole, end->bytes, sizeof(whole));
-	whole.bytes = size;
-	whole.address = 0;
-	return carry_made(
-		&whole, TH_EVENT_MAPPED_END, (sizeof(whole) + 7) / 8 * 8, end->offset);
-}
-
-/* Of no use once they have ended. */
-static bool
-is_only_live(const struct th_ring_record *sample)
-{
-	return sample->type == TH_EVENT_LEDGER_TAKE ||
-	       (sample->type == TH_EVENT_MAPPED_ALLOC && flags_of(sample) & TH_MAPPED_RESERVED);
-}
-
-/* A sample that has ended, and its end; false: no space. */
-static bool
-carry_pair(
-	const struct th_ring_record *sample, const struct th_ring_record *end, uint64_t extra)
-{
-	double q;
-
-	if (is_only_live(sample))
-		return true;
-	q = draw(sample, end->type == TH_EVENT_JAVA_LOST ? 0 : time_of(end));
-	if (q <= 0) {
-		count_thinned();
-		return true;
-	}
-	if (!th_ring_carry(sample, q))
-		return false;
-	if (sample->type == TH_EVENT_MAPPED_ALLOC ? !carry_mapped_end(end, size_of(sample))
-						  : !th_ring_carry(end, 0))
-		return false;
-	return !(extra & FOLLOWED) || carry_followed(end, extra);
-}
-
-/* Its end stands in the table, until its copy in the ring goes. */
 static void
-note_end(struct th_id_entry *entry, const struct th_ring_record *end)
+begin_sample(const struct th_ring_record *record)
 {
-	struct th_event_native_free freed = {.thread = 0};
+	const struct th_id_entry sample = describe(record);
+	struct th_id_entry *entry = th_id_table_add(&th_ring.samples, sample.key);
 
-	if (end->type == TH_EVENT_NATIVE_FREE)
-		memcpy(&freed, end->bytes, sizeof(freed));
-	entry->end = time_of(end) ? time_of(end) : 1;
-	entry->type = end->type;
-	entry->thread = freed.thread;
+	if (!entry) {
+		th_log_count(TH_COUNTER_RING_LOST, 1);
+		return;
+	}
+	*entry = sample;
+	if (!is_chosen(entry)) {
+		drop(entry);
+		return;
+	}
+	th_ring.count[sample.end != 0]++;
+	fit(sample.end != 0);
 }
 
 /* The event of a sample that does not end it; it is noted. */
 static bool
-goes_on(const struct th_ring_record *end, struct th_id_entry *entry)
+goes_on(const struct th_ring_record *end, struct th_id_entry *sample)
 {
-	if (end->type == TH_EVENT_JAVA_FOLLOWED) {
-		struct th_event_java_followed followed;
-		uint32_t bits;
+	uint64_t bytes = FIELD(end, mapped_end, bytes);
 
-		memcpy(&followed, end->bytes, sizeof(followed));
-		float keep = (float)followed.keep;
-		memcpy(&bits, &keep, sizeof(bits));
-		entry->extra = FOLLOWED | (followed.judged ? JUDGED : 0) | bits;
+	switch (end->type) {
+	case TH_EVENT_JAVA_FOLLOWED:
+		sample->flags = as_double(FIELD(end, java_followed, keep)) > 0 ? FOLLOWED : 0;
 		return true;
+	case TH_EVENT_MAPPED_END:
+		sample->left -= bytes < sample->left ? bytes : sample->left;
+		return sample->left != 0;
+	case TH_EVENT_LEDGER_GIVE:
+		return FIELD(end, ledger_give, how) == TH_LEDGER_COMMITTED;
+	default:
+		return false;
 	}
-	if (end->type == TH_EVENT_MAPPED_END) {
-		struct th_event_mapped_end part;
-
-		memcpy(&part, end->bytes, sizeof(part));
-		entry->extra -= part.bytes < entry->extra ? part.bytes : entry->extra;
-		return entry->extra != 0;
-	}
-	if (end->type == TH_EVENT_LEDGER_GIVE) {
-		struct th_event_ledger_give give;
-
-		memcpy(&give, end->bytes, sizeof(give));
-		return give.how == TH_LEDGER_COMMITTED;
-	}
-	return false;
 }
 
-void
-th_ring_end_sample(const struct th_ring_record *end)
+static void
+end_sample(const struct th_ring_record *end, struct th_id_entry *sample)
 {
-	struct th_id_entry *entry = th_id_table_find(&th_ring.open, sample_of(end));
-	struct th_ring_record sample;
+	if (!sample || sample->end || goes_on(end, sample))
+		return;
+	sample->end = end->type == TH_EVENT_JAVA_LOST ? sample->birth
+						      : units_of(th_ring_time(end));
+	th_ring.count[false]--;
+	if (!is_chosen(sample)) {
+		drop(sample);
+		return;
+	}
+	th_ring.count[true]++;
+	fit(true);
+}
 
-	if (!entry || entry->end || goes_on(end, entry))
-		return;
-	if (entry->place != entry->key) {
-		note_end(entry, end);
-		return;
-	}
-	struct th_id_entry was = *entry;
-	forget(entry);
-	if (!is_chosen(was.key, (double)was.weight)) {
-		count_thinned();
-		return;
-	}
-	/* The longest is that of mapped memory. */
-	bool is_read = th_ring_read_at(
-		was.place, was.key, sizeof(struct th_event_mapped_alloc), &sample);
-	sample.thinned = part_of((double)was.weight);
-	if (!is_read || !carry_pair(&sample, end, was.extra))
-		th_log_count(TH_COUNTER_RING_LOST, 1);
+bool
+th_ring_look_at_sample(const struct th_ring_record *record)
+{
+	uint64_t time = th_ring_time(record);
+
+	if (record->type == TH_EVENT_JVM)
+		th_ring.follows_few = FIELD(record, jvm, features) & TH_JVM_FOLLOWS_FEW;
+	if (record->type == TH_EVENT_JAVA_LEVEL &&
+		FIELD(record, java_level, level) > th_ring.level)
+		th_ring.level = (uint32_t)FIELD(record, java_level, level);
+	if (!is_sample(record->type) && !is_end(record->type))
+		return false;
+	if (record->is_copy)
+		return true;
+	th_ring.time = time > th_ring.time ? time : th_ring.time;
+	if (is_sample(record->type))
+		begin_sample(record);
+	else
+		end_sample(record, find_sample(record));
+	return true;
 }
 
 /* The second pass */
 
-/* The second pass comes to a sample whose end is not known: it may still be alive. */
-static bool
-keep_unknown(const struct th_ring_record *record)
-{
-	double q = draw(record, th_ring.time);
-
-	th_ring.last_kept = q > 0 ? record->offset : 0;
-	if (q > 0)
-		return th_ring_carry(record, q);
-	count_thinned();
-	return true;
-}
-
-/* Whether its end will never be known, although none was recorded. */
-static bool
-is_given_up(const struct th_ring_record *record, const struct th_id_entry *entry)
-{
-	return record->type == TH_EVENT_JAVA_ALLOC &&
-	       (!th_live_keeps(record->offset, th_ring.level) ||
-		       (th_ring.follows_few &&
-			       !(entry->extra & FOLLOWED && (uint32_t)entry->extra)));
-}
-
-/* The end of a sample that has ended, from behind it in its KEPT; 0: not known. */
-static uint64_t
-end_behind(
-	const struct th_ring_record *sample, const struct th_ring_record *carrier, uint32_t at)
-{
-	struct th_ring_record next;
-
-	if (th_ring_next_inner(carrier, &at, &next) && th_ring_is_end(next.type) &&
-		next.type != TH_EVENT_JAVA_LOST && sample_of(&next) == sample->offset)
-		return time_of(&next);
-	return 0;
-}
-
-static bool
-keep_again(
-	const struct th_ring_record *record, const struct th_ring_record *carrier, uint32_t at)
-{
-	uint64_t end = end_behind(record, carrier, at);
-	double q = draw(record, end ? end : th_ring.time);
-
-	th_ring.last_kept = q > 0 ? record->offset : 0;
-	if (q > 0)
-		return th_ring_carry(record, q);
-	count_thinned();
-	return true;
-}
-
-/* It is no longer open, although it has not ended. */
-static bool
-give_up(const struct th_ring_record *record, struct th_id_entry *entry)
-{
-	struct th_ring_record unknown = *record;
-	bool is_left = is_chosen(record->offset, (double)entry->weight);
-
-	unknown.thinned = part_of((double)entry->weight);
-	forget(entry);
-	if (is_left)
-		return keep_unknown(&unknown);
-	count_thinned();
-	return true;
-}
-
-/* The copy of a sample goes that was carried before it ended. */
-static bool
-keep_ended(const struct th_ring_record *record, const struct th_id_entry *entry)
-{
-	union {
-		struct th_log_record head;
-		struct th_event_native_free native;
-		struct th_event_mapped_end mapped;
-		struct th_event_java_death java;
-	} event = {.native = {.time = entry->end, .sample = record->offset}};
-	struct th_ring_record end = {.offset = END_BEHIND(record->offset),
-		.bytes = (const char *)&event,
-		.size = sizeof(event.java),
-		.type = (uint16_t)entry->type};
-
-	if (entry->type == TH_EVENT_NATIVE_FREE) {
-		event.native.thread = entry->thread;
-		end.size = sizeof(event.native);
-	}
-	event.head = (struct th_log_record){
-		end.size, end.type, th_log_check(end.offset, end.size, end.type)};
-	return carry_pair(record, &end, entry->extra);
-}
-
 bool
-th_ring_keep_sample(
-	const struct th_ring_record *record, const struct th_ring_record *carrier, uint32_t at)
+th_ring_is_of_sample(const struct th_ring_record *record, double *part_ret)
 {
-	struct th_id_entry *entry;
+	const struct th_id_entry *sample;
 
-	th_ring.last_kept = 0;
-	entry = th_id_table_find(&th_ring.open, record->offset);
-	if (!entry) {
-		if (record->thinned > 0)
-			return keep_again(record, carrier, at);
-		/* Else its end was met, or it was not chosen. */
-		return is_tracked(record) || keep_unknown(record);
-	}
-	if (entry->end) {
-		if (!keep_ended(record, entry))
-			return false;
-		forget(entry);
-		return true;
-	}
-	double part = part_of((double)entry->weight);
-	if (is_chosen(record->offset, (double)entry->weight) && !is_given_up(record, entry))
-		return th_ring_carry(record, part < 1 ? part : 0);
-	return give_up(record, entry);
-}
-
-bool
-th_ring_keep_end(const struct th_ring_record *end)
-{
-	uint64_t sample = sample_of(end);
-
-	/* Behind its sample, which was carried again. */
-	if (end->is_carried && sample == th_ring.last_kept)
-		return th_ring_carry(end, 0);
-	/* Of a sample that is in the ring whole, ended or not. */
-	return !th_id_table_find(&th_ring.open, sample) || th_ring_carry(end, 0);
+	if (!is_sample(record->type) && !is_end(record->type))
+		return false;
+	sample = find_sample(record);
+	*part_ret = !sample                ? 0
+		    : is_end(record->type) ? 1
+		    : record->thinned > 0  ? smaller(record->thinned, part_of(sample))
+					   : part_of(sample);
+	return true;
 }

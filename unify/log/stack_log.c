@@ -66,7 +66,7 @@ log_stack(uint32_t id, const uint64_t *frames, uint32_t count, uint32_t flags)
 bool
 th_stack_log_use(uint32_t *use)
 {
-	uint32_t now = th_ring_lap();
+	uint32_t now = th_ring_chunk();
 	uint32_t last = th_load_relaxed(use);
 
 	/* Fails only if another thread does the same, or the ring drops the record. */
@@ -92,7 +92,7 @@ th_stack_log_id(const uint64_t *frames, uint32_t count, uint32_t flags, uint32_t
 		th_log_count(TH_COUNTER_DROPPED_LOG_FULL, 1);
 		return 0;
 	}
-	th_store_relaxed(logged, th_ring_lap());
+	th_store_relaxed(logged, th_ring_chunk());
 	return id;
 }
 

@@ -24,7 +24,7 @@ bool th_stack_table_init(void);
  * The id (1..) of a stack of `count` frame words, leaf first, under `flags` (enum
  * th_stack_flag); 0 if the table is full.  **logged_ret, atomic, is 0 until a caller has
  * written the STACK record and sets it, and set anew at each use, to the turn of the ring
- * (th_ring_lap()); writing the record twice is harmless. [in-malloc]
+ * (th_ring_chunk()); writing the record twice is harmless. [in-malloc]
  */
 uint32_t th_stack_table_intern(
 	const uint64_t *frames, size_t count, uint32_t flags, uint32_t **logged_ret);

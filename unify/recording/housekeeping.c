@@ -13,8 +13,9 @@
 #include "unify/shared/clock.h"
 
 /*
- * Bytes of a ring that a thread with a sample due compacts: some 0.2 ms, every 10 ms, or at each
- * sample that is due when the ring is nearly full.  Every 10 ms keeps up with 30,000 samples a second.
+ * Bytes of a ring that a thread with a sample due reads, to copy what stays: some 0.2 ms, every
+ * 10 ms, or at each sample that is due when the ring is nearly full.  Every 10 ms keeps up with
+ * 30,000 samples a second.
  */
 #define RING_STEP (64u << 10)
 

@@ -13,6 +13,7 @@
 static struct th_tally threads = {.kind = TH_TALLY_THREADS};
 /* atomic: when a start writes the figures, in processes without an agent thread */
 static uint64_t next_log;
+static uint64_t ended; /* atomic: of those counted */
 
 static bool
 is_wanted(void)
@@ -114,8 +115,17 @@ th_thread_starts_run(const struct th_tally_item *item)
 void
 th_thread_starts_end(struct th_thread_record *record)
 {
+	if (!record->start.maker)
+		return;
 	th_tally_remove(&threads, &record->start, true);
 	record->start.maker = 0;
+	th_add_relaxed(&ended, 1);
+}
+
+uint64_t
+th_thread_starts_ended(void)
+{
+	return th_load_relaxed(&ended);
 }
 
 void

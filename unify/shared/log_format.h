@@ -846,7 +846,11 @@ enum th_breakdown_flag {
 #define TH_TOUCHED_OWN_MAPPING (UINT64_C(1) << 63)
 #define TH_TOUCHED_BYTES (TH_TOUCHED_OWN_MAPPING - 1)
 
-enum th_pool_kind { TH_POOL_MEMORY = 1, TH_POOL_BUFFERS = 2 };
+enum th_pool_kind {
+	TH_POOL_MEMORY = 1,
+	TH_POOL_BUFFERS = 2,
+	TH_POOL_FINALIZERS = 3, /* `count` wait for finalize(), most of the class with signature `name` */
+};
 
 enum th_tally_kind { TH_TALLY_THREADS = 1, TH_TALLY_LOADERS = 2, TH_TALLY_KINDS };
 

@@ -35,6 +35,17 @@ parse_digits(const char **text, uint64_t *value_ret)
 	return true;
 }
 
+bool
+th_number_parse(const char *text, uint64_t *number_ret)
+{
+	uint64_t value;
+
+	if (!parse_digits(&text, &value) || *text)
+		return false;
+	*number_ret = value;
+	return true;
+}
+
 /* Advances *text past the unit prefix, if there is one; returns its power of two. */
 static unsigned
 parse_prefix(const char **text)

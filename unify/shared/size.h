@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sizes, percentages and durations in the syntax of users: 512k, 1GiB, 0.5%, 30s. */
+/* Numbers, sizes, percentages and durations in the syntax of users: 12, 512k, 1GiB, 0.5%, 30s. */
 #ifndef TH_UNIFY_SHARED_SIZE_H
 #define TH_UNIFY_SHARED_SIZE_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* Parses decimal digits alone; otherwise like th_size_parse(). [any] */
+bool th_number_parse(const char *text, uint64_t *number_ret);
 
 /*
  * Parses decimal digits and an optional unit: k, M, G or T in either case, powers of 1024,

@@ -10,8 +10,8 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "jvmti/collections.h"
-#include "jvmti/full_collection.h"
+#include "jvmti/heap/collections.h"
+#include "jvmti/heap/full_collection.h"
 
 static struct {
 	unsigned collections; /* requested */

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "jvmti/holder_graph.h"
+#include "jvmti/holders/holder_graph.h"
 #include "unify/sample/poisson.h"
 
 #define MEMORY (64 << 20)

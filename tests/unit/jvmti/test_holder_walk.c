@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "jvmti/holder_walk.h"
+#include "jvmti/holders/holder_walk.h"
 #include "unify/shared/clock.h"
 
 #define MEMORY (16 << 20)

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "jvmti/java_frames.h"
-#include "jvmti/methods.h"
+#include "jvmti/stacks/java_frames.h"
+#include "jvmti/names/methods.h"
 #include "unify/shared/log_format.h"
 
 #define SEGMENT_LOG2 7

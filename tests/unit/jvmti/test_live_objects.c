@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "jvmti/live_objects.h"
+#include "jvmti/heap/live_objects.h"
 #include "unify/shared/log_format.h"
 
 #define OBJECTS 200000

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "jvmti/probation.h"
+#include "jvmti/heap/probation.h"
 #include "tests/unit/statistics/simulated_heap.h"
 #include "tests/unit/views/view_helper.h"
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "jvmti/runtime_stub.h"
+#include "jvmti/stacks/runtime_stub.h"
 
 #define SEGMENT_LOG2 7
 #define SEGMENTS 8

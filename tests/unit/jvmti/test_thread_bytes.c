@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "jvmti/thread_bytes.h"
+#include "jvmti/threads/thread_bytes.h"
 #include "unify/base/observed.h"
 
 /* Offset 0 means that the VM does not export a field. */

@@ -13,7 +13,7 @@
 
 #include <math.h>
 
-#include "jvmti/vm_countdown.h"
+#include "jvmti/heap/vm_countdown.h"
 #include "unify/sample/poisson.h"
 
 #define MIXES 100

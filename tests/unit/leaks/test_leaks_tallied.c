@@ -106,6 +106,40 @@ threads_that_stay_are_a_leak(void **state)
 	leaks_end(&found, &log);
 }
 
+/* At 9.8 s the VM begins to end, and the full collection at exit ends `ended` of the 190 threads. */
+static void
+expect_after_collection(uint64_t ended, enum th_reason reason)
+{
+	const struct th_tallied *tallied;
+	struct leaks_found found;
+	struct log_builder log;
+	uint64_t births[SLOTS];
+
+	add_growing(&log, TH_TALLY_THREADS, 0);
+	spread(births, 0, 1, 190 - ended);
+	add_tally(&log, TH_TALLY_THREADS, 9880, STACK_WORK, births, 0);
+	log_add_fields(&log, TH_EVENT_CONTROL, LOG_U64(LOG_START + 9900 * MS),
+		LOG_U64(100 * MS), LOG_TEXT("gc at exit"), LOG_TEXT(""));
+	log_add_fields(&log, TH_EVENT_TEARDOWN, LOG_U64(LOG_START + 9910 * MS),
+		LOG_U32(TH_TEARDOWN_VM_ENDS), LOG_TEXT(""));
+	tallied = find(&found, &log);
+	assert_non_null(tallied);
+	assert_int_equal(tallied->verdict, TH_VERDICT_LEAK);
+	assert_int_equal(th_tallied_reason(tallied), reason);
+	assert_int_equal(th_leaks_totals(&found.leaks).unclosed, reason == TH_REASON_UNCLOSED);
+	leaks_end(&found, &log);
+}
+
+static void
+threads_that_a_collection_ends_are_unclosed(void **state)
+{
+	(void)state;
+	expect_after_collection(190, TH_REASON_UNCLOSED);
+	expect_after_collection(100, TH_REASON_UNCLOSED);
+	expect_after_collection(20, TH_REASON_GROWS);
+	expect_after_collection(0, TH_REASON_GROWS);
+}
+
 /* What the VM allocates below the line to start them is part of the leak, and no finding. */
 static void
 memory_of_the_vm_belongs_to_them(void **state)
@@ -376,6 +410,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(threads_that_stay_are_a_leak),
+		cmocka_unit_test(threads_that_a_collection_ends_are_unclosed),
 		cmocka_unit_test(memory_of_the_vm_belongs_to_them),
 		cmocka_unit_test(purposes_of_classes_are_known),
 		cmocka_unit_test(a_pool_is_none),

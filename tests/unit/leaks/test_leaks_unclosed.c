@@ -104,6 +104,33 @@ test_freed_by_the_collection_at_exit(void **state)
 	leaks_end(&found, &program.log);
 }
 
+/* Nothing has freed them yet, but their owners wait for finalize(). */
+static void
+test_owners_wait_for_finalize(void **state)
+{
+	struct program program;
+	struct leaks_found found;
+
+	(void)state;
+	begin(&program);
+	log_add_fields(&program.log, TH_EVENT_POOL, LOG_U64(0), LOG_U64(0), LOG_U64(0),
+		LOG_U64(90), LOG_U32(1), LOG_U32(TH_POOL_FINALIZERS), LOG_TEXT("Lapp/Peer;"));
+	log_add_fields(&program.log, TH_EVENT_ACCOUNT, LOG_U64(LOG_START + 9000 * MS),
+		LOG_U64(BLOCK), LOG_U64(BLOCK), LOG_U64(0), LOG_U64(0), LOG_U32(1),
+		LOG_U32(TH_BREAKDOWN_REGULAR), LOG_U32(0), LOG_U32(0), LOG_U32(0));
+	end(&program, &found);
+	const struct th_finding *finding = leaks_only_finding(&found);
+	char *text = leaks_print(&found, th_view_leaks);
+
+	assert_int_equal(finding->evidence.reason, TH_REASON_UNCLOSED);
+	assert_int_equal(th_outcome_find(&found.leaks).unclosed, 1);
+	expect_text(text,
+		"owner  app.Peer, unreachable: not closed by the program; 90 wait for "
+		"finalize(), whose thread is slower\n");
+	free(text);
+	leaks_end(&found, &program.log);
+}
+
 /* Threads of libraries' own Cleaners have any name. */
 static void
 test_freed_by_any_thread_during_that_collection(void **state)
@@ -193,6 +220,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_freed_by_the_collection_at_exit),
+		cmocka_unit_test(test_owners_wait_for_finalize),
 		cmocka_unit_test(test_freed_by_any_thread_during_that_collection),
 		cmocka_unit_test(test_freed_by_natural_collections),
 		cmocka_unit_test(test_freed_by_the_program),

@@ -179,6 +179,74 @@ test_off_and_on(void **state)
 	expect(&log, TH_LEDGER_NEVER, 1);
 }
 
+/* The probability with which the library records the take of that number of one caller. */
+static double
+keep_of(uint32_t number)
+{
+	return number < 512     ? 1
+	       : number < 4608  ? 1.0 / 8
+	       : number < 37376 ? 1.0 / 64
+				: 1.0 / 512;
+}
+
+/*
+ * 39,000 elements in ten seconds, of which one in fifty, at random, is never given back: after the
+ * warm-up nine recorded ones, of which a quarter may have none by chance, and all fewer than four once
+ * in 80 logs.
+ */
+static void
+test_few_of_many_leak(void **state)
+{
+	uint64_t random = 1;
+	int leaks = 0;
+
+	(void)state;
+	for (int i = 0; i < 40; i++) {
+		struct log_builder log;
+		struct leaks_found found;
+
+		begin(&log);
+		for (uint32_t k = 0; k < 39000; k++) {
+			random = random * UINT64_C(6364136223846793005) +
+				 UINT64_C(1442695040888963407);
+			double keep = keep_of(k);
+			bool is_leak = (random >> 40) % 50 == 0;
+			if ((double)(random >> 32 & 0x1ff) >= 512 * keep)
+				continue;
+			uint64_t sample = take(&log, k / 4, TH_LEDGER_ELEMENTS, keep);
+			if (!is_leak)
+				give(&log, k / 4, sample, TH_LEDGER_GIVEN_BACK, 0);
+		}
+		leaks_find(&found, &log);
+		leaks += found.leaks.ledger.items[0].verdict == TH_LEDGER_LEAK;
+		leaks_end(&found, &log);
+	}
+	print_message("%d of 40 leaks\n", leaks);
+	assert_true(leaks >= 38);
+}
+
+/* The same elements, of which those of the first half are held, as in a cache that is full: no leak. */
+static void
+test_few_of_many_stay(void **state)
+{
+	struct log_builder log;
+	struct leaks_found found;
+
+	(void)state;
+	begin(&log);
+	for (uint32_t k = 0; k < 39000; k++) {
+		double keep = keep_of(k);
+		if (k % (uint32_t)(1 / keep))
+			continue;
+		uint64_t sample = take(&log, k / 4, TH_LEDGER_ELEMENTS, keep);
+		if (k > 19500 || k % 3)
+			give(&log, k / 4, sample, TH_LEDGER_GIVEN_BACK, 0);
+	}
+	leaks_find(&found, &log);
+	assert_int_equal(found.leaks.ledger.items[0].verdict, TH_LEDGER_CACHE);
+	leaks_end(&found, &log);
+}
+
 /* Damaged records are counted, and change nothing. */
 static void
 test_impossible_records(void **state)
@@ -339,6 +407,8 @@ main(void)
 		cmocka_unit_test(test_commit_without_release),
 		cmocka_unit_test(test_long_section),
 		cmocka_unit_test(test_off_and_on),
+		cmocka_unit_test(test_few_of_many_leak),
+		cmocka_unit_test(test_few_of_many_stay),
 		cmocka_unit_test(test_impossible_records),
 		cmocka_unit_test(test_intervals_cover),
 		cmocka_unit_test(test_references_grow),

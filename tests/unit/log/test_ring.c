@@ -31,14 +31,18 @@
 /* Blocks at stack k live for lives[k] samples; one in LEAKED of the last stack is never freed. */
 static const uint32_t lives[STACKS] = {1, 1, 2, 3, 10, 100, 20000, 5};
 #define LEAKED 16u
+#define LEAKED_RARELY 64u
 
 struct program {
 	uint64_t *ids;     /* of samples, by number */
-	uint64_t count;    /* samples so far */
+	uint64_t samples;  /* in all */
+	uint64_t count;    /* so far */
 	uint64_t bytes[2]; /* of the threads */
 	uint64_t start;
 	uint64_t step; /* nanoseconds between two samples */
+	uint32_t leaked;
 	uint32_t collections;
+	uint32_t checks; /* of the log so far */
 	enum th_heap heap;
 };
 
@@ -81,8 +85,11 @@ add_thread(uint32_t id, const char *name)
 static void
 begin_program(struct program *program, uint64_t samples, enum th_heap heap)
 {
-	*program = (struct program){
-		.start = th_log_header()->start_monotonic, .step = STEP_NS, .heap = heap};
+	*program = (struct program){.start = th_log_header()->start_monotonic,
+		.step = STEP_NS,
+		.leaked = LEAKED,
+		.heap = heap};
+	program->samples = samples;
 	program->ids = calloc(samples, sizeof(*program->ids));
 	assert_non_null(program->ids);
 	add_stacks(1, STACKS);
@@ -101,9 +108,9 @@ time_now(const struct program *program)
 #define LEVEL 3u
 
 static uint32_t
-level_at(uint64_t number)
+level_at(const struct program *program, uint64_t number)
 {
-	return number >= SAMPLES / 2 ? LEVEL : 0;
+	return number >= program->samples / 2 ? LEVEL : 0;
 }
 
 static void
@@ -115,7 +122,7 @@ free_block(struct program *program, uint64_t number)
 		.time = time_now(program), .sample = program->ids[number]};
 
 	if (program->heap == TH_HEAP_JAVA)
-		assert_true(th_live_keeps(death.sample, level_at(number)) == 0 ||
+		assert_true(th_live_keeps(death.sample, level_at(program, number)) == 0 ||
 			    th_log_append(TH_EVENT_JAVA_DEATH, &death, NULL, 0));
 	else
 		assert_true(th_log_append(TH_EVENT_NATIVE_FREE, &freed, NULL, 0));
@@ -128,7 +135,7 @@ free_due(struct program *program)
 		uint64_t number = program->count - lives[k];
 
 		if (program->count >= lives[k] && number % STACKS == k &&
-			(k != STACKS - 1 || number / STACKS % LEAKED))
+			(k != STACKS - 1 || number / STACKS % program->leaked))
 			free_block(program, number);
 	}
 }
@@ -163,7 +170,7 @@ allocate(struct program *program)
 		.stack = alloc.stack,
 	};
 	struct th_event_java_level level = {.time = time_now(program), .level = LEVEL};
-	if (program->heap == TH_HEAP_JAVA && number == SAMPLES / 2)
+	if (program->heap == TH_HEAP_JAVA && number == program->samples / 2)
 		assert_true(th_log_append(TH_EVENT_JAVA_LEVEL, &level, NULL, 0));
 	program->ids[number] = program->heap == TH_HEAP_JAVA
 				       ? th_log_append(TH_EVENT_JAVA_ALLOC, &object, NULL, 0)
@@ -180,7 +187,7 @@ static void
 collect(struct program *program)
 {
 	const bool is_major = program->count % MAJOR_EVERY == 0 &&
-			      program->count <= SAMPLES * 3 / 4;
+			      program->count <= program->samples * 3 / 4;
 	struct th_event_collection collection = {.start = time_now(program) - program->step / 4,
 		.end = time_now(program) - program->step / 8,
 		.number = ++program->collections};
@@ -197,16 +204,20 @@ collect(struct program *program)
 	assert_true(th_log_append(TH_EVENT_HEAP_USE, &use, &source, 1));
 }
 
+/* `after_step`, if not NULL, is called after each step of a change of chunks. */
 static void
-run_program(struct program *program, uint64_t samples)
+run_program(struct program *program, uint64_t samples, void (*after_step)(struct program *))
 {
 	while (program->count < samples) {
 		allocate(program);
 		if (program->heap == TH_HEAP_JAVA && program->count % YOUNG_EVERY == 0)
 			collect(program);
 		free_due(program);
-		while (th_ring_step(64u << 10))
-			continue;
+		while (th_ring_step(after_step ? 128u << 10 : 64u << 10))
+			if (after_step) {
+				after_step(program);
+				break; /* the program goes on between the steps */
+			}
 	}
 }
 
@@ -299,15 +310,15 @@ check_figures(enum th_heap heap)
 
 	open_log(false);
 	begin_program(&program, SAMPLES, heap);
-	run_program(&program, SAMPLES);
+	run_program(&program, SAMPLES, NULL);
 	measure(&whole, heap);
 	log_fixture_detach();
 	end_program(&program);
 
 	open_log(true);
 	begin_program(&program, SAMPLES, heap);
-	run_program(&program, SAMPLES);
-	assert_true(disk_bytes() <= RING + RING / 16 + (64u << 10));
+	run_program(&program, SAMPLES, NULL);
+	assert_true(disk_bytes() <= RING);
 	assert_int_equal(th_log_header()->counters[TH_COUNTER_RING_LOST], 0);
 	assert_true(th_log_header()->counters[TH_COUNTER_RING_THINNED] > SAMPLES / 2);
 	measure(&ring, heap);
@@ -340,6 +351,44 @@ test_java_figures(void **state)
 {
 	(void)state;
 	check_figures(TH_HEAP_JAVA);
+}
+
+/*
+ * The file after each step of a change of chunks, as a process that is killed then leaves it: it has the
+ * exact total, and all that is alive.
+ */
+static void
+check_now(struct program *program)
+{
+	struct figures figures;
+	uint64_t leaked = 0;
+
+	measure(&figures, TH_HEAP_NATIVE);
+	/* A thread is expected to have allocated INTERVAL since its last sample. */
+	assert_float_equal(figures.total.estimate,
+		(double)(program->bytes[0] + program->bytes[1] + 2 * INTERVAL), 2 * INTERVAL);
+	for (uint64_t i = 0; i < program->count; i++)
+		leaked += i % STACKS == STACKS - 1 && i / STACKS % LEAKED == 0;
+	assert_float_equal(figures.leaked, (double)leaked, 0.001);
+	assert_true(figures.live[STACKS - 1] >= leaked);
+	assert_true(disk_bytes() <= RING);
+	program->checks++;
+}
+
+#define STEPPED 120000u
+
+static void
+test_each_step(void **state)
+{
+	struct program program;
+
+	(void)state;
+	open_log(true);
+	begin_program(&program, STEPPED, TH_HEAP_NATIVE);
+	run_program(&program, STEPPED, check_now);
+	assert_true(th_ring_chunk() >= 4);
+	assert_true(program.checks > 100);
+	end_program(&program);
 }
 
 /* Leaks */
@@ -379,18 +428,21 @@ judge(struct verdicts *verdicts)
 }
 
 static void
-run_days(struct verdicts *verdicts, bool is_ring, enum th_heap heap)
+run_days(struct verdicts *verdicts, bool is_ring, enum th_heap heap, uint64_t samples,
+	uint32_t leaked)
 {
 	struct program program;
 
 	open_log(is_ring);
-	begin_program(&program, SAMPLES, heap);
-	program.step = DAYS * DAY_NS / SAMPLES;
-	run_program(&program, SAMPLES);
+	begin_program(&program, samples, heap);
+	program.step = DAYS * DAY_NS / samples;
+	program.leaked = leaked;
+	run_program(&program, samples, NULL);
 	judge(verdicts);
 	end_program(&program);
+	print_message("%u chunks\n", th_ring_chunk());
 	if (is_ring)
-		assert_true(th_log_header()->tail > 4 * RING); /* most was dropped */
+		assert_true(th_ring_chunk() > samples / 33000); /* most was dropped */
 	log_fixture_detach();
 }
 
@@ -410,12 +462,12 @@ assert_covers(const struct th_estimate *estimate, double truth, const char *what
 
 /* In nine days one of STACKS x LEAKED samples is of the leak, and each is one of INTERVAL + 3 bytes. */
 static void
-check_leaks(bool is_ring, enum th_heap heap)
+check_leaks(bool is_ring, enum th_heap heap, uint64_t samples, uint32_t leaked)
 {
-	const double bytes = (double)SAMPLES / (STACKS * LEAKED) * (INTERVAL + 3);
+	const double bytes = (double)samples / (STACKS * leaked) * (INTERVAL + 3);
 	struct verdicts verdicts;
 
-	run_days(&verdicts, is_ring, heap);
+	run_days(&verdicts, is_ring, heap, samples, leaked);
 	assert_int_equal(verdicts.leaks, 1);
 	assert_covers(
 		&verdicts.leak.growth, bytes / (DAYS * 86400), "growth in bytes per second");
@@ -427,16 +479,27 @@ static void
 test_native_leak_of_days(void **state)
 {
 	(void)state;
-	check_leaks(false, TH_HEAP_NATIVE);
-	check_leaks(true, TH_HEAP_NATIVE);
+	check_leaks(false, TH_HEAP_NATIVE, SAMPLES, LEAKED);
+	check_leaks(true, TH_HEAP_NATIVE, SAMPLES, LEAKED);
 }
 
 static void
 test_java_leak_of_days(void **state)
 {
 	(void)state;
-	check_leaks(false, TH_HEAP_JAVA);
-	check_leaks(true, TH_HEAP_JAVA);
+	check_leaks(false, TH_HEAP_JAVA, SAMPLES, LEAKED);
+	check_leaks(true, TH_HEAP_JAVA, SAMPLES, LEAKED);
+}
+
+/* A hundred chunks. */
+#define MANY_SAMPLES 3500000u
+
+static void
+test_leaks_after_a_hundred_chunks(void **state)
+{
+	(void)state;
+	check_leaks(true, TH_HEAP_NATIVE, MANY_SAMPLES, LEAKED_RARELY);
+	check_leaks(true, TH_HEAP_JAVA, MANY_SAMPLES, LEAKED_RARELY);
 }
 
 int
@@ -445,8 +508,11 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_native_figures, log_fixture_teardown),
 		cmocka_unit_test_teardown(test_java_figures, log_fixture_teardown),
+		cmocka_unit_test_teardown(test_each_step, log_fixture_teardown),
 		cmocka_unit_test_teardown(test_native_leak_of_days, log_fixture_teardown),
 		cmocka_unit_test_teardown(test_java_leak_of_days, log_fixture_teardown),
+		cmocka_unit_test_teardown(
+			test_leaks_after_a_hundred_chunks, log_fixture_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

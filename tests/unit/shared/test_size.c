@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parsing of sizes, percentages and durations: valid forms, limits of 64 bits, and rejected text. */
+/* Parsing of numbers, sizes, percentages and durations: valid forms, limits of 64 bits, and rejected text. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -141,6 +141,23 @@ durations(void **state)
 	}
 }
 
+static void
+numbers(void **state)
+{
+	static const char *const bad[] = {
+		"", " 1", "1 ", "-1", "+1", "0x1", "1k", "18446744073709551616"};
+	uint64_t value = UNTOUCHED;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_false(th_number_parse(bad[i], &value));
+	assert_int_equal(value, UNTOUCHED);
+	assert_true(th_number_parse("18446744073709551615", &value));
+	assert_int_equal(value, UINT64_MAX);
+	assert_true(th_number_parse("007", &value));
+	assert_int_equal(value, 7);
+}
+
 int
 main(void)
 {
@@ -149,6 +166,7 @@ main(void)
 		cmocka_unit_test(test_texts_that_are_no_sizes),
 		cmocka_unit_test(parts_in_percent),
 		cmocka_unit_test(durations),
+		cmocka_unit_test(numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The VM's callbacks write pauses into a ring buffer, and the agent thread logs them.  The ring
+ * has one writer, the VM thread that collects; `finished` publishes its entries.
+ */
+#include "jvmti/heap/collections.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "jvmti/heap/humongous.h"
+#include "jvmti/vm/perf_data.h"
+#include "unify/base/atomic.h"
+#include "unify/log/log.h"
+#include "unify/recording/server.h"
+#include "unify/shared/clock.h"
+#include "unify/shared/collector_name.h"
+
+/*
+ * Pauses written, of which so many at once; of more the oldest are left out.  A loop that allocates
+ * in a small young generation makes thousands per second, of 80 bytes of log each.
+ */
+#define PAUSES_PER_S 100
+#define PAUSES_MAX 256
+/* hsperfdata numbers the collectors of a VM from 0: young, old, concurrent. */
+#define COLLECTORS_MAX 4
+/*
+ * Delays after which references that a concurrent collector clears after its pauses are checked
+ * again.
+ */
+static const uint64_t later[] = {500000000, 1500000000};
+/* The VM's value for a collection without a recorded cause. */
+#define NO_CAUSE "No GC"
+#define LATER_COUNT (sizeof(later) / sizeof(later[0]))
+/*
+ * The agent thread looks no more often than this while collections follow each other, and asks
+ * the VM for the use of its heap, which may have to wait for a safepoint, no more often than
+ * that.
+ */
+#define LOOK_SPACING_NS 20000000
+#define HEAP_USE_SPACING_NS 100000000
+/* How often the state of a collection that promotes all objects is read while it runs. */
+#define FULL_TURN_NS 20000000
+/* Number of pauses averaged, and the minimum required. */
+#define MEAN_PAUSES 64
+#define MEAN_PAUSES_LEAST 16
+
+struct pause {
+	uint64_t start;
+	uint64_t end;
+	uint64_t total; /* of all pauses so far, ns */
+};
+
+struct collector {
+	const int64_t *invocations; /* NULL: no such collector */
+	const char *name;
+	int64_t seen;
+};
+
+static struct {
+	struct th_collections_vm vm;
+	struct collector collectors[COLLECTORS_MAX];
+	const char *cause;      /* of the collection under way */
+	const char *last_cause; /* of the previous one */
+	/* Writer: the collecting thread of the VM, one at a time. */
+	uint64_t started;
+	uint64_t paused; /* in total, ns */
+	struct pause pauses[PAUSES_MAX];
+	uint32_t finished; /* atomic: pauses written since the start */
+	/* Writer: the agent thread. */
+	uint64_t next_look; /* atomic: ns; the agent thread wakes up by itself by then */
+	uint64_t next_use;  /* no earlier is the use of the heap asked for again */
+	bool use_is_due;
+	uint64_t kept;    /* bytes in use at the last HEAP_USE; 0: there was none */
+	uint32_t noticed; /* pauses after which the heap was examined */
+	uint32_t logged;
+	struct {
+		uint64_t time; /* ns */
+		uint64_t pauses;
+	} room;         /* pauses that could be written then */
+	bool is_forced; /* the last collection was requested, so it was one of the whole heap */
+	bool has_kinds; /* the VM says which collectors ran */
+	unsigned looks; /* entries of `later` used since the last collection */
+	struct {
+		const int64_t *pauses; /* of major collections; NULL: not Z with generations */
+		int64_t seen;
+		bool is_under_way;
+		uint64_t began; /* lower bound of its begin time */
+		/* lower bound of the begin time of the collection that ended; 0: none */
+		uint64_t ended;
+	} full;
+} collections;
+
+static void
+find_collectors(const char *perf_data)
+{
+	char name[64];
+
+	for (int i = 0; i < COLLECTORS_MAX; i++) {
+		struct collector *collector = &collections.collectors[i];
+
+		snprintf(name, sizeof(name), "sun.gc.collector.%d.invocations", i);
+		collector->invocations = th_perf_data_long(perf_data, name);
+		snprintf(name, sizeof(name), "sun.gc.collector.%d.name", i);
+		collector->name = th_perf_data_text(perf_data, name);
+		if (collector->invocations)
+			collector->seen = *collector->invocations;
+		collections.has_kinds |= collector->invocations && collector->name;
+		if (collector->invocations && collector->name &&
+			!strncmp(collector->name, "ZGC major", 9))
+			collections.full.pauses = collector->invocations;
+	}
+	collections.cause = th_perf_data_text(perf_data, "sun.gc.cause");
+	collections.last_cause = th_perf_data_text(perf_data, "sun.gc.lastCause");
+	collections.full.began = th_clock_now();
+}
+
+void
+th_collections_init(const struct th_collections_vm *vm)
+{
+	collections.vm = *vm;
+	find_collectors(vm->perf_data);
+}
+
+void JNICALL
+th_collections_started(jvmtiEnv *jvmti)
+{
+	(void)jvmti;
+	collections.started = th_clock_now();
+}
+
+void JNICALL
+th_collections_finished(jvmtiEnv *jvmti)
+{
+	uint32_t number = th_load_relaxed(&collections.finished);
+
+	uint64_t now = th_clock_now();
+
+	(void)jvmti;
+	collections.paused += now - collections.started;
+	collections.pauses[number % PAUSES_MAX] = (struct pause){
+		collections.started, now, collections.paused};
+	th_humongous_look(now);
+	/* Pairs with the acquire in th_collections_log(). */
+	th_store_release(&collections.finished, number + 1);
+	/* After the store: at a later time the agent thread reads `finished` before it sleeps. */
+	if (th_clock_now() >= th_load_relaxed(&collections.next_look))
+		th_server_wake();
+}
+
+/*
+ * Describes the collectors that ran since the last call, and the cause of the last collection.
+ */
+static void
+describe(char *text, size_t capacity)
+{
+	size_t length = 0;
+
+	text[0] = '\0';
+	for (int i = 0; i < COLLECTORS_MAX; i++) {
+		struct collector *collector = &collections.collectors[i];
+
+		if (!collector->invocations || *collector->invocations == collector->seen)
+			continue;
+		collector->seen = *collector->invocations;
+		length += (size_t)snprintf(text + length, capacity - length, "%s%.40s",
+			length ? " + " : "", collector->name ? collector->name : "");
+	}
+	if (length && collections.last_cause && strcmp(collections.last_cause, NO_CAUSE) != 0)
+		snprintf(text + length, capacity - length, " (%.40s)", collections.last_cause);
+}
+
+/* For a VM without such counters; a concurrent collector makes several pauses. */
+static void
+describe_forced(char *text, size_t capacity)
+{
+	snprintf(text, capacity, "concurrent or full collection (ForceGarbageCollection)");
+}
+
+/* Leaves out the oldest pauses that are more than may be written now; the last one always is. */
+static void
+leave_out(uint32_t finished)
+{
+	uint64_t now = th_clock_now();
+	uint64_t room = collections.room.pauses +
+			(now - collections.room.time) * PAUSES_PER_S / TH_NS_PER_S;
+
+	room = room < PAUSES_MAX ? room : PAUSES_MAX;
+	if (finished - collections.logged > room)
+		collections.logged = finished - (room ? (uint32_t)room : 1);
+	room -= room ? finished - collections.logged : 0;
+	collections.room.time = now;
+	collections.room.pauses = room;
+}
+
+static void
+log_pauses(uint32_t finished)
+{
+	char kind[COLLECTORS_MAX * 48 + 64];
+	struct th_log_part part;
+
+	leave_out(finished);
+	if (collections.is_forced && !collections.has_kinds)
+		describe_forced(kind, sizeof(kind));
+	else
+		describe(kind, sizeof(kind));
+	collections.is_forced = false;
+	part = th_log_text(kind);
+	for (; collections.logged != finished; collections.logged++) {
+		const struct pause *pause =
+			&collections.pauses[collections.logged % PAUSES_MAX];
+		struct th_event_collection event = {
+			.start = pause->start,
+			.end = pause->end,
+			.paused = pause->total,
+			.number = collections.logged + 1,
+		};
+
+		th_log_append(TH_EVENT_COLLECTION, &event, &part, 1);
+	}
+}
+
+bool
+th_collections_heap_use(uint64_t *committed_ret, uint64_t *used_ret)
+{
+	const struct th_collections_vm *vm = &collections.vm;
+
+	if (!vm->total_memory || !vm->free_memory)
+		return false;
+	*committed_ret = (uint64_t)vm->total_memory();
+	*used_ret = *committed_ret - (uint64_t)vm->free_memory();
+	return true;
+}
+
+static void
+log_heap_use(void)
+{
+	struct th_event_heap_use event = {
+		.collections = th_load_acquire(&collections.finished)};
+	struct th_log_part source = th_log_text("Runtime.totalMemory - freeMemory");
+
+	collections.use_is_due = false;
+	if (!th_collections_heap_use(&event.committed, &event.used))
+		return;
+	collections.kept = event.used;
+	event.time = th_clock_now();
+	collections.next_use = event.time + HEAP_USE_SPACING_NS;
+	th_log_append(TH_EVENT_HEAP_USE, &event, &source, 1);
+}
+
+uint64_t
+th_collections_heap_kept(void)
+{
+	uint64_t committed, used;
+
+	if (!th_collections_heap_use(&committed, &used))
+		return 0;
+	return collections.kept && collections.kept < used ? collections.kept : used;
+}
+
+/* zDriver.cpp, should_preclean_young(). */
+static bool
+promotes_all(const char *cause)
+{
+	static const char *const causes[] = {"System.gc()", "Diagnostic Command", "Heap Dump",
+		"JvmtiEnv ForceGarbageCollection", "Metadata GC Clear Soft References",
+		"Allocation Stall"};
+
+	for (size_t i = 0; cause && i < sizeof(causes) / sizeof(causes[0]); i++)
+		if (strstr(cause, causes[i]))
+			return true;
+	return false;
+}
+
+/*
+ * The VM sets both causes when a collection begins and when it ends (GCCauseSetter).  A young
+ * collection may run in the middle of a major one; when it ends, the major's cause is set
+ * again.
+ */
+static bool
+full_has_begun(void)
+{
+	int64_t pauses = *collections.full.pauses;
+	bool has_run = pauses != collections.full.seen && promotes_all(collections.last_cause);
+
+	collections.full.seen = pauses;
+	return has_run || promotes_all(collections.cause);
+}
+
+static bool
+full_has_ended(void)
+{
+	return !strcmp(collections.cause, NO_CAUSE) ||
+	       (!promotes_all(collections.cause) && !strcmp(collections.last_cause, NO_CAUSE));
+}
+
+/*
+ * The start of the first pause after `time`, which is no later than that of a collection that
+ * began after `time`; `time` if there is none, or if it is no longer known.
+ */
+static uint64_t
+first_pause_after(uint64_t time)
+{
+	uint32_t finished = th_load_acquire(&collections.finished);
+	uint32_t known = finished < PAUSES_MAX ? finished : PAUSES_MAX - 1;
+	uint64_t first = time;
+
+	for (uint32_t i = 1; i <= known; i++) {
+		uint64_t start = collections.pauses[(finished - i) % PAUSES_MAX].start;
+
+		if (start <= time)
+			return first;
+		first = start;
+	}
+	return known == finished ? first : time;
+}
+
+bool
+th_collections_watch_full(void)
+{
+	uint64_t now = th_clock_now();
+
+	if (!collections.full.pauses || !collections.cause || !collections.last_cause)
+		return false;
+	if (full_has_begun())
+		collections.full.is_under_way = true;
+	if (collections.full.is_under_way && !full_has_ended())
+		return false;
+	if (collections.full.is_under_way)
+		collections.full.ended = first_pause_after(collections.full.began);
+	collections.full.is_under_way = false;
+	collections.full.began = now;
+	return collections.full.ended != 0;
+}
+
+uint64_t
+th_collections_take_full(void)
+{
+	uint64_t began = collections.full.ended;
+
+	collections.full.ended = 0;
+	return began;
+}
+
+uint64_t
+th_collections_old(void)
+{
+	uint64_t count = 0;
+	bool is_known = false;
+
+	for (int i = 0; i < COLLECTORS_MAX; i++) {
+		const struct collector *collector = &collections.collectors[i];
+
+		if (!collector->invocations || !collector->name ||
+			th_collector_is_young(collector->name))
+			continue;
+		count += (uint64_t)*collector->invocations;
+		is_known = true;
+	}
+	return is_known ? count : th_collections_count();
+}
+
+bool
+th_collections_have_kinds(void)
+{
+	return collections.has_kinds;
+}
+
+void
+th_collections_forced(void)
+{
+	collections.is_forced = true;
+}
+
+uint32_t
+th_collections_count(void)
+{
+	return th_load_acquire(&collections.finished);
+}
+
+uint64_t
+th_collections_last_start(void)
+{
+	uint32_t finished = th_load_acquire(&collections.finished);
+
+	return finished ? collections.pauses[(finished - 1) % PAUSES_MAX].start : 0;
+}
+
+uint64_t
+th_collections_mean_pause(void)
+{
+	uint32_t finished = th_load_acquire(&collections.finished);
+	uint32_t count = finished < MEAN_PAUSES ? finished : MEAN_PAUSES;
+	uint64_t sum = 0;
+
+	if (count < MEAN_PAUSES_LEAST)
+		return 0;
+	for (uint32_t i = 1; i <= count; i++) {
+		const struct pause *pause = &collections.pauses[(finished - i) % PAUSES_MAX];
+
+		sum += pause->end - pause->start;
+	}
+	return sum / count;
+}
+
+static uint64_t
+min(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t
+end_of(uint32_t number)
+{
+	return collections.pauses[number % PAUSES_MAX].end;
+}
+
+/*
+ * When the pauses that are not logged yet may be.  The VM updates its counters shortly after it
+ * reports the end of a collection; where the next one follows at once, the last one may be counted
+ * with those that are logged later.
+ */
+static uint64_t
+counted_at(uint32_t finished)
+{
+	uint64_t all = end_of(finished - 1) + TH_COLLECTIONS_COUNT_NS;
+
+	return min(all, end_of(collections.logged) + 2 * TH_COLLECTIONS_COUNT_NS);
+}
+
+static void
+log_counted(uint32_t finished, uint64_t now)
+{
+	/* The cause, too, is valid only then. */
+	if (finished != collections.logged && now >= counted_at(finished))
+		log_pauses(finished);
+}
+
+static bool
+is_later_look_due(uint32_t finished, uint64_t now)
+{
+	if (collections.looks == LATER_COUNT ||
+		now < end_of(finished - 1) + later[collections.looks])
+		return false;
+	collections.looks++;
+	return true;
+}
+
+static bool
+is_look_due(uint32_t finished, uint64_t now)
+{
+	if (finished == collections.noticed)
+		return is_later_look_due(finished, now);
+	collections.noticed = finished;
+	collections.looks = 0;
+	th_store_relaxed(&collections.next_look, now + LOOK_SPACING_NS);
+	return true;
+}
+
+void
+th_collections_flush(void)
+{
+	uint32_t finished = th_load_acquire(&collections.finished);
+
+	if (finished != collections.logged)
+		log_pauses(finished);
+}
+
+bool
+th_collections_log(void)
+{
+	uint32_t finished = th_load_acquire(&collections.finished);
+	uint64_t now = th_clock_now();
+	bool is_due;
+
+	if (finished == 0)
+		return false;
+	log_counted(finished, now);
+	is_due = is_look_due(finished, now);
+	collections.use_is_due |= is_due;
+	if (collections.use_is_due && now >= collections.next_use)
+		log_heap_use();
+	return is_due;
+}
+
+void
+th_collections_log_all(void)
+{
+	th_collections_log();
+	if (collections.use_is_due)
+		log_heap_use();
+}
+
+uint64_t
+th_collections_next(uint64_t now)
+{
+	uint32_t finished = th_load_acquire(&collections.finished);
+	uint64_t next = collections.full.is_under_way ? now + FULL_TURN_NS : UINT64_MAX;
+
+	if (!finished)
+		return next;
+	if (finished != collections.noticed)
+		next = now;
+	if (now < collections.next_look)
+		next = min(next, collections.next_look);
+	if (finished != collections.logged)
+		next = min(next, counted_at(finished));
+	if (collections.use_is_due)
+		next = min(next, collections.next_use);
+	if (collections.looks < LATER_COUNT)
+		next = min(next, end_of(finished - 1) + later[collections.looks]);
+	return next;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Garbage collections: their times and kinds, and the heap in use after them.
+ *
+ * The VM reports the start and end from within the collection, where no JVMTI or JNI function
+ * may be called.  The callbacks wake the agent thread, which then queries the VM.
+ */
+#ifndef TH_JVMTI_HEAP_COLLECTIONS_H
+#define TH_JVMTI_HEAP_COLLECTIONS_H
+
+#include <jvmti.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct th_collections_vm {
+	const char *perf_data; /* PerfMemory::_start, NULL if unknown */
+	/* libjvm's JVM_TotalMemory and JVM_FreeMemory; NULL if it has none. */
+	jlong (*total_memory)(void);
+	jlong (*free_memory)(void);
+};
+
+void th_collections_init(const struct th_collections_vm *vm);
+
+/* The event callbacks. */
+void JNICALL th_collections_started(jvmtiEnv *jvmti);
+void JNICALL th_collections_finished(jvmtiEnv *jvmti);
+
+/*
+ * Writes the pending COLLECTION records, and a HEAP_USE at most ten times a second: one that is
+ * left out is written by a later call.  True when objects may have died since the last call.  For
+ * a collector that clears references after its pauses, it returns true again some time later.
+ * [agent-thread]
+ */
+bool th_collections_log(void);
+
+/* Also the HEAP_USE that was left out last. [agent-thread] */
+void th_collections_log_all(void);
+
+/* When the next th_collections_log() or th_collections_watch_full() is due (ns). [agent-thread] */
+uint64_t th_collections_next(uint64_t now);
+
+/*
+ * Writes the pending COLLECTION records, at the end of the recording also on another thread after
+ * the agent thread has ended.
+ */
+void th_collections_flush(void);
+
+/*
+ * Collections so far that judged old objects, by the VM's own counters, which are up to date
+ * TH_COLLECTIONS_COUNT_NS after the end of one; pauses, if the VM has no such counters.
+ * [agent-thread]
+ */
+#define TH_COLLECTIONS_COUNT_NS 10000000
+uint64_t th_collections_old(void);
+
+/* Bytes of the Java heap; false: this VM does not export them. [agent-thread] */
+bool th_collections_heap_use(uint64_t *committed_ret, uint64_t *used_ret);
+
+/*
+ * Bytes in use after the last collection, or now if that is less; 0: this VM does not export them.
+ * [agent-thread]
+ */
+uint64_t th_collections_heap_kept(void);
+
+/* Whether the VM has counters by kind. [agent-thread] */
+bool th_collections_have_kinds(void);
+
+/* The pauses that are not logged yet belong to a requested full collection. [agent-thread] */
+void th_collections_forced(void);
+
+/* Pauses so far. [agent-thread] */
+uint32_t th_collections_count(void);
+
+/* When the last pause began; 0: there was none. [agent-thread] */
+uint64_t th_collections_last_start(void);
+
+/* Mean length of the last 64 pauses in nanoseconds; 0: fewer than 16 so far. [agent-thread] */
+uint64_t th_collections_mean_pause(void);
+
+/*
+ * Generational Z only: checks whether a collection has ended that promotes all objects before
+ * it marks (on demand, or for lack of memory).  Must be called every turn, since it compares
+ * with the state at the last call; every pause of such a collection wakes the agent thread.  True while such a collection has not been taken.
+ * [agent-thread]
+ */
+bool th_collections_watch_full(void);
+
+/*
+ * Takes the last of those collections.  Returns the time of its first pause, or of a pause
+ * since the turn before: objects born before that time were judged by it.  0: none has ended since the last call.
+ * [agent-thread]
+ */
+uint64_t th_collections_take_full(void);
+
+#endif

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The VM may return without having collected: Serial and Parallel skip a collection while a
+ * thread is in a JNI critical section.  Its own counters tell, so a skipped one is tried again.
+ */
+#include "jvmti/heap/full_collection.h"
+
+#include "jvmti/heap/batches.h"
+#include "jvmti/heap/collections.h"
+#include "unify/base/atomic.h"
+#include "unify/base/system.h"
+#include "unify/log/log.h"
+#include "unify/recording/control.h"
+#include "unify/recording/server.h"
+#include "unify/resident/breakdown.h"
+#include "unify/sample/admission.h"
+#include "unify/sample/live_blocks.h"
+#include "unify/sample/thread_starts.h"
+#include "unify/shared/clock.h"
+
+/* Attempts, and the time between two. */
+#define ATTEMPTS 50
+#define NAP_NS (2 * TH_COLLECTIONS_COUNT_NS)
+
+/*
+ * At the end of the VM: a shorter recording gives no verdict, and one whose old objects were
+ * judged within the last 1/RECENT_PART of its time needs no collection (leaks.md).
+ */
+#define EXIT_LEAST_NS (5 * (uint64_t)TH_NS_PER_S)
+#define RECENT_PART 4
+/* At most 0.4 s, at least 40 ms: a slice of a busy processor is some milliseconds. */
+#define CLEANERS_NAP_NS 10000000
+#define CLEANERS_NAPS 40
+#define QUIET_NAPS 4
+/* A signal may be handled without an end; then a later end is another one. */
+#define SAME_END_NS (60 * (uint64_t)TH_NS_PER_S)
+/* Counted sleeps: they do not elapse while the process is stopped. */
+#define WAIT_NAP_NS 1000000
+#define WAIT_NAPS (TH_FULL_COLLECTION_WAIT_S * 1000)
+
+enum exit_state { EXIT_IDLE, EXIT_WANTED, EXIT_DONE };
+
+static struct {
+	struct th_full_collection_plan plan; /* written before is_served */
+	uint64_t begun;
+	uint64_t next;
+	/* Writer: the agent thread. */
+	uint64_t old;       /* collections that judged old objects, */
+	uint64_t old_time;  /* and when the last one was seen; 0 = none */
+	uint32_t is_served; /* atomic */
+	uint32_t exit;      /* atomic: enum exit_state */
+	uint64_t exit_time; /* atomic: when the last one at exit was over */
+} full;
+
+void
+th_full_collection_start(const struct th_full_collection_plan *plan)
+{
+	full.plan = *plan;
+	full.begun = th_clock_now();
+	full.next = full.begun + plan->period;
+	full.old = th_collections_old();
+	th_control_set_collects(true);
+	/* Pairs with the acquire in th_full_collection_at_exit(): the plan is stored. */
+	th_store_release(&full.is_served, 1);
+}
+
+void
+th_full_collection_stop(void)
+{
+	full.plan.period = 0;
+	th_store_release(&full.is_served, 0);
+	th_control_set_collects(false);
+}
+
+static bool
+is_awaited(void)
+{
+	return th_load_acquire(&full.exit) == EXIT_WANTED;
+}
+
+/* Returns after the VM has updated its counters.  `at_exit`: only while somebody waits for it. */
+static bool
+collect(jvmtiEnv *jvmti, bool at_exit)
+{
+	uint64_t before = th_collections_old();
+
+	for (int i = 0; i < ATTEMPTS && (!at_exit || is_awaited()); i++) {
+		if ((*jvmti)->ForceGarbageCollection(jvmti))
+			return false;
+		th_system_nap(NAP_NS);
+		if (th_collections_old() != before)
+			break;
+	}
+	th_collections_watch_full();
+	if (th_collections_old() == before)
+		return false;
+	th_collections_forced();
+	return true;
+}
+
+uint64_t
+th_full_collection_next(void)
+{
+	return full.plan.period ? full.next : UINT64_MAX;
+}
+
+/* Resident memory is judged before the collection, so a breakdown is taken first. */
+static enum th_control_answer
+collect_or_note(jvmtiEnv *jvmti, bool at_exit, uint64_t *begun_ret)
+{
+	th_breakdown_flush();
+	*begun_ret = th_clock_now();
+	if (collect(jvmti, at_exit))
+		return TH_CONTROL_DONE;
+	if (at_exit && !is_awaited())
+		return TH_CONTROL_FAILED;
+	th_log_note(1, "the VM did not run a requested full collection: a thread may stay in a "
+		       "JNI critical section");
+	return TH_CONTROL_FAILED;
+}
+
+static void
+watch_old(void)
+{
+	uint64_t old = th_collections_old();
+
+	if (old != full.old)
+		full.old_time = th_clock_now();
+	full.old = old;
+}
+
+static enum th_control_answer
+collect_and_log(jvmtiEnv *jvmti)
+{
+	uint64_t begun;
+	enum th_control_answer answer = collect_or_note(jvmti, false, &begun);
+
+	if (answer == TH_CONTROL_DONE)
+		th_control_log_forced_collection(th_clock_now() - begun, false);
+	return answer;
+}
+
+void
+th_full_collection_turn(jvmtiEnv *jvmti)
+{
+	watch_old();
+	if (th_control_wants_collection())
+		th_control_collected(collect_and_log(jvmti));
+	else if (full.plan.period && th_clock_now() >= full.next)
+		collect_and_log(jvmti);
+	else
+		return;
+	full.next = th_clock_now() + full.plan.period;
+}
+
+/* The end of the VM */
+
+/* Whether old objects were judged lately.  Pauses of an unknown kind judge nothing. */
+static bool
+is_judged(uint64_t now)
+{
+	uint64_t time = th_batches_are_used() ? th_batches_judged() : full.old_time;
+
+	return time && (th_batches_are_used() || th_collections_have_kinds()) &&
+	       now - time < (now - full.begun) / RECENT_PART;
+}
+
+bool
+th_full_collection_fits(uint64_t kept, uint64_t pause)
+{
+	return kept <= TH_FULL_COLLECTION_EXIT_BYTES && pause <= TH_FULL_COLLECTION_EXIT_PAUSE;
+}
+
+static bool
+fits(void)
+{
+	if (th_full_collection_fits(th_collections_heap_kept(), th_collections_mean_pause()))
+		return true;
+	th_log_note(0, "no collection at exit: it might take more than 2 s");
+	return false;
+}
+
+static bool
+is_useful(uint64_t now)
+{
+	if (full.plan.at_exit == TH_GC_AT_EXIT_ALWAYS)
+		return true;
+	return th_admission_wants(TH_HEAP_JAVA) && now - full.begun >= EXIT_LEAST_NS &&
+	       !is_judged(now) && fits();
+}
+
+/*
+ * Cleaners and finalizers run on threads of their own, which need a processor.  What they free, and
+ * the threads that they end, show what the program has not closed, so the end waits for more of it.
+ */
+static void
+await_cleaners(void)
+{
+	uint64_t before = th_live_blocks_count() - th_thread_starts_ended();
+	int quiet = 0;
+
+	for (int i = 0; i < CLEANERS_NAPS && quiet < QUIET_NAPS && is_awaited(); i++) {
+		th_system_nap(CLEANERS_NAP_NS);
+		uint64_t now = th_live_blocks_count() - th_thread_starts_ended();
+		quiet = now == before ? quiet + 1 : 0;
+		before = now;
+	}
+}
+
+bool
+th_full_collection_exit_turn(jvmtiEnv *jvmti)
+{
+	if (!is_awaited())
+		return false;
+	uint64_t begun;
+	if (is_useful(th_clock_now()) &&
+		collect_or_note(jvmti, true, &begun) == TH_CONTROL_DONE) {
+		await_cleaners();
+		th_control_log_forced_collection(th_clock_now() - begun, true);
+		return true;
+	}
+	th_full_collection_exit_done();
+	return false;
+}
+
+void
+th_full_collection_exit_done(void)
+{
+	th_store_relaxed(&full.exit_time, th_clock_now());
+	/* Pairs with the acquire in th_full_collection_at_exit(): deaths are in the log. */
+	th_store_release(&full.exit, EXIT_DONE);
+}
+
+bool
+th_full_collection_abandon(void)
+{
+	uint32_t state = EXIT_WANTED;
+
+	if (!is_awaited())
+		return false;
+	th_store_relaxed(&full.exit_time, th_clock_now());
+	return th_cas_acq_rel(&full.exit, &state, EXIT_DONE);
+}
+
+/* True: it is wanted, by this call or an earlier one. */
+static bool
+want_at_exit(void)
+{
+	uint32_t state = th_load_acquire(&full.exit);
+
+	if (state == EXIT_DONE &&
+		th_clock_now() - th_load_relaxed(&full.exit_time) < SAME_END_NS)
+		return false;
+	if (state != EXIT_WANTED)
+		th_cas_acq_rel(&full.exit, &state, EXIT_WANTED);
+	return true;
+}
+
+void
+th_full_collection_at_exit(void)
+{
+	if (!th_load_acquire(&full.is_served) || full.plan.at_exit == TH_GC_AT_EXIT_NEVER ||
+		!want_at_exit())
+		return;
+	th_server_wake();
+	for (int i = 0; i < WAIT_NAPS; i++) {
+		if (th_load_acquire(&full.exit) == EXIT_DONE ||
+			!th_load_acquire(&full.is_served))
+			return;
+		th_system_nap(WAIT_NAP_NS);
+	}
+	/* No other thread waits for it, and it does not begin any more. */
+	th_full_collection_exit_done();
+	th_log_note(1, "the collection at exit did not end in time");
+}

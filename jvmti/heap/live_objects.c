@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Allocating threads put their objects into a bounded queue (after D.  Vyukov's: every cell
+ * carries the turn at which it may be written or read).  Only the agent thread uses the table.
+ */
+#include "jvmti/heap/live_objects.h"
+
+#include <string.h>
+
+#include "jvmti/heap/humongous.h"
+#include "jvmti/ledger/references.h"
+#include "unify/base/atomic.h"
+#include "unify/base/memory.h"
+#include "unify/log/log.h"
+#include "unify/recording/server.h"
+#include "unify/sample/survivors.h"
+#include "unify/shared/clock.h"
+
+/* Samples between two turns of the agent thread, */
+#define QUEUE_CELLS 8192
+/* which is woken after so many: it has the time of the others, 20 ms at 300,000 per second. */
+#define QUEUE_WAKE 2048
+/*
+ * Cost of a reference per pause, in nanoseconds (bench/live-cost): to an old object, of which
+ * only the address is used, and to an object allocated since the last pause, whose header is
+ * read.
+ */
+#define OLD_REFERENCE_NS 60
+#define NEW_REFERENCE_NS 100
+/* Each kind may add 1/PAUSE_PARTS to a pause; OLD_AT_LEAST references are always allowed. */
+#define PAUSE_PARTS 50
+#define OLD_AT_LEAST 128
+#define NEW_AT_LEAST 16
+/*
+ * References to new objects are averaged over this number of pauses and this time, to smooth
+ * bursts.
+ */
+#define WINDOW_PAUSES 64
+#define WINDOW_NS (2 * (uint64_t)TH_NS_PER_S)
+
+struct followed {
+	jweak reference;
+	uint64_t sample;
+};
+
+struct cell {
+	uint64_t turn; /* atomic: n = may be written as the n-th, n + 1 = may be read */
+	struct followed object;
+};
+
+static struct {
+	struct cell *queue;
+	uint64_t written; /* atomic: next turn to write */
+	uint64_t read;    /* agent thread: next turn to read */
+	struct followed *table;
+	uint32_t count;        /* agent thread */
+	uint32_t level;        /* atomic; writer: agent thread */
+	uint32_t limit;        /* agent thread: of `count`, at most TH_LIVE_OBJECTS_MAX */
+	bool has_pauses;       /* references are processed in them */
+	struct {               /* agent thread */
+		uint64_t time; /* when it began */
+		uint32_t pauses;
+		uint64_t added; /* references to new objects added since */
+	} window;
+} live = {.limit = TH_LIVE_OBJECTS_MAX};
+
+bool
+th_live_objects_init(void)
+{
+	if (live.queue)
+		return true;
+	live.table = th_memory_map(TH_LIVE_OBJECTS_MAX * sizeof(*live.table));
+	live.queue = th_memory_map(QUEUE_CELLS * sizeof(*live.queue));
+	for (uint64_t i = 0; live.queue && i < QUEUE_CELLS; i++)
+		live.queue[i].turn = i;
+	return live.table && live.queue;
+}
+
+/* The queue */
+
+static bool
+push(const struct followed *object)
+{
+	uint64_t turn = th_load_relaxed(&live.written);
+
+	for (;;) {
+		struct cell *cell = &live.queue[turn % QUEUE_CELLS];
+		/* Pairs with the release in pop(): the cell has been read. */
+		uint64_t found = th_load_acquire(&cell->turn);
+
+		if (found < turn)
+			return false; /* one full round behind: the queue is full */
+		if (found == turn && th_cas_acq_rel(&live.written, &turn, turn + 1)) {
+			cell->object = *object;
+			/* Pairs with the acquire in pop(): publishes the object. */
+			th_store_release(&cell->turn, turn + 1);
+			if ((turn + 1) % QUEUE_WAKE == 0)
+				th_server_wake();
+			return true;
+		}
+		if (found > turn)
+			turn = th_load_relaxed(&live.written);
+	}
+}
+
+static bool
+pop(struct followed *object_ret)
+{
+	struct cell *cell = &live.queue[live.read % QUEUE_CELLS];
+
+	if (th_load_acquire(&cell->turn) != live.read + 1)
+		return false;
+	*object_ret = cell->object;
+	th_store_release(&cell->turn, live.read + QUEUE_CELLS);
+	live.read++;
+	return true;
+}
+
+/* Events */
+
+static void
+log_level(uint32_t level)
+{
+	struct th_event_java_level event = {.time = th_clock_now(), .level = level};
+
+	th_log_append(TH_EVENT_JAVA_LEVEL, &event, NULL, 0);
+}
+
+static void
+log_death_at(uint64_t sample, uint64_t time)
+{
+	struct th_event_java_death event = {.time = time, .sample = sample};
+
+	th_survivors_remove(TH_HEAP_JAVA, sample);
+	th_log_append(TH_EVENT_JAVA_DEATH, &event, NULL, 0);
+}
+
+static void
+log_death(uint64_t sample)
+{
+	log_death_at(sample, th_clock_now());
+}
+
+static void
+log_lost(uint64_t sample)
+{
+	struct th_event_java_lost event = {.time = th_clock_now(), .sample = sample};
+
+	th_survivors_remove(TH_HEAP_JAVA, sample);
+	th_log_append(TH_EVENT_JAVA_LOST, &event, NULL, 0);
+	th_log_count(TH_COUNTER_LIVE_OBJECTS_LOST, 1);
+}
+
+/* The table */
+
+static bool
+follow_by_reference(JNIEnv *env, const struct th_sampled_object *object)
+{
+	struct followed followed = {.sample = object->sample};
+
+	followed.reference = th_references_new_weak(env, object->reference);
+	if (followed.reference && push(&followed))
+		return true;
+	th_references_delete_weak(env, followed.reference);
+	return false;
+}
+
+static bool
+follow(JNIEnv *env, const struct th_sampled_object *object)
+{
+	if (th_batches_are_used())
+		return th_batches_offer(env, object);
+	if (th_humongous_is(object->reference, object->size))
+		return th_humongous_follow(object->reference, object->sample);
+	return follow_by_reference(env, object);
+}
+
+void
+th_live_objects_follow(JNIEnv *env, const struct th_sampled_object *object)
+{
+	if (!object->sample)
+		return;
+	if (!live.queue || !th_live_keeps(object->sample, th_load_relaxed(&live.level)))
+		th_survivors_remove(TH_HEAP_JAVA, object->sample);
+	else if (!follow(env, object))
+		log_lost(object->sample);
+}
+
+static void
+drop(JNIEnv *env, const struct followed *object)
+{
+	th_survivors_remove(TH_HEAP_JAVA, object->sample);
+	th_references_delete_weak(env, object->reference);
+}
+
+/* From now on half as many objects are followed, including those in the table. */
+static void
+raise_level(JNIEnv *env)
+{
+	uint32_t level = live.level + 1;
+	uint32_t kept = 0;
+
+	log_level(level);
+	th_store_relaxed(&live.level, level);
+	for (uint32_t i = 0; i < live.count; i++) {
+		if (th_live_keeps(live.table[i].sample, level))
+			live.table[kept++] = live.table[i];
+		else
+			drop(env, &live.table[i]);
+	}
+	live.count = kept;
+	th_humongous_thin(level);
+}
+
+/* Halves the table; repeats if by chance nearly all objects were kept. */
+static void
+thin(JNIEnv *env)
+{
+	while (live.count > live.limit / 4 * 3)
+		raise_level(env);
+}
+
+static void
+add(JNIEnv *env, jweak reference, uint64_t sample)
+{
+	const struct followed object = {reference, sample};
+
+	if (live.count >= live.limit)
+		thin(env);
+	/* It may have been queued under an earlier level. */
+	if (th_live_keeps(sample, live.level))
+		live.table[live.count++] = object;
+	else
+		drop(env, &object);
+}
+
+void
+th_live_objects_begin(const struct th_hotspot *hotspot, enum th_collector collector)
+{
+	if (collector == TH_COLLECTOR_GENERATIONAL_Z)
+		th_batches_init(hotspot, add, log_death);
+	if (collector == TH_COLLECTOR_G1)
+		th_humongous_init(hotspot);
+	live.has_pauses = collector == TH_COLLECTOR_PAUSES || collector == TH_COLLECTOR_G1;
+}
+
+void
+th_live_objects_collect(JNIEnv *env)
+{
+	struct followed object;
+
+	for (; live.queue && pop(&object); live.window.added++)
+		add(env, object.reference, object.sample);
+	th_batches_turn(env);
+}
+
+/* How many references at `each` nanoseconds are allowed for a pause of `pause_ns`. */
+static uint64_t
+bound_of(uint64_t pause_ns, uint64_t each, uint64_t at_least)
+{
+	uint64_t bound = pause_ns / PAUSE_PARTS / each;
+
+	return bound > at_least ? bound : at_least;
+}
+
+static void
+bound_new(JNIEnv *env, uint64_t pause_ns, uint32_t pauses, uint64_t now)
+{
+	uint32_t passed = pauses - live.window.pauses;
+	uint64_t bound = bound_of(pause_ns, NEW_REFERENCE_NS, NEW_AT_LEAST);
+
+	if (live.window.time && (passed < WINDOW_PAUSES || now < live.window.time + WINDOW_NS))
+		return;
+	for (uint64_t each = live.window.time ? live.window.added / passed : 0; each > bound;
+		each /= 2)
+		raise_level(env);
+	live.window.time = now;
+	live.window.pauses = pauses;
+	live.window.added = 0;
+}
+
+void
+th_live_objects_bound(JNIEnv *env, uint64_t pause_ns, uint32_t pauses, uint64_t now)
+{
+	uint64_t limit = bound_of(pause_ns, OLD_REFERENCE_NS, OLD_AT_LEAST);
+
+	if (!live.has_pauses || !pause_ns)
+		return;
+	live.limit = limit < TH_LIVE_OBJECTS_MAX ? (uint32_t)limit : TH_LIVE_OBJECTS_MAX;
+	if (live.count >= live.limit)
+		thin(env);
+	bound_new(env, pause_ns, pauses, now);
+}
+
+void
+th_live_objects_reap(JNIEnv *env)
+{
+	uint32_t kept = 0;
+
+	th_live_objects_collect(env);
+	for (uint32_t i = 0; i < live.count; i++) {
+		struct followed *object = &live.table[i];
+
+		if (!(*env)->IsSameObject(env, object->reference, NULL)) {
+			live.table[kept++] = *object;
+			continue;
+		}
+		log_death(object->sample);
+		th_references_delete_weak(env, object->reference);
+	}
+	live.count = kept;
+	th_humongous_reap(log_death_at);
+	th_batches_reap(env);
+}
+
+void
+th_live_objects_each(void (*visit)(jweak reference, uint64_t sample, void *data), void *data)
+{
+	for (uint32_t i = 0; i < live.count; i++)
+		visit(live.table[i].reference, live.table[i].sample, data);
+}
+
+uint32_t
+th_live_objects_count(void)
+{
+	return live.count;
+}
+
+void
+th_live_objects_release(JNIEnv *env)
+{
+	th_live_objects_collect(env);
+	th_humongous_release();
+	th_batches_release(env);
+	for (uint32_t i = 0; i < live.count; i++)
+		th_references_delete_weak(env, live.table[i].reference);
+	live.count = 0;
+}
+
+void
+th_live_objects_restart(JNIEnv *env)
+{
+	struct followed object;
+
+	while (live.queue && pop(&object))
+		th_references_delete_weak(env, object.reference);
+	live.limit = TH_LIVE_OBJECTS_MAX;
+	th_store_relaxed(&live.level, 0);
+	memset(&live.window, 0, sizeof(live.window));
+}

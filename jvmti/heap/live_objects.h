@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sampled Java objects that are alive: a bounded table of weak global references, scanned
+ * after collections.  Where a weak reference would keep its object alive, the collector
+ * determines which objects are followed, and how: humongous.h, batches.h.
+ *
+ * A full table is thinned by half, and the weights of the remaining objects are doubled.  New
+ * objects are thinned alike, so the time of birth has no influence.  Which objects stay is a
+ * function of their sample ids and the level (th_live_keeps() in log_format.h), so the log need
+ * not list those that are dropped.
+ */
+#ifndef TH_JVMTI_HEAP_LIVE_OBJECTS_H
+#define TH_JVMTI_HEAP_LIVE_OBJECTS_H
+
+#include <jni.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "jvmti/heap/batches.h"
+#include "jvmti/heap/collector.h"
+
+/* Objects followed at once; one scan of the full table takes less than a millisecond. */
+#define TH_LIVE_OBJECTS_MAX 65536
+
+/* Maps the table; false: out of memory, no object is followed. */
+bool th_live_objects_init(void);
+
+/* Starts following objects, as the collector allows.  `hotspot` stays the caller's. [jvmti] */
+void th_live_objects_begin(const struct th_hotspot *hotspot, enum th_collector collector);
+
+/* Follows an object on the thread that allocated it. [jvmti] */
+void th_live_objects_follow(JNIEnv *env, const struct th_sampled_object *object);
+
+/* Takes in the objects queued by th_live_objects_follow(). [agent-thread] */
+void th_live_objects_collect(JNIEnv *env);
+
+/*
+ * The last pauses of the collector, `pauses` so far, took `pause_ns` on average; 0: unknown.
+ * Thins the table and new objects so that the references add little to a pause; `now` is the time in ns.
+ * [agent-thread]
+ */
+void th_live_objects_bound(JNIEnv *env, uint64_t pause_ns, uint32_t pauses, uint64_t now);
+
+/* Scans the table and writes a JAVA_DEATH for each object that is gone. [agent-thread] */
+void th_live_objects_reap(JNIEnv *env);
+
+/*
+ * Calls `visit` with the weak reference and the sample of each object in the table, of which some may
+ * have died since the last scan; humongous objects: th_humongous_each(). [agent-thread]
+ */
+void
+th_live_objects_each(void (*visit)(jweak reference, uint64_t sample, void *data), void *data);
+
+/* Number of objects in the table. [agent-thread] */
+uint32_t th_live_objects_count(void);
+
+/* Stops following objects and deletes all references. [agent-thread] */
+void th_live_objects_release(JNIEnv *env);
+
+/* For another recording: drops what a callback may have left after the release. [jvmti] */
+void th_live_objects_restart(JNIEnv *env);
+
+#endif

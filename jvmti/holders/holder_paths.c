@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The step of an object is found once, after that of its parent, and kept in the node.
+ */
+#include "jvmti/holders/holder_paths.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "jvmti/holders/holder_names.h"
+#include "unify/base/memory.h"
+#include "unify/log/log.h"
+#include "unify/shared/hash.h"
+
+/* The step above all roots. */
+#define ABOVE 1
+#define SLOTS (2 * TH_HOLDER_STEPS_MAX)
+/* Arrays and lists between a class loader and its classes. */
+#define LIST_STEPS 4
+/* The detail of a step between objects of one class: all such fields are one step. */
+#define LINK UINT16_MAX
+#define SAMPLES_PER_EVENT 1024
+
+static void *
+map(size_t bytes)
+{
+	void *start = th_memory_system_map(
+		NULL, bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+
+	return start == MAP_FAILED ? NULL : start;
+}
+
+static void
+unmap(void *start, size_t bytes)
+{
+	if (start)
+		th_memory_system_unmap(start, bytes);
+}
+
+bool
+th_holder_paths_init(
+	struct th_holder_paths *paths, struct th_holder_walk *walk, uint32_t objects)
+{
+	*paths = (struct th_holder_paths){
+		.walk = walk, .object_max = objects + 1, .step_count = ABOVE + 1};
+	paths->steps = map(TH_HOLDER_STEPS_MAX * sizeof(*paths->steps));
+	paths->slots = map(SLOTS * sizeof(*paths->slots));
+	paths->objects = map(paths->object_max * sizeof(*paths->objects));
+	paths->loaders = map(TH_HOLDER_LOADERS_MAX * sizeof(*paths->loaders));
+	return paths->steps && paths->slots && paths->objects && paths->loaders;
+}
+
+void
+th_holder_paths_deinit(struct th_holder_paths *paths)
+{
+	unmap(paths->steps, TH_HOLDER_STEPS_MAX * sizeof(*paths->steps));
+	unmap(paths->slots, SLOTS * sizeof(*paths->slots));
+	unmap(paths->objects, paths->object_max * sizeof(*paths->objects));
+	unmap(paths->loaders, TH_HOLDER_LOADERS_MAX * sizeof(*paths->loaders));
+}
+
+/* Steps */
+
+static bool
+is_equal(const struct th_holder_step *a, const struct th_holder_step *b)
+{
+	return a->kind == b->kind && a->what == b->what;
+}
+
+/* A step above that is the same; 0 = none. */
+static uint32_t
+find_above(const struct th_holder_paths *paths, const struct th_holder_step *step)
+{
+	for (uint32_t at = step->parent; at > ABOVE; at = paths->steps[at].parent)
+		if (is_equal(&paths->steps[at], step))
+			return at;
+	return 0;
+}
+
+/* The number of a step below its parent. */
+static uint32_t
+intern(struct th_holder_paths *paths, struct th_holder_step step)
+{
+	uint64_t hash = th_hash_mix(
+		step.what ^ (uint64_t)step.parent << 40 ^ (uint64_t)step.kind << 36);
+
+	step.depth = paths->steps[step.parent].depth + 1;
+	for (;; hash++) {
+		uint32_t *slot = &paths->slots[hash % SLOTS];
+
+		if (!*slot) {
+			if (paths->step_count == TH_HOLDER_STEPS_MAX ||
+				step.depth > TH_HOLDER_DEPTH_MAX)
+				return step.parent;
+			paths->steps[paths->step_count] = step;
+			return *slot = paths->step_count++;
+		}
+		if (paths->steps[*slot].parent == step.parent &&
+			is_equal(&paths->steps[*slot], &step))
+			return *slot;
+	}
+}
+
+static uint32_t
+step_below(struct th_holder_paths *paths, const struct th_holder_step *step)
+{
+	uint32_t above = find_above(paths, step);
+
+	return above ? above : intern(paths, *step);
+}
+
+static struct th_holder_node *
+node_at(const struct th_holder_paths *paths, uint32_t node)
+{
+	return &paths->walk->graph.nodes[node];
+}
+
+static struct th_holder_step
+thread_step(const struct th_holder_paths *paths, uint32_t node)
+{
+	return (struct th_holder_step){
+		.parent = ABOVE,
+		.kind = TH_HOLDER_THREAD,
+		.what = node_at(paths, node)->class & ~TH_HOLDER_TAGGED,
+	};
+}
+
+static bool
+is_thread(const struct th_holder_paths *paths, uint32_t node)
+{
+	return th_holder_walk_tag(paths->walk, node)->flags & TH_HOLDER_TAG_THREAD;
+}
+
+static struct th_holder_step
+root_step(const struct th_holder_paths *paths, uint32_t node)
+{
+	const struct th_holder_root *root =
+		&paths->walk->roots[node_at(paths, node)->parent & ~TH_HOLDER_ROOT];
+	struct th_holder_step step = {.parent = ABOVE, .kind = root->kind, .take = root->take};
+
+	if (root->kind == TH_HOLDER_STACK) {
+		step.what = (uintptr_t)root->method ^ (uint64_t)root->thread << 48;
+		step.detail = (uint32_t)(root - paths->walk->roots);
+	} else if (root->kind == TH_HOLDER_JNI_GLOBAL) {
+		step.detail = th_holder_walk_class(paths->walk, node);
+		step.what = root->take ^ (uint64_t)step.detail << 48;
+	}
+	return step;
+}
+
+/* A class of a loader that may be unloaded: held by its loader, or by one of its objects. */
+static bool
+is_class(const struct th_holder_paths *paths, uint32_t node)
+{
+	return th_holder_walk_tag(paths->walk, node)->flags & TH_HOLDER_TAG_CLASS;
+}
+
+/* The loader of a class if that is close above it, else what is above it. */
+static uint32_t
+holder_of_class(const struct th_holder_paths *paths, uint32_t node)
+{
+	uint32_t loader = th_holder_walk_tag(paths->walk, node)->loader;
+	uint32_t above = node_at(paths, node)->parent;
+	uint32_t found = above;
+
+	for (int i = 0; i < LIST_STEPS && !(found & TH_HOLDER_ROOT); i++) {
+		if (loader && node_at(paths, found)->class == (TH_HOLDER_TAGGED | loader))
+			return found;
+		found = node_at(paths, found)->parent;
+	}
+	return above;
+}
+
+/* Named by the class of the loader. */
+static struct th_holder_step
+loader_step(const struct th_holder_paths *paths, uint32_t node)
+{
+	const struct th_holder_tags *tags = &paths->walk->tags;
+	uint32_t holder = holder_of_class(paths, node);
+	uint32_t class =
+		th_holder_tag(tags, th_holder_walk_tag(paths->walk, node)->loader)->class;
+
+	return (struct th_holder_step){
+		.parent = holder & TH_HOLDER_ROOT ? ABOVE : node_at(paths, holder)->step,
+		.kind = TH_HOLDER_LOADER,
+		.what = class,
+		.detail = class,
+	};
+}
+
+static struct th_holder_step
+field_step(const struct th_holder_paths *paths, uint32_t from, uint32_t node)
+{
+	bool is_static = is_class(paths, from);
+	uint32_t how = node_at(paths, node)->how;
+	uint64_t class = is_static ? node_at(paths, from)->class & ~TH_HOLDER_TAGGED
+				   : th_holder_walk_class(paths->walk, from);
+	bool is_link = !is_static && class == th_holder_walk_class(paths->walk, node);
+
+	return (struct th_holder_step){
+		.parent = node_at(paths, from)->step,
+		.kind = is_static ? TH_HOLDER_STATIC : TH_HOLDER_FIELD,
+		.what = class << 16 | (is_link ? LINK : how),
+		.detail = how,
+	};
+}
+
+static struct th_holder_step
+reference_step(const struct th_holder_paths *paths, uint32_t from, uint32_t node)
+{
+	uint32_t how = node_at(paths, node)->how;
+	struct th_holder_step step = {
+		.parent = node_at(paths, from)->step, .kind = TH_HOLDER_VM};
+
+	if (how < TH_HOLDER_NOT_FIELD)
+		return field_step(paths, from, node);
+	step.detail = th_holder_walk_class(paths->walk, from);
+	if (how == TH_HOLDER_NOT_FIELD + JVMTI_HEAP_REFERENCE_ARRAY_ELEMENT)
+		step.kind = TH_HOLDER_ELEMENT;
+	if (how == TH_HOLDER_NOT_FIELD + JVMTI_HEAP_REFERENCE_CLASS_LOADER) {
+		step.kind = TH_HOLDER_LOADER;
+		step.detail = th_holder_walk_class(paths->walk, node);
+	}
+	step.what = step.detail;
+	return step;
+}
+
+/* The parent has its step. */
+static uint32_t
+find_step(struct th_holder_paths *paths, uint32_t node)
+{
+	uint32_t parent = node_at(paths, node)->parent;
+	struct th_holder_step step;
+
+	if (parent == TH_HOLDER_ROOT)
+		return ABOVE; /* a class: its static fields are the roots */
+	if (is_thread(paths, node))
+		step = thread_step(paths, node);
+	else if (is_class(paths, node))
+		step = loader_step(paths, node);
+	else if (parent & TH_HOLDER_ROOT)
+		step = root_step(paths, node);
+	else
+		step = reference_step(paths, parent, node);
+	return step_below(paths, &step);
+}
+
+/*
+ * The step of a node, 0: it was not reached.  Steps of all nodes above are found first; the queue of the
+ * graph is free for their list.
+ */
+static uint32_t
+step_of(struct th_holder_paths *paths, uint32_t node)
+{
+	uint32_t *list = paths->walk->graph.queue;
+	uint32_t depth = 0;
+	uint32_t above = node;
+
+	if (!node || !node_at(paths, node)->parent)
+		return 0;
+	while (!(above & TH_HOLDER_ROOT) && !node_at(paths, above)->step) {
+		list[depth++] = above;
+		above = node_at(paths, above)->parent;
+	}
+	while (depth-- > 0)
+		node_at(paths, list[depth])->step = find_step(paths, list[depth]);
+	return node_at(paths, node)->step;
+}
+
+void
+th_holder_paths_add(struct th_holder_paths *paths, uint32_t node, uint64_t sample)
+{
+	uint32_t step = paths->object_count < paths->object_max ? step_of(paths, node) : 0;
+
+	if (step)
+		paths->objects[paths->object_count++] = (struct th_held_object){sample, step};
+}
+
+void
+th_holder_paths_add_loader(struct th_holder_paths *paths, const struct th_holder_loader *loader)
+{
+	uint32_t step = step_of(paths, paths->walk->tags.items[loader->tag].node);
+
+	if (step > ABOVE && paths->loader_count < TH_HOLDER_LOADERS_MAX)
+		paths->loaders[paths->loader_count++] = (struct th_held_loaders){
+			step, loader->stack, loader->type, 1};
+}
+
+/* The log */
+
+static void
+log_step(const struct th_holder_paths *paths, uint32_t i, uint32_t number, uint64_t time)
+{
+	const struct th_holder_step *step = &paths->steps[i];
+	struct th_event_holder_step event = {
+		.time = time,
+		.take = step->take,
+		.walk = number,
+		.number = i - ABOVE,
+		.parent = step->parent - ABOVE,
+		.kind = step->kind,
+	};
+	char name[TH_HOLDER_NAME_MAX];
+
+	th_holder_name(paths->walk, step, name);
+	struct th_log_part part = th_log_text(name);
+	th_log_append(TH_EVENT_HOLDER_STEP, &event, &part, 1);
+}
+
+static int
+compare_objects(const void *a, const void *b)
+{
+	const struct th_held_object *left = a;
+	const struct th_held_object *right = b;
+
+	if (left->step != right->step)
+		return left->step < right->step ? -1 : 1;
+	return (left->sample > right->sample) - (left->sample < right->sample);
+}
+
+/* Some objects of one step; returns their number. */
+static uint32_t
+log_objects(const struct th_holder_paths *paths, uint32_t first, uint32_t number, uint64_t time)
+{
+	uint64_t samples[SAMPLES_PER_EVENT];
+	const struct th_held_object *objects = &paths->objects[first];
+	uint32_t left = paths->object_count - first;
+	uint32_t count = 0;
+
+	for (; count < left && count < SAMPLES_PER_EVENT &&
+		objects[count].step == objects[0].step;
+		count++)
+		samples[count] = objects[count].sample;
+	const struct th_event_holder_objects event = {
+		.time = time, .walk = number, .step = objects[0].step - ABOVE};
+	const struct th_log_part part = {samples, count};
+	th_log_append(TH_EVENT_HOLDER_OBJECTS, &event, &part, 1);
+	return count;
+}
+
+static int
+compare_loaders(const void *a, const void *b)
+{
+	const struct th_held_loaders *left = a;
+	const struct th_held_loaders *right = b;
+
+	if (left->step != right->step)
+		return left->step < right->step ? -1 : 1;
+	if (left->stack != right->stack)
+		return left->stack < right->stack ? -1 : 1;
+	return (left->type > right->type) - (left->type < right->type);
+}
+
+static void
+log_loaders(const struct th_holder_paths *paths, uint32_t number, uint64_t time)
+{
+	const struct th_held_loaders *loaders = paths->loaders;
+
+	for (uint32_t i = 0, next; i < paths->loader_count; i = next) {
+		for (next = i + 1; next < paths->loader_count &&
+				   !compare_loaders(&loaders[i], &loaders[next]);)
+			next++;
+		const struct th_event_holder_loaders event = {
+			.time = time,
+			.count = next - i,
+			.walk = number,
+			.step = loaders[i].step - ABOVE,
+			.stack = loaders[i].stack,
+			.type = loaders[i].type,
+		};
+		th_log_append(TH_EVENT_HOLDER_LOADERS, &event, NULL, 0);
+	}
+}
+
+void
+th_holder_paths_log(struct th_holder_paths *paths, uint32_t number, uint64_t time)
+{
+	for (uint32_t i = ABOVE + 1; i < paths->step_count; i++)
+		log_step(paths, i, number, time);
+	qsort(paths->objects, paths->object_count, sizeof(*paths->objects), compare_objects);
+	for (uint32_t i = 0; i < paths->object_count;)
+		i += log_objects(paths, i, number, time);
+	qsort(paths->loaders, paths->loader_count, sizeof(*paths->loaders), compare_loaders);
+	log_loaders(paths, number, time);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a thread has allocated in the Java heap, by the VM's own count: for the calling thread exact
+ * to the byte in a callback.
+ */
+#ifndef TH_JVMTI_THREADS_THREAD_BYTES_H
+#define TH_JVMTI_THREADS_THREAD_BYTES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "jvmti/vm/hotspot.h"
+
+/* A JavaThread's count, and its current TLAB. */
+struct th_thread_bytes {
+	uint64_t retired;    /* excluding the current TLAB */
+	uint64_t tlab_start; /* 0 = none */
+	uint64_t tlab_top;
+	uint64_t tlab_end; /* limit for compiled code; 0 = none, or not exported */
+};
+
+/*
+ * `thread` is the caller's own JavaThread, in native code.  A collection may retire its TLAB at
+ * any time: it adds the used part to the bytes, then clears start, top and end.  Under Z without
+ * generations it may also set the color bits of all three.  False: it is being changed; what was
+ * read is inconsistent.  [jvmti]
+ */
+bool th_thread_bytes_read(
+	const struct th_hotspot *hotspot, const char *thread, struct th_thread_bytes *ret);
+
+/*
+ * All bytes of any thread, whose JavaThread may be deleted meanwhile: the caller must verify
+ * afterwards that it was not.  False: not readable.  Requires th_hotspot_has_bytes().  [jvmti]
+ */
+bool
+th_thread_bytes_of(const struct th_hotspot *hotspot, const char *thread, uint64_t *bytes_ret);
+
+/*
+ * All bytes of the same thread.  False: as for th_thread_bytes_read().  Requires
+ * th_hotspot_has_bytes().  [jvmti]
+ */
+bool th_thread_bytes(const struct th_hotspot *hotspot, const char *thread, uint64_t *bytes_ret);
+
+#endif
