@@ -185,8 +185,8 @@ th_page_tallied_json(const struct th_page_names *names, const struct th_held_sam
 	growth.low = growth.high = growth.estimate;
 	json_t *json = th_json("verdict kind class place path live growth why alive rate "
 			       "is_counted curve held",
-		th_verdict_name_by(tallied->verdict, th_tallied_reason(tallied)), kind_of(tallied),
-		th_frames_string(profile->frames, tallied->class_name),
+		th_verdict_name_by(tallied->verdict, th_tallied_reason(tallied)),
+		kind_of(tallied), th_frames_string(profile->frames, tallied->class_name),
 		th_frame_of(profile->frames, tallied->line),
 		path_json(names, th_page_tallied_path(leaks, tallied)),
 		th_tallied_bytes_json(tallied), &growth, why, tallied->alive,

@@ -52,7 +52,7 @@ th_json_path(const struct th_profile *profile, uint32_t path)
 static void
 add_filter(void *data, const char *name, const char *value)
 {
-	th_json_set(data, name, th_text_of(value));
+	th_json_put(data, name, th_text_of(value));
 }
 
 json_t *
@@ -131,7 +131,7 @@ sampled_json(const struct th_recording *recording)
 	json_t *json = json_object();
 
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		th_json_set(json, th_heap_word((enum th_heap)heap),
+		th_json_put(json, th_heap_word((enum th_heap)heap),
 			(double)th_sampling_changes_sampled(recording, (enum th_heap)heap,
 				recording->start, recording->end) /
 				1e9);
@@ -197,7 +197,7 @@ limits_json(const struct th_outcome *outcome)
 	json_t *json = json_object();
 
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		th_json_set(json, th_heap_word((enum th_heap)heap),
+		th_json_put(json, th_heap_word((enum th_heap)heap),
 			outcome->is_judged[heap] ? json_real(outcome->limits[heap]) : NULL);
 	return json;
 }

@@ -172,8 +172,7 @@ th_tallied_json(const struct th_leaks *leaks, const struct th_tallied *tallied)
 		"verdict heap class? frames creator user live_bytes live_objects "
 		"growth_objects_per_s growth_bytes_per_s",
 		th_verdict_name_by(tallied->verdict, th_tallied_reason(tallied)),
-		th_tallied_heap(tallied),
-		th_frames_string(frames, tallied->class_name),
+		th_tallied_heap(tallied), th_frames_string(frames, tallied->class_name),
 		th_json_frames(frames, th_leaks_path(leaks, &site)),
 		th_json_frame(frames, tallied->line), th_json_frame(frames, tallied->user),
 		th_tallied_bytes_json(tallied), number_json(tallied, tallied->alive),

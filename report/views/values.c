@@ -12,57 +12,68 @@
 
 /* Column at which the lines of a stack begin. */
 #define STACK_COLUMN 16
+/* Bytes of the longest key. */
+#define KEY_MAX 47
 
 /* Text */
 
 /* A field of a format. */
 struct field {
-	int columns; /* negative: left-aligned */
+	bool is_starred; /* a value in front gives `columns` */
+	int columns;     /* negative: left-aligned */
 	char kind;
 	const char *word; /* behind a number; ends at '}' */
 };
 
 /* Reads the field at *format, behind its brace, and moves behind it. */
 static struct field
-parse(const char **format, const struct th_box **boxes)
+parse(const char **format)
 {
-	struct field field = {0};
-	char *at;
+	struct field field = {.is_starred = **format == '*'};
+	char *at = (char *)(uintptr_t)*format + 1;
 
-	if (**format == '*') {
-		field.columns = (int)(*boxes)++->integer;
-		at = (char *)(uintptr_t)*format + 1;
-	} else {
+	if (!field.is_starred)
 		field.columns = (int)strtol(*format, &at, 10);
-	}
-	if (*at != '}' && *at != ' ')
+	if (*at && *at != '}' && *at != ' ')
 		field.kind = *at++;
 	field.word = *at == ' ' ? at : NULL;
-	*format = strchr(at, '}') + 1;
+	at += strcspn(at, "}");
+	*format = at + (*at == '}');
 	return field;
+}
+
+static bool
+is_number(enum th_box_type type)
+{
+	return type == TH_BOX_INTEGER || type == TH_BOX_REAL || type == TH_BOX_ESTIMATE;
+}
+
+static bool
+fits(const struct field *field, enum th_box_type type)
+{
+	switch (field->kind) {
+	case '\0':
+		return field->word ? type == TH_BOX_INTEGER
+				   : type == TH_BOX_INTEGER || type == TH_BOX_STRING ||
+					     type == TH_BOX_TEXT || type == TH_BOX_FRAME;
+	case '#':
+		return type == TH_BOX_INTEGER;
+	case 'i':
+	case 'I':
+	case 'e':
+	case 'E':
+		return type == TH_BOX_ESTIMATE;
+	default:
+		return strchr("bnctspgf%", field->kind) && is_number(type);
+	}
 }
 
 static double
 real_of(const struct th_box *box)
 {
-	switch (box->type) {
-	case TH_BOX_INTEGER:
-		return (double)box->integer;
-	case TH_BOX_REAL:
-		return box->real;
-	case TH_BOX_ESTIMATE:
+	if (box->type == TH_BOX_ESTIMATE)
 		return box->estimate->estimate;
-	default:
-		abort();
-	}
-}
-
-static struct th_number
-interval_of(const struct th_box *box, enum th_unit unit)
-{
-	if (box->type != TH_BOX_ESTIMATE)
-		abort();
-	return th_estimate_interval(box->estimate, unit);
+	return box->type == TH_BOX_REAL ? box->real : (double)box->integer;
 }
 
 static struct th_number
@@ -81,9 +92,9 @@ number_text(char kind, const struct th_box *box)
 	case 'c':
 		return th_format_count((uint64_t)value);
 	case 'i':
-		return interval_of(box, TH_UNIT_BYTES);
+		return th_estimate_interval(box->estimate, TH_UNIT_BYTES);
 	case 'I':
-		return interval_of(box, TH_UNIT_OBJECTS);
+		return th_estimate_interval(box->estimate, TH_UNIT_OBJECTS);
 	case 't':
 		return th_format_time(value);
 	case 's':
@@ -124,8 +135,6 @@ plain_text(const struct th_box *box)
 		return frame_text(box->frame.frames, box->frame.number);
 	if (box->type == TH_BOX_INTEGER)
 		return th_format_new("%lld", (long long)box->integer);
-	if (box->type != TH_BOX_STRING)
-		abort();
 	return th_format_new("%s", box->string);
 }
 
@@ -152,11 +161,34 @@ print_value(FILE *file, const struct field *field, const struct th_box *box)
 		free(text);
 	}
 	if (field->kind == 'e' || field->kind == 'E')
-		fprintf(file, " (%s)",
-			interval_of(box, field->kind == 'e' ? TH_UNIT_BYTES : TH_UNIT_OBJECTS)
-				.text);
+		fprintf(file, " (%s)", number_text(field->kind == 'e' ? 'i' : 'I', box).text);
 	if (field->word)
 		print_word(file, field->word, real_of(box) == 1);
+}
+
+/* The value at *boxes, behind which it moves unless it is the end. */
+static const struct th_box *
+take(const struct th_box **boxes)
+{
+	return (*boxes)->type ? (*boxes)++ : *boxes;
+}
+
+static void
+print_field(FILE *file, struct field *field, const struct th_box **boxes)
+{
+	if (field->kind == '/') {
+		fputs(th_terminal_code(file, TH_STYLE_PLAIN), file);
+		return;
+	}
+	if (field->is_starred)
+		field->columns = (int)take(boxes)->integer;
+	const struct th_box *box = take(boxes);
+	if (!fits(field, box->type) || (field->kind == '%' && !fits(field, take(boxes)->type)))
+		fputc('?', file);
+	else if (field->kind == '#')
+		fputs(th_terminal_code(file, (enum th_style)box->integer), file);
+	else
+		print_value(file, field, box);
 }
 
 void
@@ -169,14 +201,8 @@ th_print_boxes(FILE *file, const char *format, const struct th_box *boxes)
 		format += length;
 		if (!*format++)
 			break;
-		struct field field = parse(&format, &boxes);
-		if (field.kind == '#')
-			fputs(th_terminal_code(file, (enum th_style)boxes++->integer), file);
-		else if (field.kind == '/')
-			fputs(th_terminal_code(file, TH_STYLE_PLAIN), file);
-		else
-			print_value(file, &field, boxes++);
-		boxes += field.kind == '%';
+		struct field field = parse(&format);
+		print_field(file, &field, &boxes);
 	}
 }
 
@@ -251,20 +277,26 @@ box_json(const struct th_box *box, bool or_null)
 	case TH_BOX_JSON:
 		return box->json ? box->json : json_null();
 	default:
-		abort();
+		return json_null();
 	}
+}
+
+void
+th_json_put_box(json_t *json, const char *key, const struct th_box *box)
+{
+	json_object_set_new(json, key, box_json(box, false));
 }
 
 json_t *
 th_json_set_boxes(json_t *json, const char *keys, const struct th_box *boxes)
 {
-	for (; boxes->type; boxes++) {
-		char key[48];
+	for (; boxes->type && *keys; boxes++) {
+		char key[KEY_MAX + 1] = "";
 		size_t length = strcspn(keys, " ?");
 		bool or_null = keys[length] == '?';
 
-		snprintf(key, sizeof(key), "%.*s", (int)length, keys);
-		json_object_set_new(json, key, box_json(boxes, or_null));
+		memcpy(key, keys, length < KEY_MAX ? length : KEY_MAX);
+		json_object_set_new_nocheck(json, key, box_json(boxes, or_null));
 		keys += length + or_null;
 		keys += *keys == ' ';
 	}
@@ -289,4 +321,59 @@ th_json_print(FILE *file, json_t *json)
 	fprintf(file, "%s\n", text);
 	json_decref(json);
 	free(text);
+}
+
+/* Calls */
+
+/* Whether the types that a field takes from *types fit it. */
+static bool
+takes(const struct field *field, const char **types)
+{
+	int count = field->kind == '%' ? 2 : field->kind != '/';
+
+	if (field->is_starred && *(*types)++ != TH_BOX_INTEGER)
+		return false;
+	for (; count; count--, (*types)++) {
+		if (!fits(field, (enum th_box_type) * *types))
+			return false;
+	}
+	return true;
+}
+
+static bool
+print_fits(const char *format, const char *types)
+{
+	while ((format = strchr(format, '{'))) {
+		const char *closed = strchr(format++, '}');
+		struct field field = parse(&format);
+
+		if (format != closed + 1 || !takes(&field, &types))
+			return false;
+	}
+	return !*types;
+}
+
+static bool
+keys_fit(const char *keys, const char *types)
+{
+	for (; *types; types++) {
+		size_t length = strcspn(keys, " ?");
+		bool or_null = keys[length] == '?';
+
+		if (!length || length > KEY_MAX)
+			return false;
+		if (or_null && *types != TH_BOX_STRING && *types != TH_BOX_TEXT &&
+			*types != TH_BOX_INTEGER)
+			return false;
+		keys += length + or_null;
+		keys += *keys == ' ';
+	}
+	return !*keys;
+}
+
+bool
+th_values_call_fits(const struct th_values_call *call)
+{
+	return call->is_json ? keys_fit(call->format, call->types)
+			     : print_fits(call->format, call->types);
 }

@@ -2,8 +2,9 @@
 /*
  * Typed values and their printers: th_print() makes text of them, th_json() an object.  A value is
  * boxed by its type in C: a double, an integer, a bool, a string, a struct th_text, a pointer to a
- * struct th_estimate, a struct th_frame_of, or a json_t.  A format names how it is shown, and cannot read it as another
- * type.
+ * struct th_estimate, a struct th_frame_of, or a json_t.  A format names how it is shown, and cannot read
+ * it as another type: a value that does not fit its field is "?" in text.  A pointer to anything else does
+ * not compile; tests/unit/views/test_values.c checks the types of every call.
  */
 #ifndef TH_REPORT_VIEWS_VALUES_H
 #define TH_REPORT_VIEWS_VALUES_H
@@ -28,6 +29,9 @@ th_frame_of(const struct th_frames *frames, uint32_t number)
 {
 	return (struct th_frame_of){frames, number};
 }
+
+/* Values of one call. */
+#define TH_VALUES_MAX 20
 
 enum th_box_type {
 	TH_BOX_END,
@@ -69,24 +73,52 @@ TH_BOX_FUNCTION(json, json_t *, TH_BOX_JSON, json)
 #undef TH_BOX_FUNCTION
 
 #define TH_BOX(value) _Generic((value), \
-	double: th_box_real, bool: th_box_bool, char *: th_box_string, \
+	double: th_box_real, float: th_box_real, bool: th_box_bool, char *: th_box_string, \
 	const char *: th_box_string, struct th_text: th_box_text, json_t *: th_box_json, \
 	struct th_frame_of: th_box_frame, \
 	struct th_estimate *: th_box_estimate, const struct th_estimate *: th_box_estimate, \
 	default: th_box_integer)(value),
+#define TH_BOX_TYPE(value) _Generic((value), \
+	double: TH_BOX_REAL, float: TH_BOX_REAL, bool: TH_BOX_BOOL, char *: TH_BOX_STRING, \
+	const char *: TH_BOX_STRING, struct th_text: TH_BOX_TEXT, json_t *: TH_BOX_JSON, \
+	struct th_frame_of: TH_BOX_FRAME, \
+	struct th_estimate *: TH_BOX_ESTIMATE, const struct th_estimate *: TH_BOX_ESTIMATE, \
+	default: TH_BOX_INTEGER),
 
-/* TH_BOX() of each argument. */
+/* TH_BOX() or TH_BOX_TYPE() of each argument. */
 #define TH_BOXES(...) (const struct th_box[]){ \
-	TH_BOX_4(TH_BOX_EACH(__VA_ARGS__)) {.type = TH_BOX_END}}
-#define TH_BOX_EACH(value, ...) \
-	TH_BOX(value) __VA_OPT__(TH_BOX_AGAIN TH_BOX_PARENTHESES (__VA_ARGS__))
-#define TH_BOX_PARENTHESES ()
-#define TH_BOX_AGAIN() TH_BOX_EACH
-#define TH_BOX_4(...) TH_BOX_3(TH_BOX_3(TH_BOX_3(__VA_ARGS__)))
-#define TH_BOX_3(...) TH_BOX_2(TH_BOX_2(TH_BOX_2(__VA_ARGS__)))
-#define TH_BOX_2(...) TH_BOX_1(TH_BOX_1(TH_BOX_1(__VA_ARGS__)))
-#define TH_BOX_1(...) __VA_ARGS__
+	TH_EACH_4(TH_EACH(TH_BOX, __VA_ARGS__)) {.type = TH_BOX_END}}
+#define TH_EACH(macro, value, ...) \
+	macro(value) __VA_OPT__(TH_EACH_AGAIN TH_EACH_PARENTHESES (macro, __VA_ARGS__))
+#define TH_EACH_PARENTHESES ()
+#define TH_EACH_AGAIN() TH_EACH
+#define TH_EACH_4(...) TH_EACH_3(TH_EACH_3(TH_EACH_3(__VA_ARGS__)))
+#define TH_EACH_3(...) TH_EACH_2(TH_EACH_2(TH_EACH_2(__VA_ARGS__)))
+#define TH_EACH_2(...) TH_EACH_1(TH_EACH_1(TH_EACH_1(__VA_ARGS__)))
+#define TH_EACH_1(...) __VA_ARGS__
+
+/*
+ * Each call's format or keys with the types of its values, in a section of their own, so that a unit test
+ * checks all calls, executed or not.
+ */
+struct th_values_call {
+	const char *file;
+	int line;
+	bool is_json;
+	const char *format;
+	char types[TH_VALUES_MAX + 1]; /* enum th_box_type, up to TH_BOX_END */
+};
+#define TH_VALUES_CALL(is_json, format, ...) \
+	TH_VALUES_CALL_AS(__COUNTER__, is_json, format, __VA_ARGS__)
+#define TH_VALUES_CALL_AS(number, ...) TH_VALUES_CALL_AS_2(number, __VA_ARGS__)
+#define TH_VALUES_CALL_AS_2(number, is_json, format, ...) \
+	static const struct th_values_call th_values_call_##number \
+		__attribute__((used, aligned(8), section("th_values_calls"))) = \
+		{__FILE__, __LINE__, is_json, format, {TH_EACH_4(TH_EACH(TH_BOX_TYPE, __VA_ARGS__))}}
 /* clang-format on */
+
+/* Whether the values of a call are of the number and of the types that its format or keys ask for. */
+bool th_values_call_fits(const struct th_values_call *call);
 
 /*
  * Prints text with fields: "{}" is a string, an integer or a frame, and
@@ -102,11 +134,19 @@ TH_BOX_FUNCTION(json, json_t *, TH_BOX_JSON, json)
  * singular follows its number, with another plural than by "s" behind a slash:
  * "{c mapping}", "{c process/processes}".
  */
-#define th_print(file, format, ...) th_print_boxes(file, format, TH_BOXES(__VA_ARGS__))
+#define th_print(file, format, ...)                                  \
+	({                                                           \
+		TH_VALUES_CALL(false, format, __VA_ARGS__);          \
+		th_print_boxes(file, format, TH_BOXES(__VA_ARGS__)); \
+	})
 void th_print_boxes(FILE *file, const char *format, const struct th_box *boxes);
 
 /* The text as a string, which the caller frees. */
-#define th_printed(format, ...) th_printed_boxes(format, TH_BOXES(__VA_ARGS__))
+#define th_printed(format, ...)                                  \
+	({                                                       \
+		TH_VALUES_CALL(false, format, __VA_ARGS__);      \
+		th_printed_boxes(format, TH_BOXES(__VA_ARGS__)); \
+	})
 char *th_printed_boxes(const char *format, const struct th_box *boxes);
 
 /* Prints `text` behind `before`, which has `columns` columns, cut to the terminal; frees the text. */
@@ -119,11 +159,23 @@ void th_print_step(FILE *file, size_t number, char *text);
  * A new object with the members that `keys` names, separated by blanks; a new reference.  With "?"
  * behind its key a member is null for "" and 0.  NULL is null.  Steals references to json_t.
  */
-#define th_json(keys, ...) th_json_set(json_object(), keys, __VA_ARGS__)
+#define th_json(keys, ...)                                                     \
+	({                                                                     \
+		TH_VALUES_CALL(true, keys, __VA_ARGS__);                       \
+		th_json_set_boxes(json_object(), keys, TH_BOXES(__VA_ARGS__)); \
+	})
 
 /* Sets members of an object, which is returned. */
-#define th_json_set(json, keys, ...) th_json_set_boxes(json, keys, TH_BOXES(__VA_ARGS__))
+#define th_json_set(json, keys, ...)                                  \
+	({                                                            \
+		TH_VALUES_CALL(true, keys, __VA_ARGS__);              \
+		th_json_set_boxes(json, keys, TH_BOXES(__VA_ARGS__)); \
+	})
 json_t *th_json_set_boxes(json_t *json, const char *keys, const struct th_box *boxes);
+
+/* Sets one member, whose key is not known to the compiler. */
+#define th_json_put(json, key, value) th_json_put_box(json, key, TH_BOXES(value))
+void th_json_put_box(json_t *json, const char *key, const struct th_box *box);
 
 /* A new array of values; appends values to an array, which is returned. */
 #define th_json_list(...) th_json_append(json_array(), __VA_ARGS__)

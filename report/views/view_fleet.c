@@ -509,7 +509,7 @@ group_json(const struct th_fleet_group *group)
 	json_t *counted = json_object();
 
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		th_json_set(counted, th_heap_word((enum th_heap)heap), group->counted[heap]);
+		th_json_put(counted, th_heap_word((enum th_heap)heap), group->counted[heap]);
 	return th_json("name processes seconds start counted leaks_of_counts",
 		th_text_of(group->name), group->processes, group->seconds,
 		(double)group->start / 1e9, counted, group->of_counts);

@@ -55,12 +55,12 @@ set_figures(const struct printer *printer, json_t *json, enum th_heap heap,
 
 		if (is_known && !is_empty)
 			bytes = th_profile_bytes(profile, heap, measure, &sums[measure]);
-		th_json_set(json, figures[measure].bytes, is_known ? &bytes : NULL);
+		th_json_put(json, figures[measure].bytes, is_known ? &bytes : NULL);
 		if (!figures[measure].objects)
 			continue;
 		if (!is_empty)
 			objects = th_profile_objects(profile, heap, measure, &sums[measure]);
-		th_json_set(json, figures[measure].objects, sums ? &objects : NULL);
+		th_json_put(json, figures[measure].objects, sums ? &objects : NULL);
 	}
 }
 
@@ -117,7 +117,7 @@ dropped_json(const struct th_recording *recording)
 		char *name = th_text_clean(counter->name);
 
 		if (th_text_begins(name, "dropped_"))
-			th_json_set(json, name + strlen("dropped_"), counter->value);
+			th_json_put(json, name + strlen("dropped_"), counter->value);
 		free(name);
 	}
 	return th_json_set(json, "torn_records damaged_records", recording->torn,
@@ -147,7 +147,7 @@ totals_json(const struct printer *printer, const struct th_estimator (*sums)[TH_
 
 		set_figures(printer, total, heap,
 			th_profile_has_heap(printer->profile, heap) ? sums[heap] : NULL);
-		th_json_set(json, th_heap_word(heap), total);
+		th_json_put(json, th_heap_word(heap), total);
 	}
 	return json;
 }

@@ -298,7 +298,8 @@ print_unclosed(FILE *file, const struct th_leaks *leaks, const struct th_finding
 	char *wrapper = th_owners_wrapper(leaks, finding);
 	const char *class_name = wrapper ? wrapper : "the Java object";
 
-	th_print(file, "         owner  {}, unreachable: not closed by the program", class_name);
+	th_print(
+		file, "         owner  {}, unreachable: not closed by the program", class_name);
 	if (th_owners_await_finalizer(leaks, finding->place))
 		th_print(file,
 			"; {c} wait for finalize(), whose thread is slower\n"

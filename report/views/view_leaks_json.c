@@ -130,7 +130,8 @@ set_unclosed(json_t *json, const struct th_leaks *leaks, const struct th_finding
 {
 	char *wrapper = th_owners_wrapper(leaks, finding);
 
-	th_json_set(json, "wrapper? collected_bytes", wrapper, finding->evidence.collected_bytes);
+	th_json_set(
+		json, "wrapper? collected_bytes", wrapper, finding->evidence.collected_bytes);
 	if (th_owners_await_finalizer(leaks, finding->place))
 		th_json_set(json, "await_finalizer", leaks->finalizers.waiting);
 	free(wrapper);

@@ -564,7 +564,7 @@ moment_json(const struct th_rss_moment *moment)
 	json_t *lines = json_object();
 
 	for (int kind = 0; kind < TH_BREAKDOWN_KINDS; kind++)
-		th_json_set(lines, th_breakdown_name((enum th_breakdown_kind)kind),
+		th_json_put(lines, th_breakdown_name((enum th_breakdown_kind)kind),
 			moment->lines[kind]);
 	return th_json("seconds resident lines", moment->seconds, moment->resident, lines);
 }
