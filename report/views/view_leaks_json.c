@@ -6,6 +6,7 @@
 
 #include "report/base/heap_names.h"
 #include "report/leaks/released.h"
+#include "report/views/frame_texts.h"
 #include "report/views/holder_parts.h"
 #include "report/views/json_parts.h"
 #include "report/views/ledger_parts.h"
@@ -32,9 +33,11 @@ static json_t *
 frames_json(const struct th_leaks *leaks, const struct th_leak_site *place)
 {
 	struct th_frames *frames = leaks->profile->frames;
+	struct th_path path = th_leaks_path(leaks, place);
 
 	if (!place->internal)
-		return th_json_frames(frames, th_leaks_path(leaks, place));
+		return path.count ? th_json_list(th_frame_texts_mark(path.frames, path.count))
+				  : json_array();
 	return th_json_list(th_json_function(frames,
 		th_frames_special_function(frames, place->internal, "", TH_KIND_GROUP), "", 0));
 }
@@ -142,8 +145,9 @@ static json_t *
 line_json(const struct th_leaks *leaks, const struct th_leak_site *place,
 	uint32_t (*find)(const struct th_leak_sites *, const struct th_leak_site *))
 {
-	return th_json_frame(leaks->profile->frames,
-		place->creator ? find(&leaks->places, place) : TH_NO_FRAME);
+	uint32_t frame = place->creator ? find(&leaks->places, place) : TH_NO_FRAME;
+
+	return frame == TH_NO_FRAME ? NULL : th_frame_texts_mark(&frame, 1);
 }
 
 static json_t *
@@ -197,6 +201,7 @@ th_view_leaks_json(FILE *file, const struct th_leaks *leaks)
 	const struct th_ledger *ledger = &leaks->ledger;
 	const char *before = "\n  ";
 	struct th_held_samples held;
+	struct th_frame_texts texts;
 
 	fputs("{\"twinheap\": 1", file);
 	th_json_write(
@@ -210,10 +215,14 @@ th_view_leaks_json(FILE *file, const struct th_leaks *leaks)
 		",\n \"ledger\": ", th_ledger_parts_json(ledger, ledger->findings_count), 0);
 	fputs(",\n \"findings\": [", file);
 	th_held_samples_init(&held, leaks);
+	th_frame_texts_init(&texts, leaks->profile->frames);
 	for (size_t i = 0; i < leaks->tallies.items_count; i++, before = ",\n  ")
-		th_json_write(file, before, tallied_json(&held, &leaks->tallies.items[i]), 0);
+		th_frame_texts_write(
+			&texts, file, before, tallied_json(&held, &leaks->tallies.items[i]));
 	for (size_t i = 0; i < leaks->findings_count; i++, before = ",\n  ")
-		th_json_write(file, before, finding_json(&held, &leaks->findings[i]), 0);
+		th_frame_texts_write(
+			&texts, file, before, finding_json(&held, &leaks->findings[i]));
+	th_frame_texts_deinit(&texts);
 	th_held_samples_deinit(&held);
 	fputs("]}\n", file);
 }
