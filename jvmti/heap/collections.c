@@ -82,6 +82,11 @@ static struct {
 	bool has_kinds; /* the VM says which collectors ran */
 	unsigned looks; /* entries of `later` used since the last collection */
 	struct {
+		uint64_t count; /* collections that judge old objects, */
+		uint64_t whole; /* and those of them that judge all */
+		uint64_t time;  /* objects made before were judged; 0 = none */
+	} old;
+	struct {
 		const int64_t *pauses; /* of major collections; NULL: not Z with generations */
 		int64_t seen;
 		bool is_under_way;
@@ -115,11 +120,33 @@ find_collectors(const char *perf_data)
 	collections.full.began = th_clock_now();
 }
 
+/* Collections that judge old objects, or those that judge all; false: this VM does not count them. */
+static bool
+count_old(bool whole, uint64_t *ret)
+{
+	bool is_known = false;
+
+	*ret = 0;
+	for (int i = 0; i < COLLECTORS_MAX; i++) {
+		struct collector *collector = &collections.collectors[i];
+
+		if (!collector->invocations || !collector->name ||
+			th_collector_is_young(collector->name) ||
+			(whole && th_collector_is_of_old_only(collector->name)))
+			continue;
+		*ret += (uint64_t)*collector->invocations;
+		is_known = true;
+	}
+	return is_known;
+}
+
 void
 th_collections_init(const struct th_collections_vm *vm)
 {
 	collections.vm = *vm;
 	find_collectors(vm->perf_data);
+	count_old(false, &collections.old.count);
+	count_old(true, &collections.old.whole);
 }
 
 void JNICALL
@@ -345,25 +372,41 @@ th_collections_take_full(void)
 uint64_t
 th_collections_old(void)
 {
-	uint64_t count = 0;
-	bool is_known = false;
+	uint64_t count;
 
-	for (int i = 0; i < COLLECTORS_MAX; i++) {
-		const struct collector *collector = &collections.collectors[i];
-
-		if (!collector->invocations || !collector->name ||
-			th_collector_is_young(collector->name))
-			continue;
-		count += (uint64_t)*collector->invocations;
-		is_known = true;
-	}
-	return is_known ? count : th_collections_count();
+	return count_old(false, &count) ? count : th_collections_count();
 }
 
-bool
-th_collections_have_kinds(void)
+/* When the pause so many before the last one began; 0: there were fewer. */
+static uint64_t
+start_before(uint32_t pauses)
 {
-	return collections.has_kinds;
+	uint32_t finished = th_load_acquire(&collections.finished);
+
+	return finished > pauses
+		       ? collections.pauses[(finished - 1 - pauses) % PAUSES_MAX].start
+		       : 0;
+}
+
+static void
+watch_old(void)
+{
+	uint64_t count, whole;
+
+	count_old(false, &count);
+	count_old(true, &whole);
+	if (whole != collections.old.whole)
+		collections.old.time = start_before(0);
+	else if (count != collections.old.count)
+		collections.old.time = start_before(TH_COLLECTOR_YOUNG_PAUSES);
+	collections.old.count = count;
+	collections.old.whole = whole;
+}
+
+uint64_t
+th_collections_judged(void)
+{
+	return collections.old.time;
 }
 
 void
@@ -381,9 +424,7 @@ th_collections_count(void)
 uint64_t
 th_collections_last_start(void)
 {
-	uint32_t finished = th_load_acquire(&collections.finished);
-
-	return finished ? collections.pauses[(finished - 1) % PAUSES_MAX].start : 0;
+	return start_before(0);
 }
 
 uint64_t
@@ -475,6 +516,7 @@ th_collections_log(void)
 
 	if (finished == 0)
 		return false;
+	watch_old();
 	log_counted(finished, now);
 	is_due = is_look_due(finished, now);
 	collections.use_is_due |= is_due;

@@ -62,8 +62,11 @@ bool th_collections_heap_use(uint64_t *committed_ret, uint64_t *used_ret);
  */
 uint64_t th_collections_heap_kept(void);
 
-/* Whether the VM has counters by kind. [agent-thread] */
-bool th_collections_have_kinds(void);
+/*
+ * Objects and class loaders made before this time (ns) were judged; 0: none were, or this VM has no
+ * counters by kind. [agent-thread]
+ */
+uint64_t th_collections_judged(void);
 
 /* The pauses that are not logged yet belong to a requested full collection. [agent-thread] */
 void th_collections_forced(void);

@@ -23,8 +23,8 @@
 #define NAP_NS (2 * TH_COLLECTIONS_COUNT_NS)
 
 /*
- * At the end of the VM: a shorter recording gives no verdict, and one whose old objects were
- * judged within the last 1/RECENT_PART of its time needs no collection (leaks.md).
+ * At the end of the VM: a shorter recording gives no verdict, and one whose objects were judged up to
+ * the last 1/RECENT_PART of its time needs no collection (leaks.md).
  */
 #define EXIT_LEAST_NS (5 * (uint64_t)TH_NS_PER_S)
 #define RECENT_PART 4
@@ -44,9 +44,6 @@ static struct {
 	struct th_full_collection_plan plan; /* written before is_served */
 	uint64_t begun;
 	uint64_t next;
-	/* Writer: the agent thread. */
-	uint64_t old;       /* collections that judged old objects, */
-	uint64_t old_time;  /* and when the last one was seen; 0 = none */
 	uint32_t is_served; /* atomic */
 	uint32_t exit;      /* atomic: enum exit_state */
 	uint64_t exit_time; /* atomic: when the last one at exit was over */
@@ -58,7 +55,6 @@ th_full_collection_start(const struct th_full_collection_plan *plan)
 	full.plan = *plan;
 	full.begun = th_clock_now();
 	full.next = full.begun + plan->period;
-	full.old = th_collections_old();
 	th_control_set_collects(true);
 	/* Pairs with the acquire in th_full_collection_at_exit(): the plan is stored. */
 	th_store_release(&full.is_served, 1);
@@ -119,16 +115,6 @@ collect_or_note(jvmtiEnv *jvmti, bool at_exit, uint64_t *begun_ret)
 	return TH_CONTROL_FAILED;
 }
 
-static void
-watch_old(void)
-{
-	uint64_t old = th_collections_old();
-
-	if (old != full.old)
-		full.old_time = th_clock_now();
-	full.old = old;
-}
-
 static enum th_control_answer
 collect_and_log(jvmtiEnv *jvmti)
 {
@@ -143,7 +129,6 @@ collect_and_log(jvmtiEnv *jvmti)
 void
 th_full_collection_turn(jvmtiEnv *jvmti)
 {
-	watch_old();
 	if (th_control_wants_collection())
 		th_control_collected(collect_and_log(jvmti));
 	else if (full.plan.period && th_clock_now() >= full.next)
@@ -155,14 +140,13 @@ th_full_collection_turn(jvmtiEnv *jvmti)
 
 /* The end of the VM */
 
-/* Whether old objects were judged lately.  Pauses of an unknown kind judge nothing. */
+/* Whether all but the last objects were judged. */
 static bool
 is_judged(uint64_t now)
 {
-	uint64_t time = th_batches_are_used() ? th_batches_judged() : full.old_time;
+	uint64_t time = th_batches_are_used() ? th_batches_judged() : th_collections_judged();
 
-	return time && (th_batches_are_used() || th_collections_have_kinds()) &&
-	       now - time < (now - full.begun) / RECENT_PART;
+	return time && now - time < (now - full.begun) / RECENT_PART;
 }
 
 bool

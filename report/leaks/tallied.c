@@ -7,6 +7,7 @@
 
 #include "report/base/allocate.h"
 #include "report/leaks/tallied_memory.h"
+#include "unify/shared/collector_name.h"
 
 /* Fewer survivors since the warm-up are no leak. */
 #define LEAST_GROWTH 8
@@ -29,10 +30,9 @@
 #define AFTER_PART 0.2
 /*
  * A concurrent cycle takes young objects for alive, and young collections take class loaders for
- * alive: one is judged when it is old, after 15 young collections at most (MaxTenuringThreshold)
- * of up to three pauses.
+ * alive: one is judged when it is old.  Concurrent young collections have up to three pauses.
  */
-#define YOUNG_PAUSES 15
+#define YOUNG_PAUSES TH_COLLECTOR_YOUNG_PAUSES
 #define YOUNG_PAUSES_CONCURRENT (3 * YOUNG_PAUSES)
 /* Pauses of a cycle of generational Z, at most. */
 #define CYCLE_PAUSES 8

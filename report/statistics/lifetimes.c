@@ -191,17 +191,10 @@ is_on_demand(const char *kind)
 	       strstr(kind, "ForceGarbageCollection");
 }
 
-/*
- * Whether an old generation is judged that does not hold all objects yet.  "G1 stop-the-world
- * phases" are those of the concurrent cycle in JDK 11.  Z without generations judges all.
- */
 static bool
 is_of_old_only(const char *kind)
 {
-	if (is_blind(kind))
-		return !is_on_demand(kind);
-	return strstr(kind, "Shenandoah") ||
-	       (strstr(kind, "G1") && (strstr(kind, "concurrent") || strstr(kind, "phases")));
+	return is_blind(kind) ? !is_on_demand(kind) : th_collector_is_of_old_only(kind);
 }
 
 /* Pauses of the cycle that one of this kind belongs to. */

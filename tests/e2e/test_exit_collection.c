@@ -32,6 +32,11 @@
 #define NO_MODE "-Xshare:auto"
 /* What survives one young collection is old: the entries of a cache become garbage there. */
 #define OLD_AT_ONCE "-XX:MaxTenuringThreshold=0"
+/*
+ * A concurrent cycle before the end takes all that is young for alive: so few young collections make
+ * nothing old.
+ */
+#define ROOMY "-XX:+ExplicitGCInvokesConcurrent -Xmn100m"
 
 struct run {
 	const char *collector;
@@ -164,6 +169,7 @@ found(const struct th_jdk *jdk)
 		{"-XX:+UseG1GC", NO_MODE, "thread", "leak", "", 0, NULL},
 		{"-XX:+UseG1GC", NO_MODE, "threads", "leak", "", 0, NULL},
 		{"-XX:+UseG1GC", NO_MODE, "signal", "leak", "", 128 + 15, NULL},
+		{"-XX:+UseG1GC", ROOMY, "gc", "leak", "", 0, NULL},
 		{"-XX:+UseParallelGC", NO_MODE, "hook", "leak", "", 0, NULL},
 	};
 	const size_t count = sizeof(runs) / sizeof(runs[0]);

@@ -9,11 +9,11 @@ import java.util.concurrent.CountDownLatch;
 /**
  * A static map that remembers sessions, or, if clean, a cache of which the oldest expire.  Beside it garbage, enough for young collections only.
  * Then the program ends in the given way: main returns, another thread ends after main, or several
- * at once, System.exit() is called, the same with a shutdown hook that clears the map, SIGTERM, or
- * Runtime.halt().  "impostor": main returns, and a thread with the name of the one that destroys
+ * at once, System.exit() is called, the same with a shutdown hook that clears the map or after
+ * System.gc(), SIGTERM, or Runtime.halt().  "impostor": main returns, and a thread with the name of the one that destroys
  * the VM goes on alone until it calls Runtime.halt().
  *
- * <pre>Sessions return|thread|threads|exit|hook|signal|halt|impostor leak|clean SECONDS</pre>
+ * <pre>Sessions return|thread|threads|exit|hook|gc|signal|halt|impostor leak|clean SECONDS</pre>
  */
 public final class Sessions {
 	private static final int BYTES = 2048;
@@ -80,7 +80,9 @@ public final class Sessions {
 	}
 
 	private static void end(String way) throws IOException, InterruptedException {
-		if (way.equals("exit") || way.equals("hook"))
+		if (way.equals("gc"))
+			System.gc();
+		if (way.equals("exit") || way.equals("hook") || way.equals("gc"))
 			System.exit(0);
 		if (way.equals("halt"))
 			Runtime.getRuntime().halt(0);

@@ -21,4 +21,19 @@ th_collector_is_young(const char *name)
 	return false;
 }
 
+/*
+ * Whether a collection judges an old generation that does not hold all objects yet.  "G1
+ * stop-the-world phases" are those of the concurrent cycle in JDK 11.  Z without generations judges
+ * all. [any]
+ */
+static inline bool
+th_collector_is_of_old_only(const char *name)
+{
+	return strstr(name, "Shenandoah") ||
+	       (strstr(name, "G1") && (strstr(name, "concurrent") || strstr(name, "phases")));
+}
+
+/* Objects are old after so many young collections, at most (MaxTenuringThreshold). */
+#define TH_COLLECTOR_YOUNG_PAUSES 15
+
 #endif
