@@ -416,7 +416,7 @@ is_any(JNIEnv *env, const struct entry *entry)
 static void
 raise_level(JNIEnv *env)
 {
-	th_store_relaxed(&tally.level, tally.level + 1);
+	th_tally_raise(&tally);
 	sweep(env, is_thinned, false);
 }
 
@@ -442,8 +442,6 @@ th_class_loaders_turn(JNIEnv *env)
 	adapt_rate();
 	if (th_load_relaxed(&loaders.must_thin)) {
 		raise_level(env);
-		/* The new level is judged by what follows. */
-		th_store_relaxed(&tally.due, 0);
 		th_store_relaxed(&loaders.must_thin, 0);
 	}
 	while (th_load_relaxed(&loaders.count) > loaders.limit / 4 * 3)

@@ -80,6 +80,16 @@ th_tally_level(struct th_tally *tally, uint64_t now)
 	return level;
 }
 
+void
+th_tally_raise(struct th_tally *tally)
+{
+	uint32_t spent = th_load_relaxed(&tally->spent) + th_load_relaxed(&tally->due);
+
+	th_store_relaxed(&tally->spent, spent < TH_TALLY_BURST ? spent : TH_TALLY_BURST);
+	th_store_relaxed(&tally->due, 0);
+	th_store_relaxed(&tally->level, tally->level + 1);
+}
+
 /* Under the lock */
 
 static uint32_t

@@ -80,6 +80,12 @@ void th_tally_adapt(struct th_tally *tally, uint64_t cpu, uint64_t elapsed);
 uint32_t th_tally_level(struct th_tally *tally, uint64_t now);
 
 /*
+ * Raises the level in use, by one caller at a time.  It is judged by what is made from now on, in which
+ * what is spent of the burst stays spent. [any]
+ */
+void th_tally_raise(struct th_tally *tally);
+
+/*
  * The number of the maker with this stack and type, new or not; 0: the table is full or busy,
  * or there is no memory. [any]
  */

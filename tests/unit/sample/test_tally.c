@@ -174,6 +174,25 @@ a_process_that_waits_counts_fewer(void **state)
 				th_tally_level(&tally, START_NS + second * TH_NS_PER_S + i), 0);
 }
 
+/* One of 2^level is counted at once, and the level raised for the next: the burst is spent once. */
+static void
+lasting_load_is_bounded(void **state)
+{
+	const uint64_t seconds = 14, per_s = 70000;
+	uint64_t counted = 0;
+
+	(void)state;
+	for (uint64_t i = 0; i < seconds * per_s; i++) {
+		if (i & ((1u << tally.level) - 1))
+			continue;
+		counted++;
+		if (th_tally_level(&tally, START_NS + i * (TH_NS_PER_S / per_s)))
+			th_tally_raise(&tally);
+	}
+	assert_in_range(counted, TH_TALLY_BURST + seconds * TH_TALLY_RATE / 2,
+		TH_TALLY_BURST + 2 * seconds * TH_TALLY_RATE);
+}
+
 int
 main(void)
 {
@@ -189,6 +208,8 @@ main(void)
 			many_are_thinned_without_bias, set_up, log_fixture_teardown),
 		cmocka_unit_test_setup_teardown(
 			a_process_that_waits_counts_fewer, set_up, log_fixture_teardown),
+		cmocka_unit_test_setup_teardown(
+			lasting_load_is_bounded, set_up, log_fixture_teardown),
 	};
 
 	return cmocka_run_group_tests_name("tally", tests, NULL, NULL);
