@@ -35,7 +35,6 @@
 #include "unify/resident/breakdown.h"
 #include "unify/sample/admission.h"
 #include "unify/sample/in_flight.h"
-#include "unify/sample/survivors.h"
 #include "unify/sample/thread.h"
 #include "unify/shared/clock.h"
 
@@ -163,8 +162,6 @@ reap(JNIEnv *env)
 	uint64_t full = th_collections_take_full();
 
 	th_live_objects_reap(env);
-	if (!th_batches_are_used())
-		th_survivors_collected(th_collections_last_start());
 	if (full)
 		th_batches_judge_all(env, full);
 	th_live_objects_bound(

@@ -220,10 +220,8 @@ set_limits(struct th_recorder_settings *settings)
 	settings->burst = TH_OVERHEAD_BURST;
 	settings->interval = life.settings.number[TH_SETTING_NAME_INTERVAL];
 	settings->least_interval = settings->interval;
-	settings->most_interval = TH_INTERVAL_MAX;
 	if (is_adaptive()) {
 		settings->least_interval = TH_INTERVAL_LEAST;
-		settings->most_interval = TH_INTERVAL_MOST;
 		settings->saves_space = true;
 	}
 }

@@ -90,7 +90,7 @@ static const struct command commands[] = {
 	{"list", "[OPTIONS]", "list recorded processes, and Java VMs that can be attached to",
 		.main = th_list_main},
 	{"push", "[OPTIONS] [LOG|PID] --to URL",
-		"send recordings to OpenTelemetry, Pyroscope or Parca", .main = th_push_main},
+		"send recordings to OpenTelemetry or Pyroscope", .main = th_push_main},
 	{"doctor", "[-- COMMAND...]", "what works on this machine, what does not, and why",
 		.main = th_doctor_main},
 	{"live", "[OPTIONS] PID|LOG", "live view of the heaps of a process on the terminal",

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "jvmti/names/classes.h"
-#include "jvmti/stacks/java_site.h"
+#include "jvmti/stacks/java_key.h"
 #include "jvmti/heap/live_objects.h"
 #include "jvmti/threads/older_threads.h"
 #include "jvmti/threads/thread_bytes.h"
@@ -22,7 +22,6 @@
 #include "unify/sample/admission.h"
 #include "unify/sample/in_flight.h"
 #include "unify/sample/sample.h"
-#include "unify/sample/survivors.h"
 #include "unify/sample/thread.h"
 #include "unify/sample/throttle.h"
 #include "unify/shared/clock.h"
@@ -103,7 +102,7 @@ th_heap_restart(void)
 static void
 draw(struct th_thread_record *record, char *thread, uint64_t bytes)
 {
-	uint64_t interval = th_throttle_interval(TH_HEAP_JAVA);
+	uint64_t interval = th_throttle_interval();
 	uint64_t countdown = 1;
 
 	if (interval)
@@ -328,19 +327,17 @@ struct sampled {
  * The class by the address of its mirror, which the collector moves a few times at most; the
  * size, whose logarithm the arrays of one site have in common; and the Java code.
  */
-static struct th_site_key
-site(const struct th_sample *sample)
+static uint64_t
+key(const struct th_sample *sample)
 {
 	const struct sampled *sampled = sample->data;
 	uint64_t mirror = *(const uintptr_t *)(const void *)sampled->type & PLACE_MASK;
 	uint64_t size_class = (uint64_t)__builtin_clzll(sample->event->size | 1);
-	uint64_t kind = th_hash_mix(mirror ^ size_class << PLACE_BITS);
-	struct th_site_key code = {0, 0, 0};
+	uint64_t code = 0;
 
 	if (heap.hotspot)
-		code = th_java_site_of_object(th_hotspot_thread(heap.hotspot, sampled->env));
-	return (struct th_site_key){
-		kind ^ code.near, kind ^ code.far, code.stack ? code.stack ^ kind : 0};
+		code = th_java_key_of_object(th_hotspot_thread(heap.hotspot, sampled->env));
+	return code ? code ^ th_hash_mix(mirror ^ size_class << PLACE_BITS) : 0;
 }
 
 static void
@@ -390,7 +387,7 @@ record_object(struct sampled *sampled, uint64_t size, const struct th_registers 
 {
 	static const struct th_sample_lane lane = {
 		.heap = TH_HEAP_JAVA,
-		.site = site,
+		.key = key,
 		.prepare = prepare,
 		.detail = detail,
 		.append = append_java,
@@ -412,10 +409,6 @@ record_object(struct sampled *sampled, uint64_t size, const struct th_registers 
 	th_sample_tick(sample.now);
 	id = th_sample_take(&sample, registers);
 	th_in_flight_end();
-	if (id)
-		th_survivors_add(TH_HEAP_JAVA,
-			(struct th_survivor_origin){sample.site.far, sample.path}, id,
-			sample.now);
 	follow(sampled->env, sampled->object, &event, id);
 }
 

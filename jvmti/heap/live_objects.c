@@ -13,7 +13,6 @@
 #include "unify/base/memory.h"
 #include "unify/log/log.h"
 #include "unify/recording/server.h"
-#include "unify/sample/survivors.h"
 #include "unify/shared/clock.h"
 
 /* Samples between two turns of the agent thread, */
@@ -131,7 +130,6 @@ log_death_at(uint64_t sample, uint64_t time)
 {
 	struct th_event_java_death event = {.time = time, .sample = sample};
 
-	th_survivors_remove(TH_HEAP_JAVA, sample);
 	th_log_append(TH_EVENT_JAVA_DEATH, &event, NULL, 0);
 }
 
@@ -146,7 +144,6 @@ log_lost(uint64_t sample)
 {
 	struct th_event_java_lost event = {.time = th_clock_now(), .sample = sample};
 
-	th_survivors_remove(TH_HEAP_JAVA, sample);
 	th_log_append(TH_EVENT_JAVA_LOST, &event, NULL, 0);
 	th_log_count(TH_COUNTER_LIVE_OBJECTS_LOST, 1);
 }
@@ -180,16 +177,14 @@ th_live_objects_follow(JNIEnv *env, const struct th_sampled_object *object)
 {
 	if (!object->sample)
 		return;
-	if (!live.queue || !th_live_keeps(object->sample, th_load_relaxed(&live.level)))
-		th_survivors_remove(TH_HEAP_JAVA, object->sample);
-	else if (!follow(env, object))
+	if (live.queue && th_live_keeps(object->sample, th_load_relaxed(&live.level)) &&
+		!follow(env, object))
 		log_lost(object->sample);
 }
 
 static void
 drop(JNIEnv *env, const struct followed *object)
 {
-	th_survivors_remove(TH_HEAP_JAVA, object->sample);
 	th_references_delete_weak(env, object->reference);
 }
 

@@ -225,8 +225,8 @@ stack_key(const struct th_registers *registers)
 {
 	uint64_t key = 0;
 
-	if (th_throttle_needs_sites())
-		key = th_capture_site(registers, 0).stack;
+	if (th_throttle_is_adaptive())
+		key = th_capture_key(registers);
 	return key ? th_hash_mix(key ^ STACK_KEYS) : 0;
 }
 

@@ -9,7 +9,7 @@
 
 #include "jvmti/stacks/critical_downcall.h"
 #include "jvmti/stacks/java_frames.h"
-#include "jvmti/stacks/java_site.h"
+#include "jvmti/stacks/java_key.h"
 #include "jvmti/names/methods.h"
 #include "jvmti/vm/perf_data.h"
 #include "jvmti/vm/vm_words.h"
@@ -298,13 +298,12 @@ own_thread(void)
 	return record ? th_load_relaxed(&record->java_thread) : NULL;
 }
 
-static struct th_site_key
-site(void)
+static uint64_t
+key(void)
 {
 	const char *thread = own_thread();
 
-	return thread ? th_java_site_callers(thread)
-		      : (struct th_site_key){.stack = TH_NO_JAVA_CODE};
+	return thread ? th_java_key_of_callers(thread) : TH_NO_JAVA_CODE;
 }
 
 /* The VM knows the stack of each of its threads; guard pages are at the other end. */
@@ -364,8 +363,8 @@ th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, uint32_t feature_release)
 	java.running.code_low = java.hotspot->code_low;
 	java.running.code_high = java.hotspot->code_high;
 	java.running.walk = walk;
-	if (th_java_site_start(java.hotspot, java.has_virtual_threads))
-		java.running.site = site;
+	if (th_java_key_start(java.hotspot, java.has_virtual_threads))
+		java.running.key = key;
 	if (java.hotspot->stack_base > 0 && java.hotspot->stack_size > 0)
 		java.running.stack_end = stack_end;
 	th_capture_set_java(&java.running);

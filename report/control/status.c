@@ -85,30 +85,25 @@ print_samples_of(const struct th_log_header *header)
 	putchar('\n');
 }
 
-static void
-print_bytes_setting(const char *label, uint64_t interval)
+/* The configured interval before a limit has changed it. */
+static uint64_t
+interval_of(const struct th_log_header *header)
 {
-	if (interval)
-		printf("%s one sample per %s", label,
-			th_format_number((double)interval, TH_UNIT_BYTES).text);
-	else
-		printf("%s every allocation", label);
+	return header->control.looked ? header->control.interval : header->interval;
 }
 
-/* The configured interval; those of both heaps where a limit has changed them. */
 static void
-print_intervals(const struct th_log_header *header)
+print_interval(const struct th_log_header *header)
 {
-	const struct th_log_control *control = &header->control;
+	uint64_t interval = interval_of(header);
 
-	if (!control->looked || (control->interval == header->interval &&
-					control->java_interval == header->interval)) {
-		print_bytes_setting("interval", header->interval);
-		return;
-	}
-	print_bytes_setting("interval", control->java_interval);
-	print_bytes_setting(" in the Java heap,", control->interval);
-	printf(" in the native heap, at the current load");
+	if (interval)
+		printf("interval one sample per %s",
+			th_format_number((double)interval, TH_UNIT_BYTES).text);
+	else
+		printf("interval every allocation");
+	if (interval != header->interval)
+		printf(" in each heap, at the current load");
 }
 
 static void
@@ -142,7 +137,6 @@ void
 th_status_print(const struct th_target *target)
 {
 	const struct th_log_header *header = &target->header;
-	const struct th_log_control *control = &header->control;
 
 	printf("pid %d, %s, log ", pid_of(header), state_of(header));
 	th_text_print(stdout, target->path);
@@ -151,7 +145,7 @@ th_status_print(const struct th_target *target)
 		th_format_count(th_status_samples(header)).text,
 		th_format_number((double)header->tail, TH_UNIT_BYTES).text);
 	print_samples_of(header);
-	print_intervals(header);
+	print_interval(header);
 	print_limit(header);
 	if (is_over(header)) {
 		fputs("\nnext:  twinheap summary ", stdout);
@@ -160,21 +154,15 @@ th_status_print(const struct th_target *target)
 		return;
 	}
 	bool is_fresh = has_load(header);
-	printf("; in the last second %s due, %s kept\n",
-		th_format_count(is_fresh ? control->due : 0).text,
-		th_format_count(is_fresh ? control->kept : 0).text);
+	printf("; %s samples in the last second\n",
+		th_format_count(is_fresh ? header->control.due : 0).text);
 }
 
-/* In the Java and in the native heap; the configured one before a limit has changed them. */
 static json_t *
 json_intervals(const struct th_log_header *header)
 {
-	const struct th_log_control *control = &header->control;
-	bool is_known = control->looked != 0;
-
-	return json_pack("{s:I, s:I, s:I}", "configured", (json_int_t)header->interval, "java",
-		(json_int_t)(is_known ? control->java_interval : header->interval), "native",
-		(json_int_t)(is_known ? control->interval : header->interval));
+	return json_pack("{s:I, s:I}", "configured", (json_int_t)header->interval, "current",
+		(json_int_t)interval_of(header));
 }
 
 /* null: no limit. */
@@ -192,8 +180,7 @@ json_load(const struct th_log_header *header)
 {
 	if (!has_load(header))
 		return json_null();
-	return json_pack("{s:I, s:I}", "due", (json_int_t)header->control.due, "kept",
-		(json_int_t)header->control.kept);
+	return json_pack("{s:I}", "samples", (json_int_t)header->control.due);
 }
 
 json_t *

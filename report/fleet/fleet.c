@@ -11,6 +11,7 @@
 #include "report/log/reader.h"
 #include "report/log/recording_labels.h"
 #include "report/profile/marks.h"
+#include "report/symbols/symbols.h"
 
 void
 th_fleet_init(struct th_fleet *fleet, const struct th_options *options, bool is_growth,
@@ -33,6 +34,7 @@ th_fleet_deinit(struct th_fleet *fleet)
 		free(fleet->groups[i].name);
 	for (size_t i = 0; i < fleet->logs_count; i++)
 		free(fleet->logs[i]);
+	th_symbols_destroy(fleet->symbols);
 	th_stack_keys_deinit(&fleet->keys);
 	th_id_map_deinit(&fleet->line_ids);
 	th_id_map_deinit(&fleet->processes);
@@ -357,6 +359,7 @@ th_fleet_add(struct th_fleet *fleet, const char *path, const char *group)
 
 	options.log = path;
 	options.input = (char *)path;
+	options.symbols = fleet->symbols = th_symbols_reuse(fleet->symbols);
 	error = th_marks_resolve(&options);
 	if (!error)
 		error = th_recording_load(path, &recording);

@@ -79,6 +79,7 @@ struct th_fleet {
 	const struct th_options *options;
 	th_fleet_title *title;
 	bool is_growth;
+	struct th_symbols *symbols; /* of all recordings */
 	struct th_stack_keys keys;
 	struct th_id_map line_ids; /* stack << 32 | class << 2 | heap */
 	TH_ARRAY(struct th_fleet_line, lines);

@@ -16,6 +16,7 @@
 #include "report/html/page_rows.h"
 #include "report/html/page_timeline.h"
 #include "report/views/json_parts.h"
+#include "report/views/values.h"
 #include "report/views/view.h"
 
 static void
@@ -27,13 +28,11 @@ print_process(FILE *file, const struct th_profile *profile)
 	char *sampling = th_view_sampling_text(recording);
 
 	fputs("{\"version\":\"" TH_VERSION "\",\"process\":", file);
-	th_page_print_json(
-		file, json_pack("{s:I, s:o, s:o, s:b, s:f, s:s}", "pid",
-			      (json_int_t)recording->process.pid, "command",
-			      th_json_log_text(recording->process.command), "jvm",
-			      recording->has_jvm ? th_json_log_text(version) : json_null(),
-			      "complete", recording->is_complete, "seconds",
-			      th_recording_duration(recording), "sampling", sampling));
+	th_page_print_json(file, th_json("pid command jvm complete seconds sampling",
+					 recording->process.pid, recording->process.command,
+					 recording->has_jvm ? th_json_text(version) : NULL,
+					 (bool)recording->is_complete,
+					 th_recording_duration(recording), sampling));
 	free(sampling);
 	fputs(",\"judged\":", file);
 	th_page_print_json(file, th_json_moment(profile));

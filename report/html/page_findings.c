@@ -11,6 +11,7 @@
 #include "report/views/holder_parts.h"
 #include "report/views/json_parts.h"
 #include "report/views/tallied_parts.h"
+#include "report/views/values.h"
 
 /* Parts */
 
@@ -75,12 +76,11 @@ static json_t *
 owner_json(const struct th_leaks *leaks, const struct th_owner *owner)
 {
 	if (owner->place == TH_NO_PLACE)
-		return json_null();
-	const struct th_leak_site *place = &leaks->places.items[owner->place];
-	return json_pack("{s:s, s:I, s:I, s:b}", "class",
-		th_frames_string(leaks->profile->frames, place->class_name), "samples",
-		(json_int_t)owner->samples, "collected", (json_int_t)owner->collected,
-		"is_collected", owner->is_collected);
+		return NULL;
+	return th_json("class samples collected is_collected",
+		th_frames_string(
+			leaks->profile->frames, leaks->places.items[owner->place].class_name),
+		owner->samples, owner->collected, (bool)owner->is_collected);
 }
 
 /* The other heaps of a finding. */
@@ -94,30 +94,15 @@ others_json(const struct th_leaks *leaks, const struct th_finding *first)
 		const struct th_evidence *evidence = &finding.evidence;
 
 		json_array_append_new(
-			list, json_pack("{s:i, s:s, s:o, s:o}", "heap",
-				      (int)evidence->heap - TH_HEAP_JAVA, "verdict",
-				      th_verdict_name(evidence->verdict), "live",
-				      th_json_estimate(&evidence->live_bytes), "growth",
-				      th_json_estimate(&evidence->growth)));
+			list, th_json("heap verdict live growth", evidence->heap - TH_HEAP_JAVA,
+				      th_verdict_name(evidence->verdict), &evidence->live_bytes,
+				      &evidence->growth));
 		next = finding.next;
 	}
 	return list;
 }
 
 /* Findings of samples */
-
-static void
-set_texts(json_t *json, const struct th_leaks *leaks, const struct th_evidence *evidence)
-{
-	char *why = th_evidence_explain(evidence);
-	char *released = th_released_text(leaks->profile, evidence);
-
-	json_object_set_new(json, "why", json_string(why));
-	if (released)
-		json_object_set_new(json, "released", json_string(released));
-	free(released);
-	free(why);
-}
 
 json_t *
 th_page_finding_json(const struct th_page_names *names, const struct th_held_samples *held,
@@ -127,24 +112,25 @@ th_page_finding_json(const struct th_page_names *names, const struct th_held_sam
 	struct th_finding finding = th_leaks_measured(leaks, listed);
 	const struct th_evidence *evidence = &finding.evidence;
 	const struct th_leak_site *place = &leaks->places.items[finding.place];
-	json_t *json = json_pack("{s:s, s:i, s:s, s:o, s:o}", "verdict",
-		th_verdict_name(evidence->verdict), "heap", (int)place->heap - TH_HEAP_JAVA,
-		"class", th_frames_string(names->profile->frames, place->class_name), "place",
-		place_json(names, leaks, &finding), "path", stack_json(names, leaks, place));
-	json_t *figures = json_pack("{s:o, s:o, s:o, s:f, s:I, s:I, s:o, s:o, s:o}", "live",
-		th_json_estimate(&evidence->live_bytes), "objects",
-		th_json_estimate(&evidence->live_objects), "growth",
-		th_json_estimate(&evidence->growth), "age", evidence->median_age, "survived",
-		(json_int_t)evidence->collections, "lines", (json_int_t)finding.lines, "owner",
-		owner_json(leaks, &finding.owner), "others", others_json(leaks, &finding),
-		"held", th_holder_parts_texts_json(held, listed, &finding));
+	char *why = th_evidence_explain(evidence);
+	char *released = th_released_text(leaks->profile, evidence);
+	json_t *json = th_json("verdict heap class place path live objects growth age survived "
+			       "lines owner others held name",
+		th_verdict_name(evidence->verdict), place->heap - TH_HEAP_JAVA,
+		th_frames_string(names->profile->frames, place->class_name),
+		place_json(names, leaks, &finding), stack_json(names, leaks, place),
+		&evidence->live_bytes, &evidence->live_objects, &evidence->growth,
+		evidence->median_age, evidence->collections, finding.lines,
+		owner_json(leaks, &finding.owner), others_json(leaks, &finding),
+		th_holder_parts_finding_json(held, listed, &finding, true),
+		th_verdict_name_by(evidence->verdict, evidence->reason));
 
-	json_object_update(json, figures);
-	json_decref(figures);
-	json_object_set_new(json, "name",
-		json_string(th_verdict_name_by(evidence->verdict, evidence->reason)));
 	th_json_set_part(json, leaks, th_causes_number_of(leaks, listed));
-	set_texts(json, leaks, evidence);
+	th_json_set(json, "why", why);
+	if (released)
+		th_json_set(json, "released", released);
+	free(released);
+	free(why);
 	return json;
 }
 
@@ -165,10 +151,10 @@ curve_json(const struct th_tallied *tallied)
 	json_t *list = json_array();
 	double sum = 0;
 
-	json_array_append_new(list, json_real(0));
+	th_json_append(list, sum);
 	for (int i = 0; i < TH_TALLIED_PARTS; i++) {
 		sum += tallied->made_in[i];
-		json_array_append_new(list, json_real(sum));
+		th_json_append(list, sum);
 	}
 	return list;
 }
@@ -197,17 +183,15 @@ th_page_tallied_json(const struct th_page_names *names, const struct th_held_sam
 	char *why = th_tallied_explain(tallied);
 
 	growth.low = growth.high = growth.estimate;
-	json_t *json = json_pack(
-		"{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:s, s:f, s:f, s:b, s:o, s:o}", "verdict",
-		th_verdict_name_by(tallied->verdict, th_tallied_reason(tallied)), "kind",
-		kind_of(tallied), "class",
-		th_frames_string(profile->frames, tallied->class_name), "place",
-		th_json_frame(profile->frames, tallied->line), "path",
-		path_json(names, th_page_tallied_path(leaks, tallied)), "live",
-		th_tallied_bytes_json(tallied), "growth", th_json_estimate(&growth), "why", why,
-		"alive", tallied->alive, "rate", th_tallied_rate(tallied), "is_counted",
-		!tallied->level, "curve", curve_json(tallied), "held",
-		th_holder_parts_tallied_texts_json(held, tallied));
+	json_t *json = th_json("verdict kind class place path live growth why alive rate "
+			       "is_counted curve held",
+		th_verdict_name_by(tallied->verdict, th_tallied_reason(tallied)),
+		kind_of(tallied), th_frames_string(profile->frames, tallied->class_name),
+		th_frame_of(profile->frames, tallied->line),
+		path_json(names, th_page_tallied_path(leaks, tallied)),
+		th_tallied_bytes_json(tallied), &growth, why, tallied->alive,
+		th_tallied_rate(tallied), (bool)!tallied->level, curve_json(tallied),
+		th_holder_parts_tallied_json(held, tallied, true));
 	th_json_set_part(json, leaks, th_causes_number_of_tallied(leaks, tallied));
 	free(why);
 	return json;

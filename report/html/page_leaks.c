@@ -11,7 +11,7 @@
 #include "report/html/page_columns.h"
 #include "report/html/page_findings.h"
 #include "report/html/page_source.h"
-#include "report/views/outcome_parts.h"
+#include "report/views/json_parts.h"
 
 /* Maximum number of findings, worst first; each carries its stack. */
 #define FINDINGS_MAX 200
@@ -114,16 +114,6 @@ print_rows(FILE *file, const struct th_leaks *leaks, const struct th_profile *pr
 	free(rows);
 }
 
-static void
-print_outcome(FILE *file, const struct th_leaks *leaks)
-{
-	json_t *outcome = th_outcome_json(leaks);
-
-	json_object_set_new(outcome, "headline", th_outcome_headline_json(leaks));
-	fputs(",\n\"outcome\":", file);
-	th_page_print_json(file, outcome);
-}
-
 void
 th_page_leaks_print(
 	FILE *file, const struct th_page_names *names, const struct th_page_leaks *found)
@@ -132,7 +122,8 @@ th_page_leaks_print(
 	const struct th_tallies *tallies = &leaks->tallies;
 	struct th_held_samples held;
 
-	print_outcome(file, leaks);
+	fputs(",\n\"outcome\":", file);
+	th_page_print_json(file, th_json_outcome(leaks, true));
 	th_held_samples_init(&held, leaks);
 	th_page_begin_list(file, ",\n", "leaks");
 	for (size_t i = 0; i < tallies->items_count; i++) {

@@ -7,7 +7,7 @@
 
 #include "report/html/page_columns.h"
 #include "report/profile/time_slices.h"
-#include "report/views/json_parts.h"
+#include "report/views/values.h"
 
 /* Number of slices, and the maximum number of cells: eight megabytes of the page. */
 #define SLICES 128
@@ -128,48 +128,33 @@ print_cells(FILE *file, const struct th_time_slices *cells)
 }
 
 static void
-print_collections(FILE *file, const struct th_profile *profile)
+print_list(FILE *file, const char *before, json_t *list)
 {
-	const struct th_recording *recording = profile->recording;
-	json_t *collections = json_array();
-	json_t *uses = json_array();
-
-	for (size_t i = 0; i < recording->collections_count; i++) {
-		const struct th_decoded_collection *collection = &recording->collections[i];
-
-		json_array_append_new(collections,
-			json_pack("{s:f, s:f, s:o}", "start",
-				th_profile_seconds(profile, collection->start), "end",
-				th_profile_seconds(profile, collection->end), "kind",
-				th_json_log_text(collection->kind)));
-	}
-	for (size_t i = 0; i < recording->heap_uses_count; i++) {
-		const struct th_decoded_heap_use *use = &recording->heap_uses[i];
-
-		json_array_append_new(
-			uses, json_pack("[f, I, I]", th_profile_seconds(profile, use->time),
-				      (json_int_t)use->used, (json_int_t)use->committed));
-	}
-	fputs(",\"collections\":", file);
-	th_page_print_json(file, collections);
-	fputs(",\"uses\":", file);
-	th_page_print_json(file, uses);
+	fputs(before, file);
+	th_page_print_json(file, list);
 }
 
-/* The number of JNI global references at each change. */
+/* Collections, the use of the Java heap, numbers of JNI global references, marks. */
 static void
-print_references(FILE *file, const struct th_profile *profile)
+print_events(FILE *file, const struct th_profile *profile)
 {
 	const struct th_recording *recording = profile->recording;
-	json_t *list = json_array();
 
-	for (size_t i = 0; i < recording->references_count; i++)
-		json_array_append_new(list,
-			json_pack("[f, I]",
-				th_profile_seconds(profile, recording->references[i].time),
-				(json_int_t)recording->references[i].globals));
-	fputs(",\"references\":", file);
-	th_page_print_json(file, list);
+	print_list(file, ",\"collections\":",
+		th_json_map(gc, recording->collections, recording->collections_count,
+			th_json("start end kind", th_profile_seconds(profile, gc->start),
+				th_profile_seconds(profile, gc->end), gc->kind)));
+	print_list(file, ",\"uses\":",
+		th_json_map(use, recording->heap_uses, recording->heap_uses_count,
+			th_json_list(th_profile_seconds(profile, use->time), use->used,
+				use->committed)));
+	print_list(file, ",\"references\":",
+		th_json_map(at, recording->references, recording->references_count,
+			th_json_list(th_profile_seconds(profile, at->time), at->globals)));
+	print_list(file, ",\"marks\":",
+		th_json_map(mark, recording->marks, recording->marks_count,
+			th_json("seconds name", th_profile_seconds(profile, mark->time),
+				mark->name)));
 }
 
 static size_t
@@ -211,23 +196,6 @@ print_live(FILE *file, const struct th_profile *profile, enum th_heap heap, doub
 	}
 }
 
-static void
-print_marks(FILE *file, const struct th_profile *profile)
-{
-	const struct th_recording *recording = profile->recording;
-	json_t *marks = json_array();
-
-	for (size_t i = 0; i < recording->marks_count; i++) {
-		const struct th_decoded_mark *mark = &recording->marks[i];
-
-		json_array_append_new(marks, json_pack("{s:f, s:o}", "seconds",
-						     th_profile_seconds(profile, mark->time),
-						     "name", th_json_log_text(mark->name)));
-	}
-	fputs(",\"marks\":", file);
-	th_page_print_json(file, marks);
-}
-
 void
 th_page_timeline_print(
 	FILE *file, const struct th_profile *profile, const struct th_moment *peak)
@@ -248,8 +216,6 @@ th_page_timeline_print(
 		fputc(']', file);
 	}
 	fputc(']', file);
-	print_collections(file, profile);
-	print_references(file, profile);
-	print_marks(file, profile);
+	print_events(file, profile);
 	fputc('}', file);
 }

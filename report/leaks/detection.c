@@ -32,7 +32,7 @@ density_in(const struct th_judge *judge, unsigned part)
 	double gap = judge->profile->heaps[judge->heap].gap;
 
 	if (item->interval > 0)
-		return item->sampled * item->keep / item->interval;
+		return item->sampled / item->interval;
 	return gap > 0 ? item->sampled / gap : HUGE_VAL;
 }
 

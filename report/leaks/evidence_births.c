@@ -273,7 +273,6 @@ void
 th_evidence_test_births(struct th_evidence *evidence, struct th_judge *judge, double size)
 {
 	const struct th_birth *births = judge->births;
-	struct th_sampling_density density;
 	struct th_sampling_clock of_site;
 	const struct th_sampling_clock *clock = &judge->clock;
 	size_t count;
@@ -284,10 +283,7 @@ th_evidence_test_births(struct th_evidence *evidence, struct th_judge *judge, do
 	if (!count)
 		return;
 	if (!judge->density.is_even) {
-		th_sampling_density_of_site(&density, &judge->density,
-			judge->profile->recording, judge->heap, judge->samples,
-			judge->samples_count);
-		th_sampling_clock_init(&of_site, &density, size);
+		th_sampling_clock_init(&of_site, &judge->density, size);
 		clock = &of_site;
 	}
 	evidence->first_since = births[0].time;

@@ -19,9 +19,9 @@
 #include "report/leaks/outcome.h"
 #include "report/profile/diff.h"
 #include "report/profile/leak_sites.h"
-#include "report/views/frame_texts.h"
 #include "report/views/live_section.h"
 #include "report/views/unseen_parts.h"
+#include "report/views/values.h"
 #include "report/views/view.h"
 #include "unify/shared/clock.h"
 
@@ -296,7 +296,7 @@ print_frames(FILE *file, const struct th_profile *profile, const struct th_row *
 
 		fputs(i + 1 == path.count ? "    " : "  < ", file);
 		th_line_begin(&line);
-		th_frame_texts_line(line.stream, profile->frames, path.frames[i]);
+		th_print(line.stream, "{}", th_frame_of(profile->frames, path.frames[i]));
 		th_line_cut(&line, file, th_terminal_room(file, 4, 20));
 		fputc('\n', file);
 	}

@@ -682,32 +682,3 @@ th_recording_add_event(struct th_recording *recording, const struct th_record *r
 
 	th_recording_add_decoded(recording, record, decoding, &event);
 }
-
-void
-th_recording_add_again(struct th_recording *recording, const struct th_record *record)
-{
-	uint64_t early = recording->early;
-	union th_decoded event;
-
-	switch ((enum th_event_type)record->type) {
-	case TH_EVENT_EVENT_TYPE:
-	case TH_EVENT_EVENT_FIELD:
-		th_schema_learn(recording->schema, record);
-		break;
-	case TH_EVENT_THREAD:
-	case TH_EVENT_NATIVE_ALLOC:
-	case TH_EVENT_NATIVE_FREE:
-	case TH_EVENT_MAPPED_ALLOC:
-	case TH_EVENT_JAVA_ALLOC:
-	case TH_EVENT_JAVA_DEATH:
-	case TH_EVENT_JAVA_LOST:
-		if (!th_schema_decode(recording->schema, record, &event))
-			break;
-		thin(record, &event);
-		add(recording, record->type, &event, record_of(recording, record->offset));
-		recording->early = early; /* counted already */
-		break;
-	default:
-		break;
-	}
-}

@@ -23,9 +23,6 @@ void th_recording_add_decoded(struct th_recording *recording, const struct th_re
 /* Adds one record, in the order of the log. Malformed records are counted and skipped. */
 void th_recording_add_event(struct th_recording *recording, const struct th_record *record);
 
-/* The same for a record that was added before th_recording_rest(): only what that frees. */
-void th_recording_add_again(struct th_recording *recording, const struct th_record *record);
-
 /* The index of an interval in `intervals`. */
 uint32_t th_recording_intern_interval(struct th_recording *recording, uint64_t interval);
 

@@ -45,8 +45,6 @@ struct th_reader {
 	int descriptor;     /* of a growing log; else -1 */
 	bool is_file;       /* the mapping is that of the file */
 	uint64_t ring_from; /* of a ring: where it begins; else 0 */
-	bool is_behind;     /* see th_reader_is_behind() */
-	bool is_resting;    /* see th_reader_rest() */
 	struct th_kept kept;
 	uint64_t start; /* offset of the first record */
 	uint64_t end;   /* offset one past the last */
@@ -276,7 +274,7 @@ find_bounds(struct th_reader *reader)
 
 /* Rings */
 
-static bool
+static void
 read_at(int descriptor, unsigned char *to, uint64_t from, uint64_t end)
 {
 	while (from < end) {
@@ -284,10 +282,9 @@ read_at(int descriptor, unsigned char *to, uint64_t from, uint64_t end)
 		ssize_t got = pread(descriptor, to + from, part, (off_t)from);
 
 		if (got <= 0)
-			return false;
+			return;
 		from += (uint64_t)got;
 	}
-	return true;
 }
 
 static bool
@@ -388,51 +385,17 @@ refresh_ring(struct th_reader *reader)
 	uint64_t before = reader->end;
 	struct th_log_header header;
 
-	if (!read_ring_header(reader, &header)) {
-		reader->is_behind |= reader->is_resting;
+	if (!read_ring_header(reader, &header))
 		return;
-	}
-	uint64_t from = !reader->is_resting && before > reader->ring_from + HOLES_WITHIN
-				? before - HOLES_WITHIN
-				: reader->ring_from;
-	reader->is_behind |= header.ring_from > before;
+	uint64_t from = before > reader->ring_from + HOLES_WITHIN ? before - HOLES_WITHIN
+								  : reader->ring_from;
 	/* What has gone since was read before. */
-	if (!reader->is_resting && from < header.ring_from)
+	if (from < header.ring_from)
 		from = header.ring_from;
 	reader->header = header;
 	reader->map_bytes = header.tail;
-	bool is_read = read_at(reader->descriptor, reader->map, from, header.tail);
-	/* Parts are dropped only after the start was moved past them. */
-	if (!read_ring_header(reader, &header) || !is_read)
-		reader->is_behind |= reader->is_resting;
-	else
-		reader->is_behind |= header.ring_from > from;
-	reader->is_resting = false;
+	read_at(reader->descriptor, reader->map, from, header.tail);
 	find_bounds(reader);
-}
-
-int
-th_reader_descriptor(const struct th_reader *reader)
-{
-	return reader->descriptor;
-}
-
-void
-th_reader_rest(struct th_reader *reader)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	size_t from = (reader->ring_from + page - 1) & ~(page - 1);
-
-	if (!reader->ring_from || reader->descriptor < 0 || from >= reader->map_bytes)
-		return;
-	reader->is_resting = !madvise(
-		reader->map + from, reader->map_bytes - from, MADV_DONTNEED);
-}
-
-bool
-th_reader_is_behind(const struct th_reader *reader)
-{
-	return reader->is_behind;
 }
 
 uint64_t

@@ -36,22 +36,6 @@ struct th_error *th_reader_open(const char *path, struct th_reader **reader_ret)
  */
 struct th_error *th_reader_follow(const char *path, struct th_reader **reader_ret);
 
-/*
- * Whether the log is a ring that has dropped records which this reader had not read before it
- * dropped them, or would have to read again: the log is to be opened again.
- */
-bool th_reader_is_behind(const struct th_reader *reader);
-
-/* The file of a log that is being followed; -1: it is not. */
-int th_reader_descriptor(const struct th_reader *reader);
-
-/*
- * Frees the copy of a ring that is being followed until th_reader_refresh(), which reads it again; what
- * was handed out is invalid until then. If the ring has dropped parts of it meanwhile, the reader is
- * behind afterwards, and has no records. Does nothing for other logs.
- */
-void th_reader_rest(struct th_reader *reader);
-
 /* Of a ring: records before this offset are only read as far as it has kept them; else 0. */
 uint64_t th_reader_ring_from(const struct th_reader *reader);
 

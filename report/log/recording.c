@@ -163,109 +163,28 @@ pass_hole(struct th_recording *recording, struct th_record *record_ret)
 	return true;
 }
 
-/* Frees an array and empties it. */
-#define EMPTY(recording, items)                                                 \
-	do {                                                                    \
-		free((recording)->items);                                       \
-		(recording)->items = NULL;                                      \
-		(recording)->items##_count = (recording)->items##_capacity = 0; \
-	} while (0)
-
-static void
-empty_samples(struct th_recording *recording)
-{
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		EMPTY(recording, samples[heap].items);
-		recording->gaps[heap] = 0;
-	}
-	EMPTY(recording, mappings.items);
-	EMPTY(recording, frees);
-	EMPTY(recording, deaths);
-	EMPTY(recording, losses);
-	EMPTY(recording, reservations);
-	th_reservations_deinit(&recording->reserved);
-	recording->reserved = (struct th_reservations){0};
-	free(recording->part_ends);
-	recording->part_ends = NULL;
-}
-
-/* Each thread without the names that it got. */
-static void
-reset_thread_names(struct th_recording *recording)
-{
-	recording->thread_names_count = 0;
-	for (uint32_t i = 0; i < recording->threads_count; i++) {
-		recording->threads[i].is_known = false;
-		recording->threads[i].name = i;
-		th_array_append(recording, thread_names, (struct th_thread_name){.thread = i});
-	}
-}
-
-void
-th_recording_rest(struct th_recording *recording)
-{
-	if (recording->is_resting)
-		return;
-	empty_samples(recording);
-	reset_thread_names(recording);
-	th_schema_destroy(recording->schema);
-	recording->schema = NULL;
-	recording->is_resting = true;
-	th_reader_release(&recording->cursor);
-	th_reader_rest(recording->reader);
-}
-
-/* Reads what th_recording_rest() freed, up to the cursor. */
-static void
-wake(struct th_recording *recording)
-{
-	struct th_cursor cursor = th_reader_start(recording->reader);
-	struct th_record record;
-
-	recording->schema = th_schema_create();
-	recording->is_resting = false;
-	while (th_reader_next(&cursor, &record) && record.offset < recording->cursor.offset)
-		th_recording_add_again(recording, &record);
-}
-
 bool
 th_recording_update(struct th_recording *recording)
 {
 	uint64_t records = recording->records;
-	bool was_resting = recording->is_resting;
 	struct th_record record;
 
 	th_reader_refresh(recording->reader);
-	if (was_resting && th_reader_is_behind(recording->reader))
-		return false;
-	if (was_resting)
-		wake(recording);
 	read_counters(recording);
 	while (th_reader_next_here(&recording->cursor, &record) ||
 		pass_hole(recording, &record))
 		add_record(recording, &record);
-	if (recording->records == records && !was_resting)
+	if (recording->records == records)
 		return false;
 	th_reader_release(&recording->cursor);
 	th_mapped_parts_split(recording);
-	return recording->records != records;
+	return true;
 }
 
 void
 th_recording_release(const struct th_recording *recording)
 {
 	th_reader_release(&recording->cursor);
-}
-
-bool
-th_recording_is_stale(const struct th_recording *recording)
-{
-	const struct th_log_header *header = th_reader_header(recording->reader);
-
-	return recording->is_ring &&
-	       (th_reader_is_behind(recording->reader) ||
-		       header->ring_from - th_reader_ring_from(recording->reader) >
-			       header->ring_bytes);
 }
 
 void

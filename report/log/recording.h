@@ -263,7 +263,6 @@ struct th_recording {
 	TH_ARRAY(struct th_decoded_slot_copies, slot_copies);
 
 	struct th_cursor cursor; /* after the last record read */
-	bool is_resting;         /* see th_recording_rest() */
 	uint64_t waited_at;      /* growing log: where the last update met a hole */
 
 	uint64_t records;
@@ -293,19 +292,6 @@ bool th_recording_update(struct th_recording *recording);
  * again is read again.
  */
 void th_recording_release(const struct th_recording *recording);
-
-/*
- * Frees the samples, their ends and what else takes most of the memory of a growing log, until
- * th_recording_update() reads it again. Everything with an id keeps its index; names of threads
- * do not. A ring may have dropped what is to be read again: then it is stale, and nothing is read.
- */
-void th_recording_rest(struct th_recording *recording);
-
-/*
- * Whether a log that is being followed is better opened again: it is a ring that has dropped what
- * was not read, or a turn of it has passed, and what it has dropped since is still in memory.
- */
-bool th_recording_is_stale(const struct th_recording *recording);
 
 /*
  * Replaces the command line by the path of the executable, as in a log whose process could not

@@ -123,10 +123,11 @@ struct th_options {
 	uint64_t fail_bytes;
 	uint64_t
 		limit; /* detection limit required by --fail-on leak, bytes per second; 0 = any */
-	uint64_t finding;       /* number of a finding, from 1; 0 = all */
-	const char *held_class; /* name of a class; NULL = findings */
-	const char *output;     /* NULL and "-" = stdout */
-	const char *source;     /* directory of source files; NULL = none */
+	uint64_t finding;           /* number of a finding, from 1; 0 = all */
+	const char *held_class;     /* name of a class; NULL = findings */
+	const char *output;         /* NULL and "-" = stdout */
+	const char *source;         /* directory of source files; NULL = none */
+	struct th_symbols *symbols; /* of many recordings; NULL = of each profile */
 };
 
 /* Groups of options that a command accepts. */

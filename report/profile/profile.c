@@ -690,6 +690,7 @@ th_profile_create(const struct th_recording *recording, const struct th_options 
 	profile->options = options;
 	th_sampling_changes_tell(recording, warn, warn_data);
 	profile->frames = th_frames_create(recording, warn, warn_data);
+	th_frames_share_symbols(profile->frames, options->symbols);
 	profile->paths = th_paths_create(recording, profile->frames, options->all_vm_frames);
 	profile->internal_group = th_frames_special_function(
 		profile->frames, INTERNAL_GROUP, "", TH_KIND_GROUP);
@@ -760,7 +761,7 @@ th_profile_forget_sums(struct th_profile *profile)
 }
 
 void
-th_profile_rest(struct th_profile *profile)
+th_profile_renew(struct th_profile *profile)
 {
 	clear(profile);
 	*profile = (struct th_profile){
@@ -772,12 +773,6 @@ th_profile_rest(struct th_profile *profile)
 		.internal_group = profile->internal_group,
 		.is_whole = profile->is_whole,
 	};
-}
-
-void
-th_profile_renew(struct th_profile *profile)
-{
-	th_profile_rest(profile);
 	th_filter_destroy(profile->filter);
 	profile->filter = th_filter_create(
 		profile->options, profile->frames, profile->paths, profile->internal_group);

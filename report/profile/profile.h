@@ -79,12 +79,6 @@ void th_profile_destroy(struct th_profile *profile);
  */
 void th_profile_renew(struct th_profile *profile);
 
-/*
- * Frees the sums, rows and lifetimes, which th_profile_renew() makes again; until then the profile
- * has no rows.
- */
-void th_profile_rest(struct th_profile *profile);
-
 /* Frees the sums of the rows, for which nothing asks any more. */
 void th_profile_forget_sums(struct th_profile *profile);
 

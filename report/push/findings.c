@@ -2,7 +2,6 @@
 #include "report/push/findings.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,26 +11,21 @@
 #include "report/base/heap_names.h"
 #include "report/leaks/causes.h"
 #include "report/leaks/leaks.h"
+#include "report/views/json_parts.h"
 
 /* SeverityNumber of OpenTelemetry's logs. */
 #define SEVERITY_WARN 13
 
-void
-th_findings_deinit(struct th_findings *findings)
-{
-	free(findings->told);
-	free(findings->staged);
-	*findings = (struct th_findings){0};
-}
-
+/* Adds the hash; false if it is there. */
 static bool
-contains(const uint64_t *hashes, size_t count, uint64_t hash)
+add_hash(struct th_findings *findings, uint64_t hash)
 {
-	for (size_t i = 0; i < count; i++) {
-		if (hashes[i] == hash)
-			return true;
+	for (size_t i = 0; i < findings->hashes_count; i++) {
+		if (findings->hashes[i] == hash)
+			return false;
 	}
-	return false;
+	th_array_append(findings, hashes, hash);
+	return true;
 }
 
 /* Attributes */
@@ -119,13 +113,13 @@ record_json(const struct th_leaks *leaks, const struct th_listed *listed, const 
 	return record;
 }
 
-/* The records of leaks that were not told; their hashes are staged. */
+/* The records of leaks that were not accepted; their hashes are added. */
 static json_t *
 new_records(struct th_findings *findings, const struct th_leaks *leaks, uint64_t now)
 {
 	json_t *records = json_array();
 
-	findings->staged_count = 0;
+	findings->hashes_count = findings->accepted;
 	for (size_t i = 0; i < leaks->findings_count; i++) {
 		const struct th_listed *listed = &leaks->findings[i];
 
@@ -134,12 +128,8 @@ new_records(struct th_findings *findings, const struct th_leaks *leaks, uint64_t
 		if (th_causes_is_part(leaks, th_causes_number_of(leaks, listed)))
 			continue;
 		char *stack = stack_text(leaks, &leaks->places.items[listed->place]);
-		uint64_t hash = th_hash_text(stack);
-		if (!contains(findings->told, findings->told_count, hash) &&
-			!contains(findings->staged, findings->staged_count, hash)) {
+		if (add_hash(findings, th_hash_text(stack)))
 			json_array_append_new(records, record_json(leaks, listed, stack, now));
-			th_array_append(findings, staged, hash);
-		}
 		free(stack);
 	}
 	return records;
@@ -157,37 +147,26 @@ resource_json(const struct th_labels *labels)
 
 bool
 th_findings_request(struct th_findings *findings, const struct th_profile *profile,
-	const struct th_destination *destination, const struct th_labels *labels, uint64_t now,
-	struct th_request_body *request_ret)
+	const char *url, const struct th_labels *labels, uint64_t now,
+	struct th_http_request *request_ret)
 {
 	struct th_leaks leaks;
 
 	th_leaks_init(&leaks, profile);
 	json_t *records = new_records(findings, &leaks, now);
 	th_leaks_deinit(&leaks);
-	if (!findings->staged_count) {
+	if (!json_array_size(records)) {
 		json_decref(records);
 		return false;
 	}
 	json_t *body = json_pack("{s:[{s:o, s:[{s:{s:s, s:s}, s:o}]}]}", "resourceLogs",
 		"resource", resource_json(labels), "scopeLogs", "scope", "name", "twinheap",
 		"version", TH_VERSION, "logRecords", records);
-	*request_ret = (struct th_request_body){
-		.url = th_format_new("%s/v1/logs", destination->url),
+	*request_ret = (struct th_http_request){
+		.url = th_format_new("%s/v1/logs", url),
 		.content_type = "application/json",
-		.bytes = json_dumps(body, JSON_COMPACT),
+		.body = th_json_dump(body, 0),
 	};
-	json_decref(body);
-	if (!request_ret->bytes)
-		th_out_of_memory();
-	request_ret->length = strlen(request_ret->bytes);
+	request_ret->length = strlen(request_ret->body);
 	return true;
-}
-
-void
-th_findings_accepted(struct th_findings *findings)
-{
-	for (size_t i = 0; i < findings->staged_count; i++)
-		th_array_append(findings, told, findings->staged[i]);
-	findings->staged_count = 0;
 }

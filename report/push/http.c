@@ -6,7 +6,6 @@
 #include "report/push/http.h"
 
 #include <dlfcn.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +13,8 @@
 #include "report/base/allocate.h"
 
 enum {
-	OPTION_POST = 47,
 	OPTION_NO_SIGNAL = 99,
 	OPTION_TIMEOUT_MS = 155,
-	OPTION_CONNECT_TIMEOUT_MS = 156,
 	OPTION_WRITE_DATA = 10001,
 	OPTION_URL = 10002,
 	OPTION_ERROR_BUFFER = 10010,
@@ -36,8 +33,7 @@ enum {
 };
 
 enum { GLOBAL_ALL = 3 };
-#define ERROR_BYTES 256 /* CURL_ERROR_SIZE */
-/* A longer wait than this is not believed, seconds. */
+/* A longer Retry-After is cut to this, seconds. */
 #define WAIT_MAX 3600
 
 struct handle;
@@ -51,10 +47,12 @@ static struct {
 	int (*perform)(struct handle *handle);
 	int (*get)(struct handle *handle, int result, ...);
 	void (*cleanup)(struct handle *handle);
-	const char *(*describe)(int code);
+	char *(*escape)(struct handle *handle, const char *text, int length);
 	struct list *(*append)(struct list *list, const char *text);
 	void (*free_list)(struct list *list);
+	void (*free)(void *memory);
 	struct handle *handle;
+	char error[256]; /* CURL_ERROR_SIZE */
 } curl;
 
 static bool
@@ -70,9 +68,10 @@ find_functions(void)
 		{"curl_easy_perform", (void **)&curl.perform},
 		{"curl_easy_getinfo", (void **)&curl.get},
 		{"curl_easy_cleanup", (void **)&curl.cleanup},
-		{"curl_easy_strerror", (void **)&curl.describe},
+		{"curl_easy_escape", (void **)&curl.escape},
 		{"curl_slist_append", (void **)&curl.append},
 		{"curl_slist_free_all", (void **)&curl.free_list},
+		{"curl_free", (void **)&curl.free},
 	};
 
 	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
@@ -81,29 +80,6 @@ find_functions(void)
 			return false;
 	}
 	return true;
-}
-
-struct th_error *
-th_http_init(void)
-{
-	static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !curl.library; i++)
-		curl.library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-	if (!curl.library)
-		return th_error_create(TH_ERROR_OUTPUT,
-			"push requires libcurl (libcurl.so.4), which is not installed");
-	if (!find_functions() || curl.global_init(GLOBAL_ALL) || !(curl.handle = curl.init()))
-		return th_error_create(TH_ERROR_OUTPUT, "push: libcurl cannot be used");
-	return NULL;
-}
-
-void
-th_http_deinit(void)
-{
-	if (curl.handle)
-		curl.cleanup(curl.handle);
-	curl.handle = NULL;
 }
 
 /* Keeps the beginning of the answer's body. */
@@ -120,44 +96,75 @@ keep_body(const char *bytes, size_t size, size_t count, void *data)
 	return length;
 }
 
+/* Options that all requests have. */
+static void
+set_options(uint64_t timeout)
+{
+	const char *certificates = getenv("OTEL_EXPORTER_OTLP_CERTIFICATE");
+
+	curl.set(curl.handle, OPTION_USER_AGENT, "twinheap/" TH_VERSION);
+	curl.set(curl.handle, OPTION_NO_SIGNAL, 1L);
+	curl.set(curl.handle, OPTION_TIMEOUT_MS, (long)(timeout / 1000000));
+	curl.set(curl.handle, OPTION_WRITE_FUNCTION, keep_body);
+	curl.set(curl.handle, OPTION_ERROR_BUFFER, curl.error);
+	if (certificates && certificates[0])
+		curl.set(curl.handle, OPTION_CA_FILE, certificates);
+}
+
+#ifdef TH_STATIC
+#	define MISSING "this twinheap is linked statically and cannot load it"
+#else
+#	define MISSING "which is not installed"
+#endif
+
+struct th_error *
+th_http_init(uint64_t timeout)
+{
+	static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !curl.library; i++)
+		curl.library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+	if (!curl.library)
+		return th_error_create(
+			TH_ERROR_OUTPUT, "push requires libcurl (libcurl.so.4), " MISSING);
+	if (!find_functions() || curl.global_init(GLOBAL_ALL) || !(curl.handle = curl.init()))
+		return th_error_create(TH_ERROR_OUTPUT, "push: libcurl cannot be used");
+	set_options(timeout);
+	return NULL;
+}
+
+void
+th_http_deinit(void)
+{
+	if (curl.handle)
+		curl.cleanup(curl.handle);
+	curl.handle = NULL;
+}
+
+/* Requests */
+
 static struct list *
-make_headers(const struct th_labels *headers)
+add_header(struct list *list, const char *name, const char *value)
+{
+	char *line = th_format_new("%s: %s", name, value);
+
+	list = curl.append(list, line);
+	free(line);
+	return list;
+}
+
+static struct list *
+make_headers(const struct th_http_request *request, const struct th_labels *further)
 {
 	/* No "Expect: 100-continue": a receiver that ignores it would cost a second. */
 	struct list *list = curl.append(NULL, "Expect:");
 
-	for (size_t i = 0; i < headers->items_count; i++) {
-		char *line = th_format_new(
-			"%s: %s", headers->items[i].key, headers->items[i].value);
-
-		list = curl.append(list, line);
-		free(line);
-	}
+	list = add_header(list, "Content-Type", request->content_type);
+	if (request->is_gzipped)
+		list = add_header(list, "Content-Encoding", "gzip");
+	for (size_t i = 0; i < further->items_count; i++)
+		list = add_header(list, further->items[i].key, further->items[i].value);
 	return list;
-}
-
-static void
-set_request(const struct th_http_request *request, struct list *headers,
-	struct th_http_answer *answer, char *error)
-{
-	struct handle *handle = curl.handle;
-	long milliseconds = (long)(request->timeout / 1000000);
-	const char *certificates = getenv("OTEL_EXPORTER_OTLP_CERTIFICATE");
-
-	curl.set(handle, OPTION_URL, request->url);
-	curl.set(handle, OPTION_POST, 1L);
-	curl.set(handle, OPTION_POST_FIELDS, request->body);
-	curl.set(handle, OPTION_POST_BYTES, (int64_t)request->length);
-	curl.set(handle, OPTION_HEADERS, headers);
-	curl.set(handle, OPTION_USER_AGENT, "twinheap/" TH_VERSION);
-	curl.set(handle, OPTION_NO_SIGNAL, 1L);
-	curl.set(handle, OPTION_TIMEOUT_MS, milliseconds);
-	curl.set(handle, OPTION_CONNECT_TIMEOUT_MS, milliseconds);
-	curl.set(handle, OPTION_WRITE_FUNCTION, keep_body);
-	curl.set(handle, OPTION_WRITE_DATA, answer);
-	curl.set(handle, OPTION_ERROR_BUFFER, error);
-	if (certificates && certificates[0])
-		curl.set(handle, OPTION_CA_FILE, certificates);
 }
 
 /*
@@ -186,21 +193,25 @@ outcome_of_status(long status)
 }
 
 void
-th_http_post(const struct th_http_request *request, struct th_http_answer *answer_ret)
+th_http_post(const struct th_http_request *request, const struct th_labels *headers,
+	struct th_http_answer *answer_ret)
 {
-	char error[ERROR_BYTES] = "";
-	struct list *headers = make_headers(request->headers);
+	struct list *list = make_headers(request, headers);
 	int64_t uploaded = 0, wait = 0;
 	long status = 0;
 
-	memset(answer_ret, 0, sizeof(*answer_ret));
-	set_request(request, headers, answer_ret, error);
+	*answer_ret = (struct th_http_answer){0};
+	curl.error[0] = '\0';
+	curl.set(curl.handle, OPTION_URL, request->url);
+	curl.set(curl.handle, OPTION_POST_FIELDS, request->body);
+	curl.set(curl.handle, OPTION_POST_BYTES, (int64_t)request->length);
+	curl.set(curl.handle, OPTION_HEADERS, list);
+	curl.set(curl.handle, OPTION_WRITE_DATA, answer_ret);
 	int code = curl.perform(curl.handle);
 	curl.get(curl.handle, RESULT_RESPONSE_CODE, &status);
 	curl.get(curl.handle, RESULT_UPLOADED, &uploaded);
 	curl.get(curl.handle, RESULT_RETRY_AFTER, &wait);
-	curl.set(curl.handle, OPTION_ERROR_BUFFER, NULL);
-	curl.free_list(headers);
+	curl.free_list(list);
 	if (wait > 0)
 		answer_ret->wait = (uint64_t)(wait < WAIT_MAX ? wait : WAIT_MAX) * 1000000000;
 	if (!code) {
@@ -212,6 +223,25 @@ th_http_post(const struct th_http_request *request, struct th_http_answer *answe
 	/* A request that was not sent whole cannot have been processed. */
 	answer_ret->outcome = uploaded < (int64_t)request->length ? TH_HTTP_REFUSED
 								  : TH_HTTP_UNKNOWN;
-	snprintf(answer_ret->reason, sizeof(answer_ret->reason), "%.200s",
-		error[0] ? error : curl.describe(code));
+	snprintf(answer_ret->reason, sizeof(answer_ret->reason), "%.200s", curl.error);
+}
+
+char *
+th_http_escape(const char *text)
+{
+	char *escaped = curl.escape(curl.handle, text, 0);
+
+	if (!escaped)
+		th_out_of_memory();
+	char *copy = th_format_new("%s", escaped);
+	curl.free(escaped);
+	return copy;
+}
+
+void
+th_http_request_deinit(struct th_http_request *request)
+{
+	free(request->url);
+	free(request->body);
+	*request = (struct th_http_request){0};
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loop of `push`: recorded processes are found among all processes, each has a window that
- * becomes due, and all wait while the receiver does not accept.
+ * The command and its loop: recorded processes are found among all processes, each has a window
+ * that becomes due, and all wait while the receiver does not accept.
  */
 #include "report/push/push.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <getopt.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,34 +21,32 @@
 #include "report/base/end_signals.h"
 #include "report/control/request.h"
 #include "report/control/running.h"
-#include "report/push/http.h"
-#include "report/push/push_options.h"
-#include "report/push/receiver.h"
+#include "report/push/source.h"
 #include "report/symbols/debuginfod.h"
+#include "report/symbols/symbols.h"
 #include "unify/shared/clock.h"
 
 /* Processes are looked for so often in a window, and at least every SCAN_MAX. */
 #define SCANS 6
 #define SCAN_MAX (10 * TH_NS_PER_S)
-/* A process that was not recorded is looked at again after 1, 2, 4, ... scans, at most this. */
-#define SKIPS_MAX 16
 /* Ended processes whose last window waits for the receiver. */
 #define ENDED_MAX 256
 
-/* A process without a recording. */
-struct other {
-	pid_t pid;
-	unsigned skips; /* scans to skip after the next look */
-	unsigned left;  /* scans to skip now */
-};
-
 struct push {
-	struct th_push_options options;
+	const char *log;             /* LOG or PID; NULL: all recordings, until a signal */
+	const char *to;              /* NULL: from the environment */
+	const char *state_directory; /* as given; "none" = none, NULL = the default */
+	uint64_t window;             /* ns */
+	uint64_t timeout;            /* of a request, ns */
+	uint64_t patience;           /* how long a single push is tried, ns */
+	struct th_labels labels;
+	struct th_labels only; /* processes that have these */
+	bool wants_help;
 	struct th_receiver receiver;
+	char *state; /* directory of the files of state; NULL: none */
 	TH_ARRAY(struct th_source *, sources);
-	TH_ARRAY(struct other, others); /* by pid */
+	struct th_symbols *symbols; /* of all recordings */
 	uint64_t scan_due;
-	uint64_t scan_period;
 };
 
 /* Sleeps until a time of CLOCK_MONOTONIC, or a signal. */
@@ -57,6 +57,118 @@ sleep_until(uint64_t time)
 
 	if (!th_end_signals_came())
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, NULL);
+}
+
+/* Options */
+
+static const char help[] =
+	"usage: twinheap push [OPTIONS] [LOG|PID] --to URL\n"
+	"\n"
+	"Sends allocated and live memory to a receiver of profiles: of one recording,\n"
+	"once, or, without LOG and PID, of every process that is recorded, also in other\n"
+	"containers, in windows, until SIGTERM.\n"
+	"\n"
+	"Receivers:\n"
+	"  otlp+http://HOST:4318       OpenTelemetry, /v1development/profiles\n"
+	"  pyroscope+http://HOST:4040  Pyroscope, /ingest\n"
+	"  pprof+http://HOST:PORT      the collector's pprof receiver, /v1/pprof\n"
+	"or these with https.\n"
+	"\n"
+	"Options:\n"
+	"  --to URL            receiver (default: $OTEL_EXPORTER_OTLP_ENDPOINT, by OTLP)\n"
+	"  --window SECONDS    length of a window (default: 60)\n"
+	"  --label KEY=VALUE   label of everything that is sent; repeatable\n"
+	"  --only KEY=VALUE    only processes that have this label; repeatable: all\n"
+	"  --state DIR|none    where a restart finds what was sent (default:\n"
+	"                      $XDG_STATE_HOME/twinheap/push)\n"
+	"  --timeout SECONDS   patience with one request (default: 10)\n"
+	"  --patience SECONDS  how long LOG or PID is tried (default: 60)\n"
+	"  -h, --help          this text\n"
+	"\n"
+	"Windows that a receiver does not take are merged with the next. Of the\n"
+	"environment, OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME (of the recorded\n"
+	"process, else of push), OTEL_EXPORTER_OTLP_HEADERS and\n"
+	"OTEL_EXPORTER_OTLP_CERTIFICATE are used.\n";
+
+/* Readers of arguments, by name of the option. */
+
+static struct th_error *
+read_text(const char *name, void *text_ret)
+{
+	(void)name;
+	*(const char **)text_ret = optarg;
+	return NULL;
+}
+
+static struct th_error *
+read_seconds(const char *name, void *nanoseconds_ret)
+{
+	char *end;
+	double seconds = strtod(optarg, &end);
+
+	if (end == optarg || (*end && strcmp(end, "s") != 0) || !(seconds >= 0.1) ||
+		seconds > 86400)
+		return th_error_create(TH_ERROR_USAGE,
+			"push: --%s: %s: is not a number of seconds between 0.1 and 86400",
+			name, optarg);
+	*(uint64_t *)nanoseconds_ret = (uint64_t)(seconds * (double)TH_NS_PER_S);
+	return NULL;
+}
+
+static struct th_error *
+read_label(const char *name, void *labels)
+{
+	if (!strchr(optarg, '=') || optarg[0] == '=')
+		return th_error_create(
+			TH_ERROR_USAGE, "push: --%s: %s: is not KEY=VALUE", name, optarg);
+	th_labels_parse(labels, optarg);
+	return NULL;
+}
+
+#define OPTIONS 7
+
+static struct th_error *
+read_options(struct push *push, int argc, char **argv)
+{
+	const struct {
+		const char *name;
+		struct th_error *(*read)(const char *name, void *target);
+		void *target;
+	} options[OPTIONS] = {
+		{"to", read_text, &push->to},
+		{"window", read_seconds, &push->window},
+		{"label", read_label, &push->labels},
+		{"only", read_label, &push->only},
+		{"state", read_text, &push->state_directory},
+		{"timeout", read_seconds, &push->timeout},
+		{"patience", read_seconds, &push->patience},
+	};
+	struct option names[OPTIONS + 2] = {[OPTIONS] = {"help", no_argument, NULL, 'h'}};
+	struct th_error *error = NULL;
+	int option;
+
+	for (int i = 0; i < OPTIONS; i++)
+		names[i] = (struct option){options[i].name, required_argument, NULL, i};
+	opterr = 0;
+	while (!error && (option = getopt_long(argc, argv, ":h", names, NULL)) >= 0) {
+		if (option == 'h')
+			push->wants_help = true;
+		else if (option < OPTIONS)
+			error = options[option].read(
+				options[option].name, options[option].target);
+		else
+			error = th_error_create(TH_ERROR_USAGE,
+				option == ':' ? "push: %s: requires a value"
+					      : "push: %s: unknown option, see twinheap push "
+						"--help",
+				argv[optind - 1]);
+	}
+	if (!error && argc - optind > 1)
+		error = th_error_create(
+			TH_ERROR_USAGE, "push: %s: unexpected argument", argv[optind + 1]);
+	if (!error && optind < argc)
+		push->log = argv[optind];
+	return error;
 }
 
 /* State */
@@ -79,41 +191,38 @@ make_directories(char *path)
 static char *
 name_state(const struct push *push)
 {
-	const char *given = push->options.state;
 	const char *base = getenv("XDG_STATE_HOME");
 	const char *home = getenv("HOME");
-	char *directory;
+	char *name = th_format_new("%s", push->receiver.text);
+	char *path;
 
-	if (given)
-		directory = th_format_new("%s", given);
-	else if (base && base[0] == '/')
-		directory = th_format_new("%s/twinheap/push", base);
-	else
-		directory = th_format_new("%s/.local/state/twinheap/push", home ? home : "");
-	char *name = th_format_new("%s", push->receiver.destination.text);
 	for (char *at = name; *at; at++) {
 		if (*at == '/' || *at == ':')
 			*at = '_';
 	}
-	char *path = th_format_new("%s/%.200s", directory, name);
+	if (push->state_directory)
+		path = th_format_new("%s/%.200s", push->state_directory, name);
+	else if (base && base[0] == '/')
+		path = th_format_new("%s/twinheap/push/%.200s", base, name);
+	else
+		path = th_format_new(
+			"%s/.local/state/twinheap/push/%.200s", home ? home : "", name);
 	free(name);
-	free(directory);
 	return path;
 }
 
 static void
 open_state(struct push *push)
 {
-	if (push->options.state && !strcmp(push->options.state, "none"))
+	if (push->state_directory && !strcmp(push->state_directory, "none"))
 		return;
-	char *path = name_state(push);
-	if (make_directories(path)) {
-		push->receiver.state = path;
+	push->state = name_state(push);
+	if (make_directories(push->state))
 		return;
-	}
-	th_notice("push: %s: %s: after a restart of push, everything is sent again", path,
-		strerror(errno));
-	free(path);
+	th_notice("push: %s: %s: after a restart of push, everything is sent again",
+		push->state, strerror(errno));
+	free(push->state);
+	push->state = NULL;
 }
 
 /* Finding recordings */
@@ -132,94 +241,50 @@ is_source(const struct push *push, pid_t pid)
 static bool
 is_selected(const struct push *push, const struct th_source *source)
 {
-	const struct th_labels *only = &push->options.only;
+	for (size_t i = 0; i < push->only.items_count; i++) {
+		const struct th_label *label = &push->only.items[i];
+		const char *value = th_labels_get(&source->labels, label->key);
 
-	for (size_t i = 0; i < only->items_count; i++) {
-		const char *value = th_labels_get(&source->labels, only->items[i].key);
-
-		if (!value || strcmp(value, only->items[i].value) != 0)
+		if (!value || strcmp(value, label->value) != 0)
 			return false;
 	}
 	return true;
 }
 
-static bool
+static void
 begin_source(struct push *push, pid_t pid)
 {
 	char *log = th_running_log(pid);
 	struct th_source *source;
+	struct th_error *error =
+		log ? th_source_open(log, pid, &push->labels, push->state, &source) : NULL;
 
-	if (!log)
-		return false;
-	struct th_error *error = th_source_open(
-		log, pid, &push->options.labels, push->receiver.state, &source);
+	if (log && !error) {
+		source->due = th_clock_now() + push->window;
+		/* Others are kept, so that their logs are not read in each scan. */
+		if (!is_selected(push, source)) {
+			source->due = UINT64_MAX;
+			free(source->state); /* the file stays */
+			source->state = NULL;
+		}
+		th_source_rest(source);
+		th_array_append(push, sources, source);
+	}
+	th_error_destroy(error);
 	free(log);
-	if (error) {
-		th_error_destroy(error);
-		return false;
-	}
-	if (!is_selected(push, source)) {
-		th_source_close(source);
-		return false;
-	}
-	source->due = th_clock_now() + push->options.window;
-	th_source_rest(source);
-	th_array_append(push, sources, source);
-	return true;
 }
 
-/* The entry of a process that was not recorded before; NULL: it is new. */
-static struct other *
-find_other(const struct push *push, pid_t pid)
-{
-	size_t low = 0, high = push->others_count;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (push->others[middle].pid == pid)
-			return &push->others[middle];
-		if (push->others[middle].pid < pid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
-}
-
-/*
- * Reading the mappings of a process takes as long as it has mappings, so processes without a
- * recording are looked at ever less often.
- */
 static void
 find_recordings(struct push *push)
 {
 	struct th_running_pids all;
-	struct push next = {0};
 
 	th_running_find_pids(&all);
 	for (size_t i = 0; i < all.pids_count && !th_end_signals_came(); i++) {
-		const struct other *known = find_other(push, all.pids[i]);
-		struct other other = known ? *known : (struct other){.pid = all.pids[i]};
-
-		if (all.pids[i] == getpid() || is_source(push, all.pids[i]))
-			continue;
-		if (other.left) {
-			other.left--;
-		} else {
-			if (begin_source(push, all.pids[i]))
-				continue;
-			other.left = other.skips;
-			other.skips = other.skips * 2 + 1 < SKIPS_MAX ? other.skips * 2 + 1
-								      : SKIPS_MAX;
-		}
-		th_array_append(&next, others, other);
+		if (all.pids[i] != getpid() && !is_source(push, all.pids[i]))
+			begin_source(push, all.pids[i]);
 	}
 	free(all.pids);
-	free(push->others);
-	push->others = next.others;
-	push->others_count = next.others_count;
-	push->others_capacity = next.others_capacity;
 }
 
 static void
@@ -228,11 +293,13 @@ find_ended(struct push *push, uint64_t now)
 	for (size_t i = 0; i < push->sources_count; i++) {
 		struct th_source *source = push->sources[i];
 
-		if (source->is_ended ||
-			th_running_is_alive(th_reader_header(source->recording->reader)))
+		if (source->is_ended || th_source_is_alive(source))
 			continue;
 		source->is_ended = true;
-		source->due = now;
+		if (source->due == UINT64_MAX)
+			source->is_done = true;
+		else
+			source->due = now;
 	}
 }
 
@@ -242,60 +309,52 @@ static bool
 is_state_of_source(const struct push *push, const char *path)
 {
 	for (size_t i = 0; i < push->sources_count; i++) {
-		if (th_source_has_state(push->sources[i], push->receiver.state, path))
+		const char *state = push->sources[i]->state;
+
+		if (state && !strcmp(state, path))
 			return true;
 	}
 	return false;
-}
-
-/* The log is gone, or it is that of a later process: what was not sent is lost. */
-static void
-forget_state(const char *path, const char *log)
-{
-	th_notice("push: the last window of a process that ended before push was started is "
-		  "lost: %s is gone",
-		log);
-	unlink(path);
 }
 
 /* Its last window becomes due, unless it still runs, or --only leaves it out. */
 static void
 begin_ended(struct push *push, const char *path, const char *log)
 {
-	const char *state = push->receiver.state;
-	struct th_source *source;
-	struct th_error *error = th_source_open(log, 0, &push->options.labels, state, &source);
+	struct th_source *source = NULL;
+	struct th_error *error = th_source_open(log, 0, &push->labels, push->state, &source);
+	bool is_gone = error ? access(log, F_OK) != 0 : strcmp(source->state, path) != 0;
 
-	if (error) {
-		if (access(log, F_OK))
-			forget_state(path, log);
-		th_error_destroy(error);
-		return;
+	th_error_destroy(error);
+	/* Or it is the log of a later process. */
+	if (is_gone) {
+		th_notice("push: the last window of a process that ended before push was "
+			  "started is lost: %s is gone",
+			log);
+		unlink(path);
 	}
-	bool is_same = th_source_has_state(source, state, path);
-	if (is_same && is_selected(push, source) &&
-		!th_running_is_alive(th_reader_header(source->recording->reader))) {
-		source->is_ended = true;
+	if (!source)
+		return;
+	source->is_ended = !th_running_is_alive(th_reader_header(source->recording->reader));
+	th_source_rest(source);
+	if (!is_gone && source->is_ended && is_selected(push, source))
 		th_array_append(push, sources, source);
-		return;
-	}
-	th_source_close(source);
-	if (!is_same)
-		forget_state(path, log);
+	else
+		th_source_close(source);
 }
 
 static void
 find_ended_before(struct push *push)
 {
-	DIR *directory = push->receiver.state ? opendir(push->receiver.state) : NULL;
+	DIR *directory = push->state ? opendir(push->state) : NULL;
 	struct dirent *entry;
 
 	while (directory && (entry = readdir(directory))) {
-		char *path = th_format_new("%s/%s", push->receiver.state, entry->d_name);
-		const char *suffix = strrchr(entry->d_name, '.');
-		char *log = suffix && !strcmp(suffix, ".state") ? th_source_log_of(path) : NULL;
+		char *path = th_format_new("%s/%s", push->state, entry->d_name);
+		struct th_sent sent;
+		char *log;
 
-		if (log && log[0] && !is_state_of_source(push, path))
+		if (th_source_read_state(path, &sent, &log) && !is_state_of_source(push, path))
 			begin_ended(push, path, log);
 		free(log);
 		free(path);
@@ -304,45 +363,32 @@ find_ended_before(struct push *push)
 		closedir(directory);
 }
 
-/* Removing recordings */
+/* The loop */
 
-static void
-remove_source(struct push *push, size_t index)
-{
-	struct th_source *source = push->sources[index];
-
-	th_source_forget(source, push->receiver.state);
-	th_source_close(source);
-	push->sources_count--;
-	memmove(&push->sources[index], &push->sources[index + 1],
-		(push->sources_count - index) * sizeof(push->sources[0]));
-}
-
+/* Removes what is done, and of ended processes that wait for the receiver the oldest. */
 static void
 remove_done(struct push *push)
 {
 	size_t waiting = 0;
 
 	for (size_t i = push->sources_count; i-- > 0;) {
-		if (push->sources[i]->is_done)
-			remove_source(push, i);
-		else
-			waiting += push->sources[i]->is_ended;
-	}
-	for (size_t i = 0; i < push->sources_count && waiting > ENDED_MAX;) {
-		if (!push->sources[i]->is_ended) {
-			i++;
+		struct th_source *source = push->sources[i];
+
+		waiting += source->is_ended && !source->is_done;
+		if (!source->is_done && (!source->is_ended || waiting <= ENDED_MAX))
 			continue;
-		}
-		th_notice("push: the last window of process %u is lost: more than %d ended "
-			  "processes wait for the receiver",
-			push->sources[i]->recording->process.pid, ENDED_MAX);
-		remove_source(push, i);
-		waiting--;
+		if (!source->is_done)
+			th_notice("push: the last window of process %s is lost: more than %d "
+				  "ended processes wait for the receiver",
+				th_labels_get(&source->labels, "process.pid"), ENDED_MAX);
+		if (source->state)
+			unlink(source->state);
+		th_source_close(source);
+		push->sources_count--;
+		memmove(&push->sources[i], &push->sources[i + 1],
+			(push->sources_count - i) * sizeof(push->sources[0]));
 	}
 }
-
-/* The loop */
 
 static void
 send_due(struct push *push)
@@ -355,15 +401,19 @@ send_due(struct push *push)
 			return;
 		if (source->due > now)
 			continue;
-		th_source_prepare(source, &push->receiver.destination, false);
-		if (th_receiver_send(&push->receiver, source))
-			source->due = now + push->options.window;
-		th_source_rest(source);
+		push->symbols = th_symbols_reuse(push->symbols);
+		if (!th_source_send(source, &push->receiver, push->symbols))
+			continue;
+		source->due += push->window;
+		/* What came during an outage, or before the end of the process, follows at once. */
+		if (source->is_ended || source->due < now)
+			source->due = now;
 	}
 }
 
-static uint64_t
-next_turn(const struct push *push)
+/* Sleeps until the next scan or window is due, or a signal comes. */
+static void
+sleep_until_due(const struct push *push)
 {
 	uint64_t next = push->scan_due;
 
@@ -375,35 +425,37 @@ next_turn(const struct push *push)
 		if (due < next)
 			next = due;
 	}
-	return next;
+	sleep_until(next);
 }
 
 static void
 push_all(struct push *push)
 {
-	push->scan_period = push->options.window / SCANS;
-	if (push->scan_period > SCAN_MAX)
-		push->scan_period = SCAN_MAX;
+	uint64_t scan_period = push->window / SCANS < SCAN_MAX ? push->window / SCANS
+							       : SCAN_MAX;
+
 	open_state(push);
 	find_recordings(push);
 	find_ended_before(push);
-	push->scan_due = th_clock_now() + push->scan_period;
+	push->scan_due = th_clock_now() + scan_period;
 	while (!th_end_signals_came()) {
 		uint64_t now = th_clock_now();
 
 		if (now >= push->scan_due) {
 			find_ended(push, now);
 			find_recordings(push);
-			push->scan_due = th_clock_now() + push->scan_period;
+			push->scan_due = th_clock_now() + scan_period;
 		}
 		send_due(push);
 		remove_done(push);
-		sleep_until(next_turn(push));
+		/* Each recording uses the memory of the one before; that of large ones is returned. */
+		malloc_trim(0);
+		sleep_until_due(push);
 	}
 	while (push->sources_count)
 		th_source_close(push->sources[--push->sources_count]);
 	free(push->sources);
-	free(push->others);
+	th_symbols_destroy(push->symbols);
 }
 
 /* One recording */
@@ -420,38 +472,26 @@ find_log(const char *operand, char **path_ret)
 }
 
 static struct th_error *
-send_once(struct push *push, struct th_source *source)
-{
-	struct th_receiver *receiver = &push->receiver;
-	uint64_t give_up = th_clock_now() + push->options.patience;
-
-	while (!th_end_signals_came()) {
-		th_source_prepare(source, &receiver->destination, true);
-		if (th_receiver_send(receiver, source) && !source->is_lost)
-			return NULL;
-		if (source->is_lost)
-			break;
-		if (receiver->blocked > give_up)
-			break;
-		sleep_until(receiver->blocked);
-	}
-	return th_error_create(TH_ERROR_OUTPUT, "push: %s: was not accepted%s%s",
-		receiver->destination.text, receiver->reason[0] ? ": " : "", receiver->reason);
-}
-
-static struct th_error *
 push_one(struct push *push)
 {
+	struct th_receiver *receiver = &push->receiver;
 	struct th_source *source;
 	char *path = NULL;
-	struct th_error *error = find_log(push->options.log, &path);
+	bool is_sent = false;
+	struct th_error *error = find_log(push->log, &path);
 
 	if (!error)
-		error = th_source_open(path, 0, &push->options.labels, NULL, &source);
+		error = th_source_open(path, 0, &push->labels, NULL, &source);
 	free(path);
 	if (error)
 		return error;
-	error = send_once(push, source);
+	uint64_t give_up = th_clock_now() + push->patience;
+	while (!th_end_signals_came() && !(is_sent = th_source_send(source, receiver, NULL)) &&
+		receiver->blocked <= give_up)
+		sleep_until(receiver->blocked);
+	if (!is_sent || source->is_lost)
+		error = th_error_create(TH_ERROR_OUTPUT, "push: %s: was not accepted%s%s",
+			receiver->text, receiver->reason[0] ? ": " : "", receiver->reason);
 	th_source_close(source);
 	return error;
 }
@@ -459,21 +499,20 @@ push_one(struct push *push)
 static struct th_error *
 run(struct push *push)
 {
-	struct th_error *error = th_destination_init(
-		&push->receiver.destination, push->options.to);
+	struct th_error *error = th_receiver_init(&push->receiver, push->to);
 
 	if (!error)
-		error = th_http_init();
+		error = th_http_init(push->timeout);
 	if (error)
 		return error;
-	push->receiver.timeout = push->options.timeout;
 	srandom((unsigned)getpid());
-	/* A supervisor starts push again, without that log. */
-	th_end_signals_catch("twinheap: push: a log was truncated while it was read\n", NULL);
+	/* A supervisor starts it again, without that file. */
+	th_end_signals_catch(
+		"twinheap: push: a log or library was truncated while it was read\n", NULL);
 	signal(SIGPIPE, SIG_IGN);
 	/* A server of debug information would hold up all recordings. */
 	th_debuginfod_disable();
-	if (push->options.log)
+	if (push->log)
 		error = push_one(push);
 	else
 		push_all(push);
@@ -484,16 +523,20 @@ run(struct push *push)
 int
 th_push_main(int argc, char **argv)
 {
-	struct push push = {0};
-	struct th_error *error = th_push_options_read(&push.options, argc, argv);
+	struct push push = {
+		.window = 60 * TH_NS_PER_S,
+		.timeout = 10 * TH_NS_PER_S,
+		.patience = 60 * TH_NS_PER_S,
+	};
+	struct th_error *error = read_options(&push, argc, argv);
 
-	if (!error && push.options.wants_help)
-		th_push_options_help();
+	if (!error && push.wants_help)
+		fputs(help, stdout);
 	else if (!error)
 		error = run(&push);
-	th_destination_deinit(&push.receiver.destination);
-	free(push.receiver.state);
-	th_labels_deinit(&push.options.labels);
-	th_labels_deinit(&push.options.only);
+	th_receiver_deinit(&push.receiver);
+	free(push.state);
+	th_labels_deinit(&push.labels);
+	th_labels_deinit(&push.only);
 	return th_error_report(error);
 }

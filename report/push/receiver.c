@@ -1,26 +1,200 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * There is no queue of windows: one that was not taken becomes part of the next, so the memory
- * that an outage takes does not depend on its length.
- */
 #include "report/push/receiver.h"
 
-#include <stdio.h>
+#include <ctype.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "opentelemetry/proto/collector/profiles/v1development/profiles_service.pb-c.h"
+#include "report/base/allocate.h"
 #include "report/base/format.h"
-#include "report/push/http.h"
+#include "report/base/gzip.h"
 #include "unify/shared/clock.h"
 
 #define FIRST_DELAY (TH_NS_PER_S)
 #define LAST_DELAY (300 * TH_NS_PER_S)
-/*
- * How often the same bytes are sent whose fate is unknown. Then they are probably the cause: their
- * values become part of the next window.
- */
-#define REPEATS_MAX 5
+
+static bool
+begins(const char *text, const char *start)
+{
+	return !strncmp(text, start, strlen(start));
+}
+
+static bool
+is_http(const char *url)
+{
+	size_t prefix = begins(url, "http://") ? 7 : begins(url, "https://") ? 8 : 0;
+
+	return prefix && url[prefix] && url[prefix] != '/';
+}
+
+/* The URL behind the prefix of the kind; NULL: the text has no kind. */
+static const char *
+read_kind(const char *text, enum th_receiver_kind *kind_ret)
+{
+	static const char *const kinds[] = {
+		[TH_TO_OTLP] = "otlp+",
+		[TH_TO_PYROSCOPE] = "pyroscope+",
+		[TH_TO_PPROF] = "pprof+",
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		*kind_ret = (enum th_receiver_kind)i;
+		if (begins(text, kinds[i]))
+			return text + strlen(kinds[i]);
+	}
+	return NULL;
+}
+
+struct th_error *
+th_receiver_init(struct th_receiver *receiver, const char *text)
+{
+	const char *endpoint = getenv("OTEL_EXPORTER_OTLP_ENDPOINT");
+	const char *url = endpoint;
+
+	*receiver = (struct th_receiver){0};
+	if (text)
+		url = read_kind(text, &receiver->kind);
+	else if (!endpoint || !endpoint[0])
+		return th_error_create(TH_ERROR_USAGE,
+			"push: requires --to URL, or OTEL_EXPORTER_OTLP_ENDPOINT");
+	if (!url || !is_http(url))
+		return th_error_create(TH_ERROR_USAGE,
+			"push: %s: is none of otlp+http://HOST:PORT, pyroscope+http, "
+			"pprof+http, or these with https",
+			text ? text : endpoint);
+	receiver->text = th_format_new("%s", text ? text : endpoint);
+	receiver->url = th_format_new("%s", url);
+	for (size_t end = strlen(url); end && receiver->url[end - 1] == '/';)
+		receiver->url[--end] = '\0';
+	th_labels_parse(&receiver->headers, getenv("OTEL_EXPORTER_OTLP_HEADERS"));
+	return NULL;
+}
+
+void
+th_receiver_deinit(struct th_receiver *receiver)
+{
+	free(receiver->text);
+	free(receiver->url);
+	th_labels_deinit(&receiver->headers);
+}
+
+/* Requests */
+
+static FILE *
+open_body(struct th_http_request *request)
+{
+	FILE *file = open_memstream(&request->body, &request->length);
+
+	if (!file)
+		th_out_of_memory();
+	return file;
+}
+
+static void
+write_otlp(const struct th_receiver *receiver, const struct th_export_part *parts,
+	size_t parts_count, struct th_http_request *request)
+{
+	size_t length;
+	uint8_t *bytes = th_export_otlp(parts, parts_count, &length);
+	FILE *file = open_body(request);
+	struct th_gzip *gzip = th_gzip_create(file);
+
+	th_gzip_write(gzip, bytes, length);
+	th_gzip_destroy(gzip);
+	fclose(file);
+	free(bytes);
+	request->url = th_format_new("%s/v1development/profiles", receiver->url);
+	request->content_type = "application/x-protobuf";
+	request->is_gzipped = true;
+}
+
+/* A name of a label: letters, digits and "_". */
+static void
+print_key(FILE *file, const char *key)
+{
+	if (isdigit((unsigned char)*key))
+		fputc('_', file);
+	for (; *key; key++)
+		fputc(isalnum((unsigned char)*key) ? *key : '_', file);
+}
+
+/* Characters that separate labels are replaced. */
+static void
+print_value(FILE *file, const char *value)
+{
+	for (; *value; value++)
+		fputc(strchr("{},=\"", *value) ? '_' : *value, file);
+}
+
+/* Pyroscope's "app{key=value,...}", escaped, to be freed. */
+static char *
+pyroscope_name(const struct th_labels *labels)
+{
+	const char *service = th_labels_get(labels, "service.name");
+	char *name;
+	size_t length;
+	FILE *file = open_memstream(&name, &length);
+
+	if (!file)
+		th_out_of_memory();
+	print_value(file, service ? service : "unknown_service");
+	for (size_t i = 0; i < labels->items_count; i++) {
+		fputs(i ? "," : "{", file);
+		print_key(file, labels->items[i].key);
+		fputc('=', file);
+		print_value(file, labels->items[i].value);
+	}
+	fputs(labels->items_count ? "}" : "{}", file);
+	fclose(file);
+	char *escaped = th_http_escape(name);
+	free(name);
+	return escaped;
+}
+
+static char *
+pyroscope_url(const struct th_receiver *receiver, const struct th_export_part *part)
+{
+	uint64_t from = part->start / TH_NS_PER_S;
+	uint64_t until = (part->start + part->duration + TH_NS_PER_S - 1) / TH_NS_PER_S;
+	char *name = pyroscope_name(part->labels);
+	char *url = th_format_new("%s/ingest?name=%s&from=%" PRIu64 "&until=%" PRIu64
+				  "&format=pprof",
+		receiver->url, name, from, until > from ? until : from + 1);
+
+	free(name);
+	return url;
+}
+
+static void
+write_pprof(const struct th_receiver *receiver, const struct th_export_part *part,
+	struct th_http_request *request)
+{
+	FILE *file = open_body(request);
+
+	th_export_pprof(file, part);
+	fclose(file);
+	request->content_type = "application/octet-stream";
+	request->url = receiver->kind == TH_TO_PYROSCOPE
+			       ? pyroscope_url(receiver, part)
+			       : th_format_new("%s/v1/pprof", receiver->url);
+}
+
+size_t
+th_receiver_requests(const struct th_receiver *receiver, const struct th_export_part *parts,
+	size_t parts_count, struct th_http_request requests_ret[TH_REQUESTS_MAX])
+{
+	if (receiver->kind == TH_TO_OTLP) {
+		write_otlp(receiver, parts, parts_count, &requests_ret[0]);
+		return 1;
+	}
+	for (size_t i = 0; i < parts_count; i++)
+		write_pprof(receiver, &parts[i], &requests_ret[i]);
+	return parts_count;
+}
+
+/* Delivery */
 
 /* A fifth more or less, so that the processes of a fleet do not return at the same time. */
 static uint64_t
@@ -30,42 +204,39 @@ spread(uint64_t delay)
 }
 
 static void
-fail(struct th_receiver *receiver, const struct th_http_answer *answer)
+fail(struct th_receiver *receiver, uint64_t retry_after)
 {
 	uint64_t now = th_clock_now();
-	uint64_t wait;
 
-	snprintf(receiver->reason, sizeof(receiver->reason), "%s", answer->reason);
 	if (!receiver->delay) {
 		receiver->failing = now;
 		th_notice("push: %s: %s; trying again, windows are merged meanwhile",
-			receiver->destination.text, answer->reason);
+			receiver->text, receiver->reason);
 	}
 	receiver->delay = receiver->delay ? receiver->delay * 2 : FIRST_DELAY;
 	if (receiver->delay > LAST_DELAY)
 		receiver->delay = LAST_DELAY;
-	wait = spread(receiver->delay);
-	receiver->blocked = now + (answer->wait > wait ? answer->wait : wait);
+	uint64_t wait = spread(receiver->delay);
+	receiver->blocked = now + (retry_after > wait ? retry_after : wait);
 }
 
 static void
 recover(struct th_receiver *receiver)
 {
 	if (receiver->delay)
-		th_notice("push: %s: accepts again, after %s", receiver->destination.text,
+		th_notice("push: %s: accepts again, after %s", receiver->text,
 			th_format_seconds(
 				(double)(th_clock_now() - receiver->failing) / TH_NS_PER_S)
 				.text);
 	receiver->delay = 0;
 }
 
-/* OTLP: whether the answer to an accepted request says that profiles were rejected. */
+/* OTLP: whether the answer to an accepted request says that items were rejected. */
 static bool
 is_partial(const struct th_receiver *receiver, struct th_http_answer *answer)
 {
 	/* A response for logs has the same fields. */
-	if (receiver->destination.kind != TH_TO_OTLP ||
-		answer->body_length == sizeof(answer->body))
+	if (receiver->kind != TH_TO_OTLP || answer->body_length == sizeof(answer->body))
 		return false;
 	Opentelemetry__Proto__Collector__Profiles__V1development__ExportProfilesServiceResponse
 		*response =
@@ -83,92 +254,43 @@ is_partial(const struct th_receiver *receiver, struct th_http_answer *answer)
 	return is_rejected;
 }
 
-static void
-post(struct th_receiver *receiver, const struct th_request_body *body,
-	struct th_http_answer *answer)
+/* Its reason is that of the receiver afterwards. */
+static struct th_http_answer
+post(struct th_receiver *receiver, const struct th_http_request *request)
 {
-	struct th_labels headers = {0};
+	struct th_http_answer answer;
 
-	th_labels_set(&headers, "Content-Type", body->content_type);
-	th_labels_set(&headers, "Content-Encoding", body->is_gzipped ? "gzip" : NULL);
-	th_labels_add(&headers, &receiver->destination.headers);
-	th_http_post(
-		&(struct th_http_request){
-			.url = body->url,
-			.headers = &headers,
-			.body = body->bytes,
-			.length = body->length,
-			.timeout = receiver->timeout,
-		},
-		answer);
-	th_labels_deinit(&headers);
-	if (answer->outcome == TH_HTTP_ACCEPTED && is_partial(receiver, answer))
-		answer->outcome = TH_HTTP_REJECTED;
+	th_http_post(request, &receiver->headers, &answer);
+	if (answer.outcome == TH_HTTP_ACCEPTED && is_partial(receiver, &answer))
+		answer.outcome = TH_HTTP_REJECTED;
+	memcpy(receiver->reason, answer.reason, sizeof(receiver->reason));
+	return answer;
 }
 
-static bool
-handle(struct th_receiver *receiver, struct th_source *source, struct th_http_answer *answer)
+enum th_http_outcome
+th_receiver_send(struct th_receiver *receiver, const struct th_http_request *request)
 {
-	switch (answer->outcome) {
-	case TH_HTTP_ACCEPTED:
+	struct th_http_answer answer = post(receiver, request);
+
+	if (answer.outcome == TH_HTTP_ACCEPTED)
 		recover(receiver);
-		th_source_accepted(source, receiver->state);
-		return true;
-	case TH_HTTP_REJECTED:
-		th_notice("push: %s: rejects a window of process %u, which is lost: %s",
-			receiver->destination.text, source->recording->process.pid,
-			answer->reason);
-		th_source_drop(source, receiver->state);
-		return true;
-	case TH_HTTP_UNKNOWN:
-		if (++source->repeats >= REPEATS_MAX)
-			th_source_merge(source);
-		break;
-	case TH_HTTP_REFUSED:
-		th_source_merge(source);
-		break;
-	}
-	fail(receiver, answer);
-	return false;
-}
-
-/*
- * Findings are told once the values are accepted. A receiver that has no logs is told none; a
- * fault is no reason to wait with values.
- */
-static void
-send_findings(
-	struct th_receiver *receiver, struct th_source *source, struct th_http_answer *answer)
-{
-	struct th_request_body request;
-
-	if (receiver->takes_no_logs ||
-		!th_source_findings(source, &receiver->destination, &request))
-		return;
-	post(receiver, &request, answer);
-	th_request_body_deinit(&request);
-	if (answer->outcome == TH_HTTP_ACCEPTED) {
-		th_findings_accepted(&source->findings);
-	} else {
-		th_notice("push: %s: leaks cannot be sent as log records: %s",
-			receiver->destination.text, answer->reason);
-		receiver->takes_no_logs = answer->outcome == TH_HTTP_REJECTED ||
-					  !strcmp(answer->reason, "HTTP status 404");
-	}
+	else if (answer.outcome != TH_HTTP_REJECTED)
+		fail(receiver, answer.wait);
+	return answer.outcome;
 }
 
 bool
-th_receiver_send(struct th_receiver *receiver, struct th_source *source)
+th_receiver_send_logs(struct th_receiver *receiver, const struct th_http_request *request)
 {
-	struct th_http_answer *answer = malloc(sizeof(*answer));
-	bool is_sent = answer != NULL;
+	if (receiver->takes_no_logs)
+		return false;
+	struct th_http_answer answer = post(receiver, request);
 
-	while (is_sent && source->requests_sent < source->requests_count) {
-		post(receiver, &source->requests[source->requests_sent], answer);
-		is_sent = handle(receiver, source, answer);
-	}
-	if (is_sent && !source->is_lost)
-		send_findings(receiver, source, answer);
-	free(answer);
-	return is_sent;
+	if (answer.outcome == TH_HTTP_ACCEPTED)
+		return true;
+	th_notice("push: %s: leaks cannot be sent as log records: %s", receiver->text,
+		answer.reason);
+	receiver->takes_no_logs = answer.outcome == TH_HTTP_REJECTED ||
+				  !strcmp(answer.reason, "HTTP status 404");
+	return false;
 }

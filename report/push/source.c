@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/push/source.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -10,128 +10,144 @@
 
 #include "report/base/allocate.h"
 #include "report/control/running.h"
-#include "report/push/process_labels.h"
+#include "report/log/recording_labels.h"
 #include "unify/shared/clock.h"
 
-/* First line of a file of state; the log is not in those of version 1. */
-#define STATE_FORMAT "twinheap push 2 %" PRIu64 " %s\n"
-#define STATE_SCAN "twinheap push %u %" SCNu64 " %n"
-#define STATE_VERSION 2
+/* A file of state is one line: this, time, offset, sums by heap and value, path of the log. */
+#define STATE_FORMAT "twinheap push 3"
 
-/* Leaks are looked for after each so many windows, and at the end: it takes as long as ten windows. */
+/* Leaks are looked for in each so many windows, and at the end: it takes as long as ten windows. */
 #define FINDING_WINDOWS 5
+/*
+ * How often the same bytes are sent whose fate is unknown. Then they are probably the cause: their
+ * values become part of the next window.
+ */
+#define REPEATS_MAX 5
 
 /* State */
 
-/* A file's name: the process that writes the log, and when it began. To be freed. */
-static char *
-state_path(const struct th_source *source, const char *state, const char *suffix)
-{
-	const struct th_log_header *header = th_reader_header(source->recording->reader);
-
-	return th_format_new("%s/%016" PRIx64 "-%u-%016" PRIx64 "%s", state,
-		header->start_realtime, header->pid, header->process_space, suffix);
-}
-
-/* The log, to be freed, empty if it is not known; NULL: this is no file of state. */
-static char *
-read_first_line(FILE *file, uint64_t *sent_to_ret)
-{
-	char *line = NULL;
-	size_t room = 0;
-	unsigned version;
-	int at = 0;
-
-	if (getline(&line, &room, file) < 0 ||
-		sscanf(line, STATE_SCAN, &version, sent_to_ret, &at) != 2 ||
-		version > STATE_VERSION) {
-		free(line);
-		return NULL;
-	}
-	line[strcspn(line, "\n")] = '\0';
-	memmove(line, line + at, strlen(line + at) + 1);
-	return line;
-}
-
-static void
-read_state(struct th_source *source, const char *state)
-{
-	char *path = state_path(source, state, ".state");
-	FILE *file = fopen(path, "re");
-	uint64_t sent_to;
-
-	free(path);
-	if (!file)
-		return;
-	char *log = read_first_line(file, &sent_to);
-	if (log && th_increments_read(&source->increments, file))
-		source->sent_to = sent_to;
-	else
-		th_increments_deinit(&source->increments);
-	free(log);
-	fclose(file);
-}
-
-char *
-th_source_log_of(const char *path)
-{
-	FILE *file = fopen(path, "re");
-	uint64_t sent_to;
-
-	if (!file)
-		return NULL;
-	char *log = read_first_line(file, &sent_to);
-	fclose(file);
-	return log;
-}
-
 bool
-th_source_has_state(const struct th_source *source, const char *state, const char *path)
+th_source_read_state(const char *path, struct th_sent *sent_ret, char **log_ret)
 {
-	char *own = state_path(source, state, ".state");
-	bool is_own = !strcmp(own, path);
+	FILE *file = fopen(path, "re");
+	struct th_sent sent = {0};
+	size_t room = 0;
 
-	free(own);
-	return is_own;
+	*log_ret = NULL;
+	if (!file)
+		return false;
+	bool is_read = fscanf(file, STATE_FORMAT " %" SCNu64 " %" SCNu64, &sent.time,
+			       &sent.offset) == 2;
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		for (int value = 0; value < TH_DELTA_VALUES; value++)
+			is_read = is_read &&
+				  fscanf(file, "%" SCNd64, &sent.sums[heap][value]) == 1 &&
+				  sent.sums[heap][value] >= 0;
+	}
+	is_read = is_read && fgetc(file) == ' ' && getline(log_ret, &room, file) > 1;
+	fclose(file);
+	if (is_read) {
+		(*log_ret)[strcspn(*log_ret, "\n")] = '\0';
+		*sent_ret = sent;
+		return true;
+	}
+	free(*log_ret);
+	*log_ret = NULL;
+	return false;
+}
+
+static bool
+write_line(const struct th_source *source, const char *path)
+{
+	const struct th_sent *sent = &source->sent;
+	FILE *file = fopen(path, "we");
+
+	if (!file)
+		return false;
+	fprintf(file, STATE_FORMAT " %" PRIu64 " %" PRIu64, sent->time, sent->offset);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		for (int value = 0; value < TH_DELTA_VALUES; value++)
+			fprintf(file, " %" PRId64, sent->sums[heap][value]);
+	}
+	fprintf(file, " %s\n", source->log);
+	bool is_written = !ferror(file);
+	return !fclose(file) && is_written;
 }
 
 /* A file that cannot be written, because the disk is full, costs only the restart. */
 static void
-write_state(const struct th_source *source, const char *state)
+write_state(const struct th_source *source)
 {
 	static bool is_told;
-	char *path = state_path(source, state, ".state");
-	char *new_path = state_path(source, state, ".new");
-	FILE *file = fopen(new_path, "we");
-	bool is_written = file != NULL;
+	char *new_path = th_format_new("%s.new", source->state);
 
-	if (file) {
-		fprintf(file, STATE_FORMAT, source->sent_to,
-			strchr(source->log, '\n') ? "" : source->log);
-		th_increments_write(&source->increments, file);
-		is_written = !ferror(file);
-		is_written = !fclose(file) && is_written;
-	}
-	if (!is_written || rename(new_path, path)) {
+	if (!write_line(source, new_path) || rename(new_path, source->state)) {
 		unlink(new_path);
 		if (!is_told)
 			th_notice("push: %s cannot be written: after a restart of push, what "
 				  "was sent since will be sent again",
-				path);
+				source->state);
 		is_told = true;
 	}
 	free(new_path);
-	free(path);
 }
 
-void
-th_source_forget(const struct th_source *source, const char *state)
+/* The name is that of the process that writes the log, and of its start. */
+static void
+begin_state(struct th_source *source, const char *directory)
 {
-	if (!state)
+	const struct th_log_header *header = th_reader_header(source->recording->reader);
+	char *log;
+
+	source->sent.time = th_export_time(source->recording, source->recording->start);
+	if (!directory)
 		return;
-	char *path = state_path(source, state, ".state");
-	unlink(path);
-	free(path);
+	source->state = th_format_new("%s/%016" PRIx64 "-%u-%016" PRIx64 ".state", directory,
+		header->start_realtime, header->pid, header->process_space);
+	th_source_read_state(source->state, &source->sent, &log);
+	free(log);
+}
+
+/* Labels */
+
+/* Without POD_NAME: the host name of a pod is its name, and each pod has this file. */
+static void
+set_pod(struct th_labels *labels, pid_t pid)
+{
+	char path[128];
+	char name[256] = "";
+
+	snprintf(path, sizeof(path),
+		"/proc/%d/root/var/run/secrets/kubernetes.io/serviceaccount/namespace",
+		(int)pid);
+	FILE *file = pid ? fopen(path, "re") : NULL;
+	if (!file)
+		return;
+	if (fgets(name, sizeof(name), file)) {
+		name[strcspn(name, "\n")] = '\0';
+		th_labels_set(labels, "k8s.namespace.name", name);
+		th_labels_set(labels, "k8s.pod.name", th_labels_get(labels, "host.name"));
+	}
+	fclose(file);
+}
+
+/*
+ * By OpenTelemetry's semantic conventions, each winning over those before it: what the log knows
+ * without arguments of the command, the pod and the node, the variables of this tool, and those of
+ * the process, which the log contains.
+ */
+static void
+set_labels(struct th_source *source, const struct th_labels *extra)
+{
+	struct th_labels *labels = &source->labels;
+
+	th_recording_labels(source->recording, labels);
+	set_pod(labels, source->pid);
+	th_labels_set(labels, "host.name", getenv("NODE_NAME"));
+	th_labels_parse(labels, getenv("OTEL_RESOURCE_ATTRIBUTES"));
+	th_labels_set(labels, "service.name", getenv("OTEL_SERVICE_NAME"));
+	th_recording_given_labels(source->recording, labels);
+	th_labels_add(labels, extra);
 }
 
 /* Life */
@@ -141,30 +157,29 @@ th_source_open(const char *log, pid_t pid, const struct th_labels *extra, const 
 	struct th_source **source_ret)
 {
 	struct th_source *source = th_allocate(1, sizeof(*source));
-	struct th_error *error = pid ? th_recording_follow(log, &source->recording)
-				     : th_recording_load(log, &source->recording);
+	struct th_error *error = th_recording_load(log, &source->recording);
 
-	if (error) {
-		free(source);
-		return error;
-	}
 	source->pid = pid;
 	source->log = th_format_new("%s", log);
-	th_options_set_defaults(&source->options);
-	source->sent_to = th_export_time(source->recording, source->recording->start);
-	th_process_labels(source->recording, pid, &source->labels);
-	th_labels_add(&source->labels, extra);
-	if (state)
-		read_state(source, state);
+	source->descriptor = open(log, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (!error && source->descriptor < 0)
+		error = th_error_create_errno(TH_ERROR_UNREADABLE, "%s", log);
+	if (error) {
+		th_source_close(source);
+		return error;
+	}
+	begin_state(source, state);
+	set_labels(source, extra);
 	*source_ret = source;
 	return NULL;
 }
 
 static void
-clear_requests(struct th_source *source)
+clear_window(struct th_source *source)
 {
 	for (size_t i = 0; i < source->requests_count; i++)
-		th_request_body_deinit(&source->requests[i]);
+		th_http_request_deinit(&source->requests[i]);
+	th_http_request_deinit(&source->leaks);
 	source->requests_count = source->requests_sent = 0;
 	source->repeats = 0;
 }
@@ -172,223 +187,180 @@ clear_requests(struct th_source *source)
 void
 th_source_close(struct th_source *source)
 {
-	clear_requests(source);
-	th_increments_deinit(&source->increments);
-	th_findings_deinit(&source->findings);
-	th_profile_destroy(source->profile);
+	clear_window(source);
+	free(source->findings.hashes);
 	th_recording_destroy(source->recording);
 	th_labels_deinit(&source->labels);
-	th_options_deinit(&source->options);
+	if (source->descriptor >= 0)
+		close(source->descriptor);
+	free(source->state);
 	free(source->log);
 	free(source);
 }
 
+void
+th_source_rest(struct th_source *source)
+{
+	th_recording_destroy(source->recording);
+	source->recording = NULL;
+}
+
+bool
+th_source_is_alive(const struct th_source *source)
+{
+	struct th_log_header header;
+
+	return source->pid && th_running_read(source->descriptor, &header) &&
+	       header.state == TH_LOG_RECORDING && th_running_is_writer(&header, source->pid);
+}
+
 /* Windows */
 
-static uint64_t
-realtime_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * TH_NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 static bool
-is_same_process(const struct th_recording *a, const struct th_recording *b)
+load(struct th_source *source)
 {
-	const struct th_log_header *left = th_reader_header(a->reader);
-	const struct th_log_header *right = th_reader_header(b->reader);
+	char path[64];
 
-	return left->pid == right->pid && left->start_realtime == right->start_realtime;
-}
-
-/*
- * The increments are of texts, so they outlive the profile.  A log that has been deleted, or whose
- * name a later process uses, is still open here.
- */
-static void
-open_again(struct th_source *source)
-{
-	struct th_recording *recording;
-	struct th_error *error = th_recording_follow(source->log, &recording);
-
-	if (error || !is_same_process(source->recording, recording)) {
-		char open_file[64];
-
-		if (error)
-			th_error_destroy(error);
-		else
-			th_recording_destroy(recording);
-		snprintf(open_file, sizeof(open_file), "/proc/self/fd/%d",
-			th_reader_descriptor(source->recording->reader));
-		error = th_recording_follow(open_file, &recording);
-	}
-	if (error) {
-		th_error_destroy(error);
-		return;
-	}
-	th_profile_destroy(source->profile);
-	th_recording_destroy(source->recording);
-	source->profile = NULL;
-	source->recording = recording;
-}
-
-/* Reads all that the log contains; of a process that ended, unfinished records stay so. */
-static void
-read_on(struct th_source *source)
-{
-	struct th_recording *recording = source->recording;
-	const struct th_log_header *header = th_reader_header(recording->reader);
-
-	source->is_ended = !source->pid || !th_running_is_alive(header);
-	while (source->pid && th_recording_update(recording) && source->is_ended) {
-	}
-	if (source->pid && th_recording_is_stale(recording))
-		open_again(source);
-}
-
-static void
-renew_profile(struct th_source *source)
-{
-	if (source->profile)
-		th_profile_renew(source->profile);
-	else
-		source->profile = th_profile_create(
-			source->recording, &source->options, NULL, NULL);
-}
-
-/* Identifies a window of a process, to a receiver that gets the same request twice. */
-static void
-set_id(const struct th_source *source, struct th_export_part *part)
-{
-	const struct th_log_header *header = th_reader_header(source->recording->reader);
-
-	part->id[0] = header->start_realtime ^ (uint64_t)header->pid << 40;
-	part->id[1] = source->sent_to << 4;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", source->descriptor);
+	struct th_error *error = source->recording
+					 ? NULL
+					 : th_recording_load(path, &source->recording);
+	if (!error)
+		return true;
+	th_error_destroy(error);
+	return false;
 }
 
 /* The end of the window: now, or the end of the process. */
 static uint64_t
 window_end(const struct th_source *source)
 {
-	uint64_t end = source->is_ended
+	uint64_t end = source->is_last
 			       ? th_export_time(source->recording, source->recording->end)
-			       : realtime_now();
+			       : th_clock_read(CLOCK_REALTIME);
 
-	return end > source->sent_to ? end : source->sent_to + 1;
+	return end > source->sent.time ? end : source->sent.time + 1;
 }
 
-/* Brings the profile up to date; false: the log cannot be read again. */
-static bool
-look(struct th_source *source)
+/* The times of the parts. A log that is sent once is one window with the times of the recording. */
+static void
+set_times(const struct th_source *source, struct th_export_part parts[2])
 {
-	read_on(source);
-	if (source->recording->is_resting)
-		return false;
-	/* Arguments of a command may be secrets. */
-	th_recording_hide_command(source->recording);
-	renew_profile(source);
-	source->is_resting = false;
-	return true;
-}
+	const struct th_log_header *header = th_reader_header(source->recording->reader);
 
-void
-th_source_rest(struct th_source *source)
-{
-	/* A log that is read once is not read again. */
-	if (!source->pid || source->is_resting)
+	for (int i = 0; i < 2; i++) {
+		/* Identifies the window, to a receiver that gets the same request twice. */
+		parts[i].id[0] = header->start_realtime ^ (uint64_t)header->pid << 40;
+		parts[i].id[1] = source->sent.time << 4;
+		parts[i].is_whole = !source->pid && !source->state;
+	}
+	if (parts[0].is_whole)
 		return;
-	if (source->profile)
-		th_profile_rest(source->profile);
-	th_recording_rest(source->recording);
-	source->is_resting = true;
-	/* Freed memory is used by the next recording, but of a large one it is returned. */
-	malloc_trim(0);
+	parts[0].start = source->sent.time;
+	parts[0].duration = source->next.time - source->sent.time;
+	parts[1].start = source->next.time;
 }
 
-void
-th_source_prepare(
-	struct th_source *source, const struct th_destination *destination, bool is_whole)
+static void
+make_requests(struct th_source *source, const struct th_receiver *receiver,
+	const struct th_profile *profile)
 {
 	struct th_export_part parts[2];
+	th_export_row *rows = th_export_rows(profile);
 
-	if (source->requests_count)
-		return;
-	if (!look(source)) {
-		source->is_done = source->is_ended;
-		return;
-	}
-	th_export_row *rows = th_export_rows(source->profile);
-	bool has_alloc = th_increments_take(&source->increments, source->profile, rows);
-	source->window_to = window_end(source);
-	th_export_both(source->profile, rows, &source->labels, parts);
-	parts[0].is_whole = is_whole;
-	if (!is_whole) {
-		parts[0].start = source->sent_to;
-		parts[0].duration = source->window_to - source->sent_to;
-		parts[1].start = source->window_to;
-	}
-	set_id(source, &parts[0]);
-	set_id(source, &parts[1]);
-	source->requests_count =
-		has_alloc
-			? th_destination_requests(destination, parts, 2, source->requests)
-			: th_destination_requests(destination, &parts[1], 1, source->requests);
+	source->has_alloc = th_deltas_take(&source->sent, profile, rows, &source->next);
+	source->next.time = window_end(source);
+	th_export_both(profile, rows, &source->labels, parts);
+	set_times(source, parts);
+	source->requests_count = th_receiver_requests(receiver, &parts[!source->has_alloc],
+		source->has_alloc ? 2 : 1, source->requests);
 	free(rows);
-	/* There may be hundreds of recordings. */
-	th_frames_close_files(source->profile->frames);
+	if (receiver->kind == TH_TO_OTLP &&
+		(source->is_last || (source->windows + 1) % FINDING_WINDOWS == 0))
+		th_findings_request(&source->findings, profile, receiver->url, &source->labels,
+			source->next.time, &source->leaks);
 }
 
-/* The values of the current request are not to be sent again. */
 static void
-settle(struct th_source *source, const char *state)
+make_window(struct th_source *source, const struct th_receiver *receiver,
+	struct th_symbols *symbols)
 {
-	if (!source->requests[source->requests_sent].has_alloc)
+	struct th_options options;
+
+	/* Before the log is read: nothing is added to it then. */
+	source->is_last = !th_source_is_alive(source);
+	if (!load(source)) {
+		source->is_done = source->is_last;
 		return;
-	th_increments_commit(&source->increments);
-	source->sent_to = source->window_to;
-	if (state)
-		write_state(source, state);
-}
-
-void
-th_source_accepted(struct th_source *source, const char *state)
-{
-	settle(source, state);
-	source->repeats = 0;
-	if (++source->requests_sent == source->requests_count) {
-		source->windows++;
-		source->is_done = source->is_ended;
-		clear_requests(source);
 	}
+	/* Arguments of a command may be secrets. */
+	th_recording_hide_command(source->recording);
+	th_options_set_defaults(&options);
+	options.symbols = symbols;
+	struct th_profile *profile = th_profile_create(source->recording, &options, NULL, NULL);
+	make_requests(source, receiver, profile);
+	th_profile_destroy(profile);
+	th_options_deinit(&options);
+	th_source_rest(source);
 }
 
-void
-th_source_merge(struct th_source *source)
+/* The values of the window are not to be sent again. */
+static void
+settle(struct th_source *source)
 {
-	clear_requests(source);
+	if (!source->has_alloc || source->requests_sent)
+		return;
+	source->sent = source->next;
+	if (source->state)
+		write_state(source);
 }
 
-void
-th_source_drop(struct th_source *source, const char *state)
+static void
+send_leaks(struct th_source *source, struct th_receiver *receiver)
 {
-	settle(source, state);
-	source->is_lost = true;
-	source->is_done = source->is_ended;
-	clear_requests(source);
+	if (source->leaks.body && th_receiver_send_logs(receiver, &source->leaks))
+		source->findings.accepted = source->findings.hashes_count;
+}
+
+static void
+end_window(struct th_source *source)
+{
+	clear_window(source);
+	source->windows++;
+	source->is_done = source->is_last;
 }
 
 bool
-th_source_findings(struct th_source *source, const struct th_destination *destination,
-	struct th_request_body *request_ret)
+th_source_send(
+	struct th_source *source, struct th_receiver *receiver, struct th_symbols *symbols)
 {
-	if (destination->kind != TH_TO_OTLP ||
-		(!source->is_ended && source->windows % FINDING_WINDOWS))
-		return false;
-	/* The window was made in an earlier turn. */
-	if (source->is_resting && !look(source))
-		return false;
-	return th_findings_request(&source->findings, source->profile, destination,
-		&source->labels, source->window_to, request_ret);
+	if (!source->requests_count)
+		make_window(source, receiver, symbols);
+	while (source->requests_sent < source->requests_count) {
+		switch (th_receiver_send(receiver, &source->requests[source->requests_sent])) {
+		case TH_HTTP_ACCEPTED:
+			settle(source);
+			source->requests_sent++;
+			break;
+		case TH_HTTP_REJECTED:
+			th_notice("push: %s: rejects a window of process %s, which is lost: %s",
+				receiver->text, th_labels_get(&source->labels, "process.pid"),
+				receiver->reason);
+			settle(source);
+			source->is_lost = true;
+			end_window(source);
+			return true;
+		case TH_HTTP_UNKNOWN:
+			if (++source->repeats >= REPEATS_MAX)
+				clear_window(source);
+			return false;
+		case TH_HTTP_REFUSED:
+			return false;
+		}
+	}
+	if (source->requests_count) {
+		send_leaks(source, receiver);
+		end_window(source);
+	}
+	return true;
 }

@@ -1,41 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A recording that is pushed: its log, which is read as it grows, the labels of its process, and
- * what the receiver has accepted of it, kept in a file for a restart.
+ * A recording that is pushed: its log, which is read anew for each window, the labels of its
+ * process, and what the receiver has accepted of it, kept in a file for a restart.
  */
 #ifndef TH_REPORT_PUSH_SOURCE_H
 #define TH_REPORT_PUSH_SOURCE_H
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 
-#include "report/push/destination.h"
+#include "report/push/deltas.h"
 #include "report/push/findings.h"
-#include "report/push/increments.h"
+#include "report/push/receiver.h"
 
 struct th_source {
-	pid_t pid; /* here; 0: a log whose process is not looked for */
-	struct th_recording *recording;
-	char *log; /* its path */
-	struct th_options options;
-	struct th_profile *profile; /* NULL until the first window */
-	bool is_resting;            /* see th_source_rest() */
+	pid_t pid;      /* here; 0: a log whose process is not looked for */
+	int descriptor; /* of the log, which may be deleted, or out of reach without its process */
+	char *log;      /* its path */
+	char *state;    /* path of the file of state; NULL: none */
+	struct th_recording *recording; /* NULL between windows */
 	struct th_labels labels;
-	struct th_increments increments;
+	struct th_sent sent;
+	struct th_sent next; /* `sent` once the window is accepted */
 	struct th_findings findings;
-	unsigned windows;   /* accepted */
-	bool is_ended;      /* the process ended: its last window is due */
-	bool is_done;       /* the last window was sent or given up */
-	bool is_lost;       /* a window was dropped */
-	uint64_t due;       /* time of the next window, CLOCK_MONOTONIC ns */
-	uint64_t sent_to;   /* end of the last window that was accepted, ns since 1970 */
-	uint64_t window_to; /* end of the window in `requests` */
-	/* The window that is being sent: repeated as it is while its fate is unknown. */
-	struct th_request_body requests[TH_REQUESTS_MAX];
+	unsigned windows; /* accepted */
+	bool is_ended;    /* the process ended: its last window is due */
+	bool is_done;     /* the last window was sent or given up */
+	bool is_lost;     /* a window was rejected */
+	uint64_t due;     /* time of the next window, CLOCK_MONOTONIC ns */
+	/* The window that is being sent: repeated as it is until it is accepted. */
+	struct th_http_request requests[TH_REQUESTS_MAX];
 	size_t requests_count;
 	size_t requests_sent;
-	unsigned repeats;
+	bool is_last;                 /* the process had ended when it was made */
+	bool has_alloc;               /* the first request has allocated values */
+	unsigned repeats;             /* of a request whose fate is unknown */
+	struct th_http_request leaks; /* log records, sent after it; body NULL: none */
 };
 
 /*
@@ -46,45 +45,21 @@ struct th_error *th_source_open(const char *log, pid_t pid, const struct th_labe
 	const char *state, struct th_source **source_ret);
 void th_source_close(struct th_source *source);
 
-/*
- * Reads the log on and makes the requests of the next window; with `is_whole` of all that the log
- * contains, as one window. None if one is being sent.
- */
-void th_source_prepare(
-	struct th_source *source, const struct th_destination *destination, bool is_whole);
-
-/*
- * Between windows: frees what the next one reads again from the log, so that memory is that of
- * the names, stacks and sent sums of all recordings, and of the samples of one.
- */
+/* Frees the recording, which the next window reads again. */
 void th_source_rest(struct th_source *source);
 
-/* The current request was accepted; it carried the increments if has_alloc is set. */
-void th_source_accepted(struct th_source *source, const char *state);
-
-/* Gives up the window that is being sent; the next one contains its values. */
-void th_source_merge(struct th_source *source);
-
-/* The receiver rejects the window's bytes: its values are counted as accepted. */
-void th_source_drop(struct th_source *source, const char *state);
+/* Whether the process still runs and records. */
+bool th_source_is_alive(const struct th_source *source);
 
 /*
- * The request with leaks that the receiver was not told yet, after an accepted window; false: there
- * are none, or it is not time to look for them.
+ * Sends a window of all that the log contains and the receiver has not, or again the one that was
+ * not accepted; false: it was not, and the receiver is blocked. A window that is rejected for good
+ * is lost, which is printed. `symbols` are those of all recordings, or NULL.
  */
-bool th_source_findings(struct th_source *source, const struct th_destination *destination,
-	struct th_request_body *request_ret);
+bool th_source_send(
+	struct th_source *source, struct th_receiver *receiver, struct th_symbols *symbols);
 
-/*
- * The log of which a file of state is, to be freed; empty if it does not say so, NULL if the file is
- * none.
- */
-char *th_source_log_of(const char *path);
-
-/* Whether the file of state at `path` is that of this process, in the directory `state`. */
-bool th_source_has_state(const struct th_source *source, const char *state, const char *path);
-
-/* Removes the file of state of a process that ended. */
-void th_source_forget(const struct th_source *source, const char *state);
+/* Reads a file of state; false: it is none. The path of the log is to be freed. */
+bool th_source_read_state(const char *path, struct th_sent *sent_ret, char **log_ret);
 
 #endif

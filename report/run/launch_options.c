@@ -478,13 +478,20 @@ th_launch_options_format(
 	return true;
 }
 
-/* A setting whose default differs under `run`; an environment variable that is set takes precedence. */
+/* In the environment, which has the options of `run`, too. */
 static bool
-export_default(enum th_setting setting, const char *text)
+is_set(enum th_setting setting)
 {
 	const char *variable = getenv(settings[setting].variable);
 
-	return (variable && *variable) || setenv(settings[setting].variable, text, 1) == 0;
+	return variable && *variable;
+}
+
+/* A setting whose default differs under `run`. */
+static bool
+export_default(enum th_setting setting, const char *text)
+{
+	return is_set(setting) || setenv(settings[setting].variable, text, 1) == 0;
 }
 
 bool
@@ -495,5 +502,9 @@ th_launch_options_export(const struct th_launch_options *options)
 			setenv(settings[i].variable, options->given[i], 1) != 0)
 			return false;
 	}
+	/* There is no budget by default with a given interval or rate. */
+	if (!is_set(TH_SETTING_NAME_INTERVAL) && !is_set(TH_SETTING_NAME_RATE) &&
+		!export_default(TH_SETTING_NAME_MAX_OVERHEAD, TH_OVERHEAD_OF_RUN))
+		return false;
 	return export_default(TH_SETTING_NAME_GC_AT_EXIT, "auto");
 }

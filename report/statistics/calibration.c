@@ -360,44 +360,25 @@ are_factors_worth_it(const struct work *work, const struct th_estimate *sampled)
 
 /* One heap in one window */
 
-/* Samples of a heap; `is_live`: their keeps as recorded, before a ring thinned them out. */
-struct kept_samples {
-	const struct th_recording *recording;
-	const struct th_samples *samples;
-	bool is_live;
-};
-
-static double
-keep_of(const void *data, size_t i)
-{
-	const struct kept_samples *kept = data;
-	const struct th_sample *sample = &kept->samples->items[i];
-
-	return (double)sample->keep /
-	       (kept->is_live ? th_recording_thinned(kept->recording, sample) : 1);
-}
-
+/* `is_live`: of samples that are alive, which a ring keeps. */
 static double
 thin_gap(const struct th_recording *recording, enum th_heap heap,
 	const struct th_window *window, bool is_live)
 {
 	const struct th_samples *samples = th_recording_allocations(recording, heap);
-	const struct kept_samples kept = {recording, samples, is_live};
 	struct th_mean_interval gaps = {0};
 	size_t count = 0;
 
 	for (size_t i = 0; i < samples->items_count; i++) {
 		const struct th_sample *sample = &samples->items[i];
+		double keep = (double)sample->keep;
 
 		if (!th_window_holds(window, sample->time))
 			continue;
 		count++;
-		double rare = keep_of(&kept, i) < 1 ? th_mean_interval_rare(keep_of, &kept,
-							      samples->items_count, i)
-						    : 1;
 		th_mean_interval_add(&gaps, sample->size,
-			th_recording_sample_interval(recording, sample), (double)sample->keep,
-			rare);
+			th_recording_sample_interval(recording, sample), keep,
+			is_live ? keep / th_recording_thinned(recording, sample) : keep);
 	}
 	return count ? th_mean_interval_thin(&gaps) : (double)th_recording_gap(recording, heap);
 }

@@ -5,8 +5,6 @@
 
 /* Larger gaps are from damaged logs. */
 #define LARGEST 0x1p64
-/* Samples on each side of one; 50 ms at 300 a second. */
-#define AROUND 16
 
 /* Of numbers that are never NaN, unlike fmax() and fmin(), which are calls. */
 static double
@@ -28,23 +26,9 @@ possible(double keep)
 	return keep > 0 && keep < 1 ? keep : 1;
 }
 
-double
-th_mean_interval_rare(double (*keep_of)(const void *samples, size_t i), const void *samples,
-	size_t count, size_t index)
-{
-	double before = possible(keep_of(samples, index));
-	double after = before;
-
-	for (size_t i = 1; i <= AROUND && i <= index && before < 1; i++)
-		before = larger(before, possible(keep_of(samples, index - i)));
-	for (size_t i = 1; i <= AROUND && index + i < count && after < before; i++)
-		after = larger(after, possible(keep_of(samples, index + i)));
-	return smaller(before, after);
-}
-
 void
 th_mean_interval_add(struct th_mean_interval *gaps, uint64_t size, uint64_t interval,
-	double keep, double rare)
+	double keep, double unseen)
 {
 	double block = larger((double)size, 1);
 	double kept = possible(keep);
@@ -57,7 +41,7 @@ th_mean_interval_add(struct th_mean_interval *gaps, uint64_t size, uint64_t inte
 	/* The bytes that it represents, s/p, within a factor of 1.6. */
 	bytes = larger(block, distance);
 	if (kept < 1) {
-		gap /= larger(possible(rare), kept);
+		gap /= larger(possible(unseen), kept);
 		bytes /= kept;
 	}
 	gap = smaller(gap, LARGEST);

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Splits the time into parts and estimates interval and keep of each from its samples and the
+ * Splits the time into parts and estimates the interval of each from its samples and the
  * control events; a clock (sampling_density.h) is the integral of the resulting density.
- *
- * The kept fraction of the samples due is K / sum(1/keep) over the K kept samples, each of
- * which represents 1/keep.
  */
 #include "report/statistics/sampling_density.h"
 
@@ -16,7 +13,6 @@
 /* Sums over the samples of a part. */
 struct part_sums {
 	double samples;
-	double due;
 	double intervals;
 };
 
@@ -26,10 +22,9 @@ start_of(uint64_t from, uint64_t to, unsigned part)
 	return from + (uint64_t)((double)(to - from) * part / TH_DENSITY_PARTS);
 }
 
-/* `by_lifetime`: if the block had lived for longer, it would have been recorded in any case. */
 static void
 add_sample(struct part_sums *sums, const struct th_recording *recording,
-	const struct th_sample *sample, bool by_lifetime, uint64_t from, uint64_t to)
+	const struct th_sample *sample, uint64_t from, uint64_t to)
 {
 	if (sample->time < from || sample->time >= to)
 		return;
@@ -37,12 +32,10 @@ add_sample(struct part_sums *sums, const struct th_recording *recording,
 	unsigned part = (unsigned)fmin(place * TH_DENSITY_PARTS, TH_DENSITY_PARTS - 1);
 	/* Those that a ring left out count as well: they were recorded. */
 	double recorded = 1 / th_recording_thinned(recording, sample);
-	if (by_lifetime)
-		recorded /= (double)sample->keep;
 	sums[part].samples += recorded;
-	sums[part].due += 1 / (double)sample->keep;
-	sums[part].intervals += recorded *
-				(double)th_recording_sample_interval(recording, sample);
+	/* Earlier versions recorded only a part of the samples, `keep`: as at a larger interval. */
+	sums[part].intervals += (double)th_recording_sample_interval(recording, sample) /
+				(double)sample->keep;
 }
 
 static bool
@@ -53,8 +46,7 @@ is_even(const struct th_sampling_density *density)
 	for (unsigned i = 1; i < TH_DENSITY_PARTS; i++) {
 		const struct th_sampling_density_part *part = &density->parts[i];
 
-		if (part->sampled != first->sampled || part->interval != first->interval ||
-			part->keep != first->keep)
+		if (part->sampled != first->sampled || part->interval != first->interval)
 			return false;
 	}
 	return true;
@@ -83,8 +75,7 @@ th_sampling_density_init(struct th_sampling_density *density,
 	if (from >= to)
 		return;
 	for (size_t i = 0; i < recording->samples[heap].items_count; i++)
-		add_sample(
-			sums, recording, &recording->samples[heap].items[i], false, from, to);
+		add_sample(sums, recording, &recording->samples[heap].items[i], from, to);
 	unsigned known = first_known(sums);
 	for (unsigned i = 0; i < TH_DENSITY_PARTS; i++) {
 		uint64_t start = start_of(from, to, i);
@@ -92,60 +83,16 @@ th_sampling_density_init(struct th_sampling_density *density,
 
 		if (sums[i].samples > 0)
 			known = i;
-		density->parts[i] = (struct th_sampling_density_part){.sampled = 1, .keep = 1};
+		density->parts[i] = (struct th_sampling_density_part){.sampled = 1};
 		if (end > start)
 			density->parts[i].sampled = (double)th_sampling_changes_sampled(
 							    recording, heap, start, end) /
 						    (double)(end - start);
-		if (sums[known].samples > 0) {
-			density->parts[i].keep = sums[known].samples / sums[known].due;
+		if (sums[known].samples > 0)
 			density->parts[i].interval = sums[known].intervals /
 						     sums[known].samples;
-		}
 	}
 	density->is_even = is_even(density);
-}
-
-/*
- * The fraction that is kept of a site in a part without samples, as in one with them: of one that is
- * thinned out, the same number, whatever the interval is.
- */
-static double
-kept_like(const struct part_sums *known, double interval_known, double interval)
-{
-	double keep = known->samples / known->due;
-
-	return keep < 1 && interval_known > 0 ? fmin(keep * interval / interval_known, 1)
-					      : keep;
-}
-
-void
-th_sampling_density_of_site(struct th_sampling_density *density,
-	const struct th_sampling_density *of_heap, const struct th_recording *recording,
-	enum th_heap heap, const uint32_t *indices, size_t count)
-{
-	struct part_sums sums[TH_DENSITY_PARTS];
-	const struct th_sample *samples = recording->samples[heap].items;
-
-	*density = *of_heap;
-	if (density->is_even)
-		return;
-	memset(sums, 0, sizeof(sums));
-	for (size_t i = 0; i < count; i++) {
-		const struct th_sample *sample = &samples[indices[i]];
-		bool by_lifetime = heap == TH_HEAP_NATIVE &&
-				   sample->flags & TH_NATIVE_BY_LIFETIME;
-
-		add_sample(sums, recording, sample, by_lifetime, density->from, density->to);
-	}
-	unsigned known = first_known(sums);
-	for (unsigned i = 0; i < TH_DENSITY_PARTS; i++) {
-		if (sums[i].samples > 0)
-			known = i;
-		if (sums[known].samples > 0)
-			density->parts[i].keep = kept_like(&sums[known],
-				of_heap->parts[known].interval, of_heap->parts[i].interval);
-	}
 }
 
 /* Expected samples of a steady allocation in a part, up to a factor. */
@@ -154,7 +101,7 @@ speed(const struct th_sampling_density_part *part, double size)
 {
 	double due = part->interval > 0 ? -expm1(-size / part->interval) : 1;
 
-	return part->sampled * part->keep * due;
+	return part->sampled * due;
 }
 
 void

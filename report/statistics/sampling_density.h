@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sampling density of a heap, over a time in which it changed: rate control and `ctl`
- * change the interval, thin samples out and pause. A decline of samples is then no evidence of
+ * The sampling density of a heap, over a time in which it changed: the budget, a rate and `ctl`
+ * change the interval, and `ctl` pauses. A decline of samples is then no evidence of
  * a decline of allocations.
  *
  * A clock compensates for that: it goes from 0 to 1, at the rate of the expected samples of a
@@ -24,7 +24,6 @@
 struct th_sampling_density_part {
 	double sampled;  /* fraction of it in which the heap was sampled */
 	double interval; /* mean bytes between samples; 0: every allocation was due */
-	double keep;     /* fraction of the samples due that were kept */
 };
 
 struct th_sampling_density {
@@ -37,16 +36,6 @@ struct th_sampling_density {
 /* The sampling density of a heap between two times. */
 void th_sampling_density_init(struct th_sampling_density *density,
 	const struct th_recording *recording, enum th_heap heap, uint64_t from, uint64_t to);
-
-/*
- * The same for some of its samples, those with `count` indices, which ascend: samples are thinned out
- * by call site, so a site may be kept less while the heap is not. Where it has no samples, it is
- * assumed to be thinned to the same number as before, or not at all if it was not.  What counts is
- * with which probability blocks are recorded that live for long.
- */
-void th_sampling_density_of_site(struct th_sampling_density *density,
-	const struct th_sampling_density *of_heap, const struct th_recording *recording,
-	enum th_heap heap, const uint32_t *indices, size_t count);
 
 struct th_sampling_clock {
 	uint64_t from;

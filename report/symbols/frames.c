@@ -38,6 +38,7 @@ struct known_method {
 struct th_frames {
 	const struct th_recording *recording;
 	struct th_symbols *symbols;
+	bool is_shared; /* the symbols are the caller's */
 	struct th_recorded_names *recorded;
 	struct th_strings strings;
 	struct th_code_sources sources;
@@ -296,7 +297,7 @@ add_found_frame(struct th_frames *frames, uint64_t word, const struct th_symbol 
 	free(recorded);
 }
 
-/* At the first lookup, and again after th_frames_close_files(). */
+/* At the first lookup. */
 static void
 open_files(struct th_frames *frames)
 {
@@ -642,12 +643,10 @@ th_frames_create(const struct th_recording *recording, th_symbols_warn *warn, vo
 }
 
 void
-th_frames_close_files(struct th_frames *frames)
+th_frames_share_symbols(struct th_frames *frames, struct th_symbols *symbols)
 {
-	th_symbols_destroy(frames->symbols);
-	frames->symbols = NULL;
-	th_recorded_names_destroy(frames->recorded);
-	frames->recorded = NULL;
+	frames->symbols = symbols;
+	frames->is_shared = symbols;
 }
 
 void
@@ -655,7 +654,8 @@ th_frames_destroy(struct th_frames *frames)
 {
 	if (!frames)
 		return;
-	th_symbols_destroy(frames->symbols);
+	if (!frames->is_shared)
+		th_symbols_destroy(frames->symbols);
 	th_recorded_names_destroy(frames->recorded);
 	free(frames->is_told);
 	th_code_sources_deinit(&frames->sources);

@@ -53,10 +53,8 @@ struct th_frames *
 th_frames_create(const struct th_recording *recording, th_symbols_warn *warn, void *warn_data);
 void th_frames_destroy(struct th_frames *frames);
 
-/*
- * Closes the files of modules, which take most of the memory; a new address opens them again.
- */
-void th_frames_close_files(struct th_frames *frames);
+/* Before the first lookup: symbols that outlive the frames; NULL: the frames create their own. */
+void th_frames_share_symbols(struct th_frames *frames, struct th_symbols *symbols);
 
 /* The number of a word, from 0, in the order of first use. */
 uint32_t th_frames_number(struct th_frames *frames, uint64_t word);

@@ -13,13 +13,22 @@
 #include <elfutils/libdwfl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "report/base/allocate.h"
+#include "report/base/hash.h"
+
+/* A file that may change while the module is open. */
+struct file {
+	char *path;
+	uint64_t stamp; /* stamp_of(), when it was opened */
+};
 
 struct th_symbol_module {
 	const struct th_module_search *search;
-	Dwfl *dwfl; /* NULL: no file can be used */
+	struct file files[2]; /* unless NULL: main and debug file, or one that is not usable */
+	Dwfl *dwfl;           /* NULL: no file can be used */
 	Dwfl_Module *dwfl_module;
 	struct th_address_index code; /* executable segments */
 	struct th_address_index
@@ -192,6 +201,36 @@ read_files(struct th_symbol_module *module, const struct th_module_file *file)
 	return true;
 }
 
+/* Differs for other contents of the file; 0: there is none. */
+static uint64_t
+stamp_of(const char *path)
+{
+	struct stat status;
+
+	if (stat(path, &status) != 0)
+		return 0;
+	uint64_t inode = th_hash_next(status.st_dev, status.st_ino);
+	uint64_t time = th_hash_next(
+		(uint64_t)status.st_ctim.tv_sec, (uint64_t)status.st_ctim.tv_nsec);
+	return th_hash_next(th_hash_next(inode, (uint64_t)status.st_size), time);
+}
+
+/* Remembers the files in use, or the one at `path` if it could not be used. */
+static void
+note_files(struct th_symbol_module *module, const char *path)
+{
+	const char *paths[2] = {path, NULL};
+
+	if (module->dwfl)
+		dwfl_module_info(module->dwfl_module, NULL, NULL, NULL, NULL, NULL, &paths[0],
+			&paths[1]);
+	for (int i = 0; i < 2; i++) {
+		if (paths[i])
+			module->files[i] = (struct file){
+				th_format_new("%s", paths[i]), stamp_of(paths[i])};
+	}
+}
+
 /* Releases the files; the module remains, without names. */
 static void
 forget_files(struct th_symbol_module *module)
@@ -217,6 +256,7 @@ th_symbol_module_open(const struct th_module_search *search, const char *path,
 	th_module_file_open(search, path, build_id, &file);
 	if (file.fd >= 0 && !read_files(module, &file))
 		forget_files(module);
+	note_files(module, path);
 	free(file.path);
 	*match_ret = file.match;
 	strcpy(found_id_ret, file.found_id);
@@ -229,12 +269,28 @@ th_symbol_module_is_usable(const struct th_symbol_module *module)
 	return module->dwfl != NULL;
 }
 
+bool
+th_symbol_module_is_current(const struct th_symbol_module *module)
+{
+	for (int i = 0; i < 2; i++) {
+		const struct file *file = &module->files[i];
+		uint64_t stamp = file->path ? stamp_of(file->path) : 0;
+
+		/* A file that was removed keeps its contents. */
+		if (stamp && stamp != file->stamp)
+			return false;
+	}
+	return true;
+}
+
 void
 th_symbol_module_close(struct th_symbol_module *module)
 {
 	if (!module)
 		return;
 	forget_files(module);
+	for (int i = 0; i < 2; i++)
+		free(module->files[i].path);
 	free(module);
 }
 

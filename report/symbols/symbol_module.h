@@ -27,6 +27,9 @@ struct th_symbol_module *th_symbol_module_open(const struct th_module_search *se
 /* Whether there is a file for name lookups. */
 bool th_symbol_module_is_usable(const struct th_symbol_module *module);
 
+/* False: a file that it uses, or could not use, has other contents now. */
+bool th_symbol_module_is_current(const struct th_symbol_module *module);
+
 /* NULL is legal. */
 void th_symbol_module_close(struct th_symbol_module *module);
 

@@ -19,6 +19,10 @@
 #include "report/symbols/symbol_module.h"
 
 #define FIRST_SLOTS 1024 /* of a hash table; a power of two */
+/* A cache that exceeds these is not reused: bounds for push, which runs for months. */
+#define FILES_MAX 128 /* modules with files, each with up to two descriptors */
+#define MODULES_MAX 2048
+#define ANSWERS_MAX 100000
 
 struct module {
 	uint64_t key; /* hash of path and build id: decides most comparisons */
@@ -117,6 +121,31 @@ void
 th_symbols_tolerate_missing(struct th_symbols *symbols, bool tolerate)
 {
 	symbols->tolerates_missing = tolerate;
+}
+
+bool
+th_symbols_is_current(const struct th_symbols *symbols)
+{
+	size_t files = 0;
+
+	for (size_t i = 0; i < symbols->modules_count; i++) {
+		const struct th_symbol_module *module = symbols->modules[i].module;
+
+		if (module && !th_symbol_module_is_current(module))
+			return false;
+		files += module && th_symbol_module_is_usable(module);
+	}
+	return files <= FILES_MAX && symbols->modules_count <= MODULES_MAX &&
+	       symbols->answer_count <= ANSWERS_MAX;
+}
+
+struct th_symbols *
+th_symbols_reuse(struct th_symbols *symbols)
+{
+	if (symbols && th_symbols_is_current(symbols))
+		return symbols;
+	th_symbols_destroy(symbols);
+	return th_symbols_create(NULL, NULL);
 }
 
 /* Modules */

@@ -38,6 +38,13 @@ struct th_symbols *th_symbols_create(th_symbols_warn *warn, void *data);
 void th_symbols_destroy(struct th_symbols *symbols);
 
 /*
+ * A cache for one more recording: the same, unless a file has changed since it was read, or the
+ * cache is large; else, and for NULL, an empty one without `warn` in its place.
+ */
+struct th_symbols *th_symbols_reuse(struct th_symbols *symbols);
+bool th_symbols_is_current(const struct th_symbols *symbols);
+
+/*
  * Adds a directory to search, before the system's own, for modules (DIRECTORY/path, the root of
  * a container or of another machine, and DIRECTORY/name) and for debug files
  * (DIRECTORY/.build-id/xx/rest.debug, DIRECTORY/name.debug). Must be called before the first

@@ -2,8 +2,10 @@
 #include "report/views/frame_texts.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/base/allocate.h"
+#include "report/base/line.h"
 #include "report/views/json_parts.h"
 
 void
@@ -20,8 +22,9 @@ th_frame_texts_deinit(struct th_frame_texts *texts)
 	free(texts->items);
 }
 
-const char *
-th_frame_texts_get(struct th_frame_texts *texts, uint32_t frame)
+/* The text of th_json_frame(); owned by `texts`. */
+static const char *
+get(struct th_frame_texts *texts, uint32_t frame)
 {
 	while (texts->items_count <= frame)
 		th_array_append(texts, items, NULL);
@@ -36,19 +39,55 @@ th_frame_texts_print(struct th_frame_texts *texts, FILE *file, const struct th_p
 	for (uint32_t i = 0; i < path->count; i++) {
 		if (i)
 			putc_unlocked(',', file);
-		fputs_unlocked(th_frame_texts_get(texts, path->frames[i]), file);
+		fputs_unlocked(get(texts, path->frames[i]), file);
 	}
 }
 
-void
-th_frame_texts_line(FILE *file, const struct th_frames *frames, uint32_t number)
-{
-	const struct th_frame *frame = th_frames_get(frames, number);
-	const char *library = th_frames_library(frames, frame->function);
+/* The beginning of a mark, in JSON. */
+static const char mark_text[] = "\"\\u0001";
 
-	fputs(th_frames_function_name(frames, frame->function), file);
-	if (frame->file && frame->line)
-		fprintf(file, " (%s:%u)", th_frames_string(frames, frame->file), frame->line);
-	else if (library[0] && !th_frames_is_nameless(frames, frame->function))
-		fprintf(file, " (%s)", library);
+json_t *
+th_frame_texts_mark(const uint32_t *frames, uint32_t count)
+{
+	struct th_line line;
+
+	th_line_begin(&line);
+	for (uint32_t i = 0; i < count; i++)
+		fprintf(line.stream, "%c%u", i ? ',' : '\1', frames[i]);
+	char *text = th_line_end(&line);
+	json_t *json = json_string(text);
+	free(text);
+	return json;
+}
+
+/* Prints the frames of the mark at `at`; returns what follows it. */
+static const char *
+print_mark(struct th_frame_texts *texts, FILE *file, const char *at)
+{
+	char *end = (char *)(uintptr_t)at + sizeof(mark_text) - 2;
+
+	do {
+		uint32_t frame = (uint32_t)strtoul(end + 1, &end, 10);
+
+		fputs_unlocked(get(texts, frame), file);
+		if (*end == ',')
+			putc_unlocked(',', file);
+	} while (*end == ',');
+	return end + 1;
+}
+
+void
+th_frame_texts_write(struct th_frame_texts *texts, FILE *file, const char *before, json_t *json)
+{
+	char *text = th_json_dump(json, 0);
+	const char *at = text;
+	const char *mark;
+
+	fputs(before, file);
+	while ((mark = strstr(at, mark_text))) {
+		fwrite(at, 1, (size_t)(mark - at), file);
+		at = print_mark(texts, file, mark);
+	}
+	fputs(at, file);
+	free(text);
 }

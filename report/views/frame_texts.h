@@ -6,6 +6,7 @@
 #ifndef TH_REPORT_VIEWS_FRAME_TEXTS_H
 #define TH_REPORT_VIEWS_FRAME_TEXTS_H
 
+#include <jansson.h>
 #include <stdio.h>
 
 #include "report/symbols/call_paths.h"
@@ -20,13 +21,17 @@ struct th_frame_texts {
 void th_frame_texts_init(struct th_frame_texts *texts, const struct th_frames *frames);
 void th_frame_texts_deinit(struct th_frame_texts *texts);
 
-/* The text of th_json_frame(); owned by `texts`. */
-const char *th_frame_texts_get(struct th_frame_texts *texts, uint32_t frame);
-
 /* Prints the frames of a path, separated by commas. */
 void th_frame_texts_print(struct th_frame_texts *texts, FILE *file, const struct th_path *path);
 
-/* Prints a frame for readers: the function, and its source line or else its library. */
-void th_frame_texts_line(FILE *file, const struct th_frames *frames, uint32_t number);
+/*
+ * A string that stands for the frames of a path, separated by commas, until it is written; a new reference.
+ * It begins with a control character, which no text of a log has.
+ */
+json_t *th_frame_texts_mark(const uint32_t *frames, uint32_t count);
+
+/* Prints `before` and `json` with the frames of marks; drops the caller's reference. */
+void th_frame_texts_write(
+	struct th_frame_texts *texts, FILE *file, const char *before, json_t *json);
 
 #endif

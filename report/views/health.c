@@ -72,6 +72,7 @@ add_sum(struct th_health *health, const struct th_recording *recording)
 {
 	static const char *const recorded_names[] = {
 		"native_samples", "java_samples", "mapped_samples", NULL};
+	/* In logs of earlier versions. */
 	static const char *const thinned_names[] = {"rate_thinned", "java_thinned", NULL};
 	uint64_t due = th_recording_counter(recording, "samples_due");
 	uint64_t recorded = 0, thinned = 0, lost = 0;
@@ -88,10 +89,10 @@ add_sum(struct th_health *health, const struct th_recording *recording)
 	}
 	if (!due)
 		return;
-	th_health_add(health, false,
-		"%s samples were due: %s recorded, %s thinned out, %s lost",
+	th_health_add(health, false, "%s samples were due: %s recorded%s%s, %s lost",
 		th_format_count(due).text, th_format_count(recorded).text,
-		th_format_count(thinned).text, th_format_count(lost).text);
+		thinned ? ", thinned out " : "", thinned ? th_format_count(thinned).text : "",
+		th_format_count(lost).text);
 	if (recording->is_complete && recorded + thinned + lost != due)
 		th_health_add(health, true, "these counters do not add up");
 }

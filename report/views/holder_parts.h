@@ -27,30 +27,19 @@ void th_holder_parts_tallied_lines(
 void th_holder_parts_print(FILE *file, const struct th_held_samples *held,
 	const struct th_holders *holders, uint64_t top);
 
-/*
- * The largest holders of a finding as lines of text: ["99 % by static gw.Gateway.SESSIONS -> ..."];
- * null: there was no walk, or it has no Java objects.  A new reference.
- */
-json_t *th_holder_parts_texts_json(const struct th_held_samples *held,
-	const struct th_listed *listed, const struct th_finding *finding);
-
-/* The same of class loaders. */
-json_t *th_holder_parts_tallied_texts_json(
-	const struct th_held_samples *held, const struct th_tallied *tallied);
-
 /* One line: "static gw.Gateway.SESSIONS -> java.util.HashMap.table -> ..."; the caller frees it. */
 char *th_holder_parts_path(const struct th_holder *holder);
 
-/* [{"path", "objects", "bytes", "root_frames"}]; a new reference. */
-json_t *
-th_holder_parts_json(const struct th_held_samples *held, const struct th_holders *holders);
-
-/* The same of a finding; null: there was no walk, or it has no Java objects. */
+/*
+ * The holders of a finding: [{"path", "objects", "bytes", "root_frames"}], or the largest ones as
+ * lines of text, ["99 % by static gw.Gateway.SESSIONS -> ..."].  NULL: there was no walk, or it has no
+ * Java objects.  A new reference.
+ */
 json_t *th_holder_parts_finding_json(const struct th_held_samples *held,
-	const struct th_listed *listed, const struct th_finding *finding);
+	const struct th_listed *listed, const struct th_finding *finding, bool as_lines);
 
 /* The same of class loaders. */
 json_t *th_holder_parts_tallied_json(
-	const struct th_held_samples *held, const struct th_tallied *tallied);
+	const struct th_held_samples *held, const struct th_tallied *tallied, bool as_lines);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parts of the JSON outputs that several views share: estimates, functions, filters, and the
- * recorded part of the process's life.  Objects are built with jansson; texts from the log are
- * made printable first.
+ * Parts of the JSON outputs that several views share: functions, filters, the recorded part of the
+ * process's life, and the outcome of `leaks`.
  */
 #include "report/views/json_parts.h"
 
@@ -10,74 +9,50 @@
 
 #include "report/base/allocate.h"
 #include "report/base/heap_names.h"
+#include "report/leaks/outcome.h"
 #include "report/statistics/sampling_changes.h"
-
-json_t *
-th_json_text_or_null(const char *text)
-{
-	return text[0] ? json_string(text) : json_null();
-}
-
-json_t *
-th_json_log_text(struct th_text text)
-{
-	char *clean = th_text_clean(text);
-	json_t *json = json_string(clean);
-
-	free(clean);
-	return json;
-}
-
-json_t *
-th_json_estimate(const struct th_estimate *estimate)
-{
-	json_t *json = json_pack("{s:f, s:[f, f], s:I}", "estimate", estimate->estimate, "ci95",
-		estimate->low, estimate->high, "samples", (json_int_t)estimate->samples);
-
-	if (estimate->exact)
-		json_object_set_new(json, "exact", json_true());
-	return json;
-}
-
-static const char *
-kind_name(enum th_function_kind kind)
-{
-	switch (kind) {
-	case TH_KIND_JAVA:
-		return "java";
-	case TH_KIND_NATIVE:
-		return "native";
-	default:
-		return "vm";
-	}
-}
+#include "report/views/values.h"
 
 json_t *
 th_json_function(
 	const struct th_frames *frames, uint32_t number, const char *file, uint32_t line)
 {
 	const struct th_function *function = th_frames_function(frames, number);
+	const char *kind = function->kind == TH_KIND_JAVA     ? "java"
+			   : function->kind == TH_KIND_NATIVE ? "native"
+							      : "vm";
 
-	return json_pack("{s:s, s:s, s:o, s:o, s:o}", "name",
-		th_frames_string(frames, function->name), "kind", kind_name(function->kind),
-		"module", th_json_text_or_null(th_frames_string(frames, function->module)),
-		"file", th_json_text_or_null(file), "line",
-		line ? json_integer(line) : json_null());
+	return th_json("name kind module? file? line?",
+		th_frames_string(frames, function->name), kind,
+		th_frames_string(frames, function->module), file, line);
 }
 
 json_t *
 th_json_frame(const struct th_frames *frames, uint32_t number)
 {
+	if (number == TH_NO_FRAME)
+		return NULL;
 	const struct th_frame *frame = th_frames_get(frames, number);
-
 	return th_json_function(
 		frames, frame->function, th_frames_string(frames, frame->file), frame->line);
+}
+
+json_t *
+th_json_frames(const struct th_frames *frames, struct th_path path)
+{
+	return th_json_map(frame, path.frames, path.count, th_json_frame(frames, *frame));
+}
+
+json_t *
+th_json_path(const struct th_profile *profile, uint32_t path)
+{
+	return th_json_frames(profile->frames, th_paths_get(profile->paths, path));
 }
 
 static void
 add_filter(void *data, const char *name, const char *value)
 {
-	json_object_set_new(data, name, th_json_log_text(th_text_of(value)));
+	th_json_put(data, name, th_text_of(value));
 }
 
 json_t *
@@ -111,13 +86,6 @@ heaps_json(uint64_t heaps)
 	return json;
 }
 
-/* Globs of thread names; null: all threads. */
-static json_t *
-threads_json(struct th_text globs)
-{
-	return globs.length ? th_json_log_text(globs) : json_null();
-}
-
 struct pauses {
 	const struct th_recording *recording;
 	json_t *json;
@@ -128,40 +96,22 @@ add_pause(void *data, uint64_t from, uint64_t to)
 {
 	const struct pauses *pauses = data;
 
-	json_array_append_new(pauses->json,
-		json_pack("{s:f, s:f}", "from_s", seconds_at(pauses->recording, from), "to_s",
-			seconds_at(pauses->recording, to)));
+	json_array_append_new(
+		pauses->json, th_json("from_s to_s", seconds_at(pauses->recording, from),
+				      seconds_at(pauses->recording, to)));
 }
 
+/* A change of the sampled heaps or threads, with its time. */
 static json_t *
-pauses_json(const struct th_recording *recording)
+change_json(const struct th_recording *recording, const struct th_decoded_control *change)
 {
-	struct pauses pauses = {recording, json_array()};
+	double at = seconds_at(recording, change->time);
 
-	th_sampling_changes_each_pause(recording, add_pause, &pauses);
-	return pauses.json;
-}
-
-/* Changes of the sampled heaps or threads, with their times. */
-static json_t *
-changes_json(const struct th_recording *recording)
-{
-	json_t *json = json_array();
-
-	for (size_t i = 0; i < recording->changes_count; i++) {
-		const struct th_decoded_control *change = &recording->changes[i];
-		double at = seconds_at(recording, change->time);
-
-		if (th_text_equals(change->name, "heaps"))
-			json_array_append_new(
-				json, json_pack("{s:f, s:o}", "from_s", at, "heaps",
-					      heaps_json(change->value)));
-		if (th_text_equals(change->name, "threads"))
-			json_array_append_new(
-				json, json_pack("{s:f, s:o}", "from_s", at, "threads",
-					      threads_json(change->text)));
-	}
-	return json;
+	if (th_text_equals(change->name, "heaps"))
+		return th_json("from_s heaps", at, heaps_json(change->value));
+	if (th_text_equals(change->name, "threads"))
+		return th_json("from_s threads?", at, change->text);
+	return NULL;
 }
 
 /* When recording was stopped on request while the process went on; null if it was not. */
@@ -172,7 +122,7 @@ stop_json(const struct th_recording *recording)
 		if (th_text_equals(recording->changes[i].name, "stop"))
 			return json_real(seconds_at(recording, recording->changes[i].time));
 	}
-	return json_null();
+	return NULL;
 }
 
 static json_t *
@@ -180,40 +130,40 @@ sampled_json(const struct th_recording *recording)
 {
 	json_t *json = json_object();
 
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		uint64_t sampled = th_sampling_changes_sampled(
-			recording, (enum th_heap)heap, recording->start, recording->end);
-
-		json_object_set_new(json, th_heap_word((enum th_heap)heap),
-			json_real((double)sampled / 1e9));
-	}
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		th_json_put(json, th_heap_word((enum th_heap)heap),
+			(double)th_sampling_changes_sampled(recording, (enum th_heap)heap,
+				recording->start, recording->end) /
+				1e9);
 	return json;
 }
 
 json_t *
 th_json_recorded(const struct th_recording *recording)
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "heaps",
-		heaps_json(th_recording_heaps(recording)), "threads",
-		threads_json(th_recording_setting(recording, "TWINHEAP_THREADS")), "pauses",
-		pauses_json(recording), "changes", changes_json(recording), "stopped_s",
-		stop_json(recording), "sampled_s", sampled_json(recording));
+	struct pauses pauses = {recording, json_array()};
+
+	th_sampling_changes_each_pause(recording, add_pause, &pauses);
+	return th_json("heaps threads? pauses changes stopped_s sampled_s",
+		heaps_json(th_recording_heaps(recording)),
+		th_recording_setting(recording, "TWINHEAP_THREADS"), pauses.json,
+		th_json_map(change, recording->changes, recording->changes_count,
+			change_json(recording, change)),
+		stop_json(recording), sampled_json(recording));
 }
 
 json_t *
 th_json_moment(const struct th_profile *profile)
 {
-	bool is_before = th_profile_is_before_teardown(profile);
-
-	return json_pack("{s:f, s:o}", "at_s", th_profile_seconds(profile, profile->at.time),
-		"before",
-		is_before ? json_string(th_teardown_reason(&profile->teardown)) : json_null());
+	return th_json("at_s before", th_profile_seconds(profile, profile->at.time),
+		th_profile_is_before_teardown(profile) ? th_teardown_reason(&profile->teardown)
+						       : NULL);
 }
 
 char *
 th_json_dump(json_t *json, size_t flags)
 {
-	char *text = json_dumps(json, JSON_COMPACT | flags);
+	char *text = json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY | flags);
 
 	if (!text)
 		th_out_of_memory();
@@ -222,11 +172,55 @@ th_json_dump(json_t *json, size_t flags)
 }
 
 void
+th_json_write(FILE *file, const char *before, json_t *json, size_t flags)
+{
+	char *text = th_json_dump(json, flags);
+
+	fprintf(file, "%s%s", before, text);
+	free(text);
+}
+
+/* Leaks */
+
+void
 th_json_set_part(json_t *json, const struct th_leaks *leaks, uint32_t number)
 {
-	if (!th_causes_is_part(leaks, number))
-		return;
-	json_object_set_new(json, "verdict", json_string("part"));
-	json_object_set_new(json, "part_of",
-		json_integer((json_int_t)th_causes_leader_index(leaks, number)));
+	if (th_causes_is_part(leaks, number))
+		th_json_set(
+			json, "verdict part_of", "part", th_causes_leader_index(leaks, number));
+}
+
+/* The detection limits of judged heaps; null: not judged, 0: every allocation was recorded. */
+static json_t *
+limits_json(const struct th_outcome *outcome)
+{
+	json_t *json = json_object();
+
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		th_json_put(json, th_heap_word((enum th_heap)heap),
+			outcome->is_judged[heap] ? json_real(outcome->limits[heap]) : NULL);
+	return json;
+}
+
+json_t *
+th_json_outcome(const struct th_leaks *leaks, bool with_headline)
+{
+	struct th_outcome outcome = th_outcome_find(leaks);
+	char *reason = th_outcome_reason(leaks, &outcome);
+	char *advice = th_outcome_advice(leaks, &outcome);
+	char *headline = th_outcome_headline(leaks, &outcome);
+	json_t *json = th_json("verdict leaks growth_bytes_per_s "
+			       "detection_limits_bytes_per_s reason advice",
+		th_outcome_name(outcome.verdict), outcome.leaks, outcome.growth,
+		limits_json(&outcome), reason, advice);
+
+	if (outcome.asked > 0)
+		th_json_set(json, "limit_bytes_per_s limit_reached", outcome.asked,
+			outcome.is_reached);
+	if (with_headline)
+		th_json_set(json, "headline", headline);
+	free(reason);
+	free(advice);
+	free(headline);
+	return json;
 }

@@ -1,31 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parts shared by all JSON outputs.  Each function returns a new reference. */
+/* Parts shared by several JSON outputs.  Each function returns a new reference. */
 #ifndef TH_REPORT_VIEWS_JSON_PARTS_H
 #define TH_REPORT_VIEWS_JSON_PARTS_H
 
 #include <jansson.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "report/leaks/causes.h"
-#include "report/log/recording.h"
-#include "report/profile/options.h"
 #include "report/profile/profile.h"
-#include "report/statistics/estimate.h"
-#include "report/symbols/frames.h"
-
-/* null for an empty string. */
-json_t *th_json_text_or_null(const char *text);
-
-/* Text from a log, with unprintable characters replaced. */
-json_t *th_json_log_text(struct th_text text);
-
-/* {"estimate", "ci95", "samples"} and, if counted, "exact". */
-json_t *th_json_estimate(const struct th_estimate *estimate);
 
 /* {"name", "kind", "module", "file", "line"} of a function; `file` may be "" and `line` 0. */
 json_t *th_json_function(
 	const struct th_frames *frames, uint32_t function, const char *file, uint32_t line);
+
+/* The same of a frame; NULL for TH_NO_FRAME. */
 json_t *th_json_frame(const struct th_frames *frames, uint32_t frame);
+
+/* The frames of a path, root first; of a path of the profile, by its number. */
+json_t *th_json_frames(const struct th_frames *frames, struct th_path path);
+json_t *th_json_path(const struct th_profile *profile, uint32_t path);
 
 /* {"class": "byte", "focus": "decode"}: the filters given in the options. */
 json_t *th_json_filters(const struct th_options *options);
@@ -45,7 +39,17 @@ json_t *th_json_moment(const struct th_profile *profile);
 /* Serializes `json` and drops the caller's reference; the caller frees the text. */
 char *th_json_dump(json_t *json, size_t flags);
 
+/* Prints `before` and the JSON, and drops the caller's reference. */
+void th_json_write(FILE *file, const char *before, json_t *json, size_t flags);
+
 /* Marks a leak that is a part of another one: verdict "part", and its index. */
 void th_json_set_part(json_t *json, const struct th_leaks *leaks, uint32_t number);
+
+/*
+ * {"verdict", "leaks", "growth_bytes_per_s", "detection_limits_bytes_per_s", "reason", "advice"}
+ * and, with --limit, "limit_bytes_per_s" and "limit_reached". Reason and advice are null if there is
+ * nothing to say. "headline": the sentence that `leaks` begins with.
+ */
+json_t *th_json_outcome(const struct th_leaks *leaks, bool with_headline);
 
 #endif

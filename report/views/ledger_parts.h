@@ -17,7 +17,7 @@ void th_ledger_parts_summary(FILE *file, const struct th_profile *profile);
 /* The findings of `leaks`: references that grow, undetached threads, entries of the ledger. */
 void th_ledger_parts_findings(FILE *file, const struct th_leaks *leaks);
 
-/* One entry as text: figures, verdict, call stack. */
+/* An empty line and one entry as text: figures, verdict, call stack. */
 void th_ledger_parts_entry(
 	FILE *file, const struct th_ledger *ledger, const struct th_ledger_entry *entry);
 
@@ -26,9 +26,10 @@ json_t *th_ledger_parts_counts_json(const struct th_references *references);
 json_t *th_ledger_parts_json(const struct th_ledger *ledger, size_t count);
 
 /*
- * What is missing in a program whose memory was allocated below this JNI function of the VM: "...
- * without Release..."; NULL: the stack contains none that is known.
+ * What is missing in a program whose memory was allocated below a JNI function of the VM: "...
+ * without Release..."; NULL: the stack of the site contains none that is known.
  */
-const char *th_ledger_parts_advice(const struct th_frames *frames, struct th_path path);
+const char *
+th_ledger_parts_advice(const struct th_leaks *leaks, const struct th_leak_site *site);
 
 #endif

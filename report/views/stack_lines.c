@@ -5,10 +5,8 @@
 #include <string.h>
 
 #include "report/base/allocate.h"
-#include "report/base/line.h"
-#include "report/base/terminal.h"
 #include "report/leaks/causes.h"
-#include "report/views/frame_texts.h"
+#include "report/views/values.h"
 
 /* Column at which the lines begin. */
 #define COLUMN 16
@@ -127,18 +125,16 @@ count_missing(const struct stack *stack)
 static void
 print_step(FILE *file, const struct stack *stack, const struct step *step, const char *label)
 {
-	struct th_line line;
+	struct th_frame_of frame = th_frame_of(
+		stack->profile->frames, frame_at(stack, step->depth));
+	char *before = step->depth ? th_printed("{}", "              < ")
+				   : th_printed("         {-6} ", label);
 
-	if (step->depth)
-		fputs("              < ", file);
-	else
-		fprintf(file, "         %-6s ", label);
-	th_line_begin(&line);
-	th_frame_texts_line(line.stream, stack->profile->frames, frame_at(stack, step->depth));
-	if (step->count > 1)
-		fprintf(line.stream, " and %u more without names", step->count - 1);
-	th_line_cut(&line, file, th_terminal_room(file, COLUMN, COLUMN));
-	fputc('\n', file);
+	th_print_cut(file, before, COLUMN,
+		step->count > 1
+			? th_printed("{} and {} more without names", frame, step->count - 1)
+			: th_printed("{}", frame));
+	free(before);
 }
 
 /* A line that says what is left out takes the place of two steps at least. */
@@ -151,7 +147,7 @@ print_steps(FILE *file, const struct stack *stack, const char *label)
 		for (; end < stack->count && !stack->steps[end].is_kept; end++)
 			frames += stack->steps[end].count;
 		if (end > i + 1)
-			fprintf(file, "              < %u more\n", frames);
+			th_print(file, "              < {} more\n", frames);
 		else if (end > i)
 			print_step(file, stack, &stack->steps[i], label);
 		if (end < stack->count)

@@ -10,6 +10,7 @@
 #include "report/views/holder_parts.h"
 #include "report/views/json_parts.h"
 #include "report/views/stack_lines.h"
+#include "report/views/values.h"
 #include "report/views/view.h"
 
 static bool
@@ -36,37 +37,19 @@ site_of(const struct th_leaks *leaks, const struct th_tallied *tallied)
 
 /* Text */
 
-static void
-print_line(FILE *file, const struct th_frames *frames, uint32_t number)
-{
-	const struct th_frame *frame = th_frames_get(frames, number);
-
-	fputs(th_frames_function_name(frames, frame->function), file);
-	if (frame->file && frame->line)
-		fprintf(file, " (%s:%u)", th_frames_string(frames, frame->file), frame->line);
-}
-
 /* "1,200", or "about 4,800" if not all were counted. */
 static void
-print_count(FILE *file, const struct th_tallied *tallied, double count)
+print_count(FILE *file, const struct th_tallied *tallied)
 {
-	fprintf(file, "%s%s", tallied->level ? "about " : "",
-		th_format_count((uint64_t)(count + 0.5)).text);
-}
-
-static void
-print_bytes(FILE *file, double bytes)
-{
-	fputs(th_format_number(bytes, TH_UNIT_BYTES).text, file);
+	th_print(file, "{}{c}", tallied->level ? "about " : "", tallied->alive + 0.5);
 }
 
 static void
 print_threads(FILE *file, const struct th_tallied *tallied)
 {
-	print_count(file, tallied, tallied->alive);
-	fprintf(file, " alive, %.3g/s, ", th_tallied_rate(tallied));
-	print_bytes(file, tallied->resident);
-	fputs(" of stacks", file);
+	print_count(file, tallied);
+	th_print(file, " alive, {g}/s, {b} of stacks", th_tallied_rate(tallied),
+		tallied->resident);
 }
 
 static void
@@ -75,60 +58,46 @@ print_loaders(FILE *file, const struct th_leaks *leaks, const struct th_tallied 
 	double each = tallied->alive > 0 ? tallied->resident / tallied->alive : 0;
 
 	fputs("by ", file);
-	print_count(file, tallied, tallied->alive);
+	print_count(file, tallied);
 	if (tallied->class_name)
-		fprintf(file, " loaders of %s, ",
+		th_print(file, " loaders of {}, ",
 			th_frames_string(leaks->profile->frames, tallied->class_name));
 	else
 		fputs(" hidden classes, ", file);
-	fprintf(file, "%.3g/s: metaspace ", th_tallied_rate(tallied));
-	print_bytes(file, tallied->resident);
-	fputs(", ", file);
-	print_bytes(file, each * th_tallied_rate(tallied));
-	fputs("/s", file);
+	th_print(file, "{g}/s: metaspace {b}, {b}/s", th_tallied_rate(tallied),
+		tallied->resident, each * th_tallied_rate(tallied));
 }
 
 static void
-print_vm(FILE *file, const struct th_tallied *tallied)
+print_line(FILE *file, const struct th_frames *frames, const char *before, uint32_t number)
 {
-	if (!tallied->vm.samples)
+	if (number == TH_NO_FRAME)
 		return;
-	fputs(" and ", file);
-	print_bytes(file, tallied->vm.estimate);
-	fputs(" of the VM", file);
-}
-
-/* "app.Pool.grow (Pool.java:31), through java.util.concurrent.ThreadPoolExecutor.addWorker" */
-static void
-print_lines(FILE *file, const struct th_leaks *leaks, const struct th_tallied *tallied)
-{
-	const struct th_frames *frames = leaks->profile->frames;
-	uint32_t starter = th_causes_starter(
-		leaks, th_causes_number_of_tallied(leaks, tallied));
-
-	if (starter != TH_NO_FRAME) {
-		print_line(file, frames, starter);
-		fputs(", through ", file);
-	}
-	print_line(file, frames, tallied->line);
-	if (tallied->user != TH_NO_FRAME) {
-		fputs(", called from ", file);
-		print_line(file, frames, tallied->user);
-	}
+	const struct th_frame *frame = th_frames_get(frames, number);
+	th_print(file, "{}{}", before, th_frames_function_name(frames, frame->function));
+	if (frame->file && frame->line)
+		th_print(file, " ({}:{})", th_frames_string(frames, frame->file), frame->line);
 }
 
 void
 th_tallied_print_headline(FILE *file, const struct th_leaks *leaks,
 	const struct th_tallied *tallied, const char *between)
 {
-	fprintf(file, "%s at ", is_threads(tallied) ? "threads started" : "classes defined");
-	print_lines(file, leaks, tallied);
+	const struct th_frames *frames = leaks->profile->frames;
+	const char *made = is_threads(tallied) ? "threads started at " : "classes defined at ";
+	uint32_t starter = th_causes_starter(
+		leaks, th_causes_number_of_tallied(leaks, tallied));
+
+	print_line(file, frames, made, starter);
+	print_line(file, frames, starter == TH_NO_FRAME ? made : ", through ", tallied->line);
+	print_line(file, frames, ", called from ", tallied->user);
 	fputs(between, file);
 	if (is_threads(tallied))
 		print_threads(file, tallied);
 	else
 		print_loaders(file, leaks, tallied);
-	print_vm(file, tallied);
+	if (tallied->vm.samples)
+		th_print(file, " and {b} of the VM", tallied->vm.estimate);
 	fputc('\n', file);
 }
 
@@ -145,9 +114,9 @@ th_tallied_print(FILE *file, const struct th_held_samples *held,
 	th_tallied_print_headline(file, leaks, tallied, "\n         ");
 	fprintf(file, "         why    %s\n", why);
 	if (th_tallied_reason(tallied) == TH_REASON_UNCLOSED)
-		fprintf(file,
+		th_print(file,
 			"         do     close what this line makes; until then a GC ends the "
-			"threads: jcmd %s GC.run\n",
+			"threads: jcmd {} GC.run\n",
 			th_recording_pid(leaks->profile->recording).text);
 	th_holder_parts_tallied_lines(file, held, tallied);
 	if (tallied->verdict == TH_VERDICT_LEAK) {
@@ -173,18 +142,6 @@ th_tallied_print_causes(FILE *file, const struct th_leaks *leaks)
 
 /* JSON */
 
-static json_t *
-frames_json(const struct th_leaks *leaks, const struct th_leak_site *site)
-{
-	struct th_path path = th_leaks_path(leaks, site);
-	json_t *list = json_array();
-
-	for (uint32_t i = 0; i < path.count; i++)
-		json_array_append_new(
-			list, th_json_frame(leaks->profile->frames, path.frames[i]));
-	return list;
-}
-
 /* Of the line, or of the one that started the threads on which it is. */
 static json_t *
 user_json(const struct th_leaks *leaks, const struct th_tallied *tallied)
@@ -193,8 +150,7 @@ user_json(const struct th_leaks *leaks, const struct th_tallied *tallied)
 
 	if (frame == TH_NO_FRAME)
 		frame = th_causes_starter(leaks, th_causes_number_of_tallied(leaks, tallied));
-	return frame == TH_NO_FRAME ? json_null()
-				    : th_json_frame(leaks->profile->frames, frame);
+	return th_json_frame(leaks->profile->frames, frame);
 }
 
 json_t *
@@ -213,50 +169,37 @@ th_tallied_bytes_json(const struct th_tallied *tallied)
 static json_t *
 number_json(const struct th_tallied *tallied, double number)
 {
-	const struct th_estimate count = {
-		.estimate = number, .low = number, .high = number, .exact = !tallied->level};
-
-	return th_json_estimate(&count);
-}
-
-/* What other findings have and a counted leak has not. */
-static void
-set_missing(json_t *json)
-{
-	static const char *const names[] = {
-		"thread", "owner", "median_age_s", "collections_survived"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		json_object_set_new(json, names[i], json_null());
+	return th_json_estimate(&(struct th_estimate){
+		.estimate = number, .low = number, .high = number, .exact = !tallied->level});
 }
 
 json_t *
 th_tallied_json(const struct th_leaks *leaks, const struct th_tallied *tallied)
 {
+	const struct th_frames *frames = leaks->profile->frames;
 	struct th_leak_site site = site_of(leaks, tallied);
-	double rate = th_tallied_rate(tallied);
 	char *why = th_tallied_explain(tallied);
-	json_t *json = json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:f, "
-				 "s:f, s:o, s:I, s:b, "
-				 "s:s}",
-		"verdict", th_verdict_name_by(tallied->verdict, th_tallied_reason(tallied)),
-		"heap", th_tallied_heap(tallied), "class",
-		th_json_text_or_null(
-			th_frames_string(leaks->profile->frames, tallied->class_name)),
-		"frames", frames_json(leaks, &site), "creator",
-		th_json_frame(leaks->profile->frames, tallied->line), "user",
-		user_json(leaks, tallied), "live_bytes", th_tallied_bytes_json(tallied),
-		"live_objects", number_json(tallied, tallied->alive), "growth_objects_per_s",
-		number_json(tallied, rate), "growth_bytes_per_s",
-		number_json(tallied, th_tallied_growth(tallied)), "survivors_per_allocation",
-		tallied->made > 0 ? tallied->alive / tallied->made : 0, "resident_bytes",
-		tallied->resident, "reserved_bytes", tallied->bytes, "vm_bytes",
-		th_json_estimate(&tallied->vm), "stacks", (json_int_t)tallied->stacks,
-		"still_growing", true, "why", why);
+	json_t *none = NULL; /* what other findings have and a counted leak has not */
+	json_t *json = th_json(
+		"verdict heap class? frames creator user live_bytes live_objects "
+		"growth_objects_per_s growth_bytes_per_s",
+		th_verdict_name_by(tallied->verdict, th_tallied_reason(tallied)),
+		th_tallied_heap(tallied), th_frames_string(frames, tallied->class_name),
+		th_json_frames(frames, th_leaks_path(leaks, &site)),
+		th_json_frame(frames, tallied->line), user_json(leaks, tallied),
+		th_tallied_bytes_json(tallied), number_json(tallied, tallied->alive),
+		number_json(tallied, th_tallied_rate(tallied)),
+		number_json(tallied, th_tallied_growth(tallied)));
 
-	set_missing(json);
+	th_json_set(json,
+		"survivors_per_allocation resident_bytes reserved_bytes vm_bytes "
+		"stacks still_growing why thread owner median_age_s "
+		"collections_survived",
+		tallied->made > 0 ? tallied->alive / tallied->made : 0.0, tallied->resident,
+		tallied->bytes, &tallied->vm, tallied->stacks, (bool)true, why, none, none,
+		none, none);
 	if (!is_threads(tallied))
-		json_object_set_new(json, "live_classes", json_real(tallied->parts));
+		th_json_set(json, "live_classes", tallied->parts);
 	free(why);
 	return json;
 }

@@ -16,6 +16,7 @@
 #include "report/base/terminal.h"
 #include "report/profile/sites.h"
 #include "report/views/json_parts.h"
+#include "report/views/values.h"
 
 /* Columns of figures in front of a site, with and without the confidence interval. */
 #define FIGURE_COLUMNS 64
@@ -31,12 +32,6 @@ value_of(const struct th_diff *diff)
 	return diff->sides[1].profile->options->value;
 }
 
-static enum th_unit
-unit_of(const struct th_diff *diff)
-{
-	return th_value_counts_objects(value_of(diff)) ? TH_UNIT_OBJECTS : TH_UNIT_BYTES;
-}
-
 /* Text */
 
 static void
@@ -45,8 +40,8 @@ print_side(FILE *file, const char *label, const struct th_profile *profile)
 	double seconds = th_profile_seconds(profile, profile->at.time);
 	bool is_before = th_profile_is_before_teardown(profile);
 
-	fprintf(file, "%s  %s at %s s%s%s\n", label, profile->options->log,
-		th_format_time(seconds).text, is_before ? ", before " : "",
+	th_print(file, "{}  {} at {t} s{}{}\n", label, profile->options->log, seconds,
+		is_before ? ", before " : "",
 		is_before ? th_teardown_reason(&profile->teardown) : "");
 }
 
@@ -73,11 +68,12 @@ has_intervals(FILE *file)
 static void
 print_figures(FILE *file, const struct th_diff *diff, const struct th_difference *difference)
 {
-	enum th_unit unit = unit_of(diff);
+	enum th_unit unit = th_value_counts_objects(value_of(diff)) ? TH_UNIT_OBJECTS
+								    : TH_UNIT_BYTES;
 	double scale = diff->seconds > 0 ? 1 / diff->seconds : 1;
 	struct th_estimate change = difference->change;
 
-	fprintf(file, "%9s  %9s  %10s%s ",
+	th_print(file, "{9}  {9}  {10}{} ",
 		th_format_number(difference->old_value.estimate, unit).text,
 		th_format_number(difference->new_value.estimate, unit).text,
 		th_view_signed_number(scale * change.estimate, unit).text,
@@ -163,10 +159,8 @@ print_items(FILE *file, const struct th_diff *diff)
 			print_item(file, diff, &diff->items[i]);
 	}
 	if (diff->items_count > top)
-		fprintf(file, "and %s more (--top)\n",
-			th_format_count(diff->items_count - top).text);
-	fprintf(file, "\n%s of %s %s changed significantly%s\n", th_format_count(certain).text,
-		th_format_count(diff->items_count).text,
+		th_print(file, "and {c} more (--top)\n", diff->items_count - top);
+	th_print(file, "\n{c} of {c} {} changed significantly{}\n", certain, diff->items_count,
 		diff->sides[1].profile->options->group_by ? "groups" : "stacks",
 		has_intervals(file) ? "" : "; the others are marked with ~");
 }
@@ -195,12 +189,9 @@ th_view_diff(FILE *file, const struct th_diff *diff)
 static json_t *
 difference_json(const struct th_difference *difference)
 {
-	return json_pack("{s:s, s:o, s:o, s:o, s:s, s:b}", "heap",
-		th_heap_word(difference->heap), "old", th_json_estimate(&difference->old_value),
-		"new", th_json_estimate(&difference->new_value), "change",
-		th_json_estimate(&difference->change), "kind",
-		th_sampling_change_name(difference->kind), "may_be_chance",
-		difference->may_be_chance);
+	return th_json("heap old new change kind may_be_chance", th_heap_word(difference->heap),
+		&difference->old_value, &difference->new_value, &difference->change,
+		th_sampling_change_name(difference->kind), (bool)difference->may_be_chance);
 }
 
 /* Root first, without line numbers, which may differ between the two sides. */
@@ -223,47 +214,35 @@ item_json(const struct th_diff *diff, const struct th_difference *difference)
 {
 	const struct th_side *side = &diff->sides[difference->side];
 	const struct th_leak_site *place = &side->places->items[difference->place];
-	json_t *json = difference_json(difference);
 
-	json_object_set_new(json, "class",
-		th_json_text_or_null(
-			th_frames_string(side->profile->frames, place->class_name)));
-	json_object_set_new(json, "frames", frames_json(side, place));
-	return json;
+	return th_json_set(difference_json(difference), "class? frames",
+		th_frames_string(side->profile->frames, place->class_name),
+		frames_json(side, place));
 }
 
 static json_t *
 side_json(const struct th_profile *profile)
 {
-	json_t *json = th_json_moment(profile);
-
-	json_object_set_new(json, "log", json_string(profile->options->log));
-	json_object_set_new(json, "recorded", th_json_recorded(profile->recording));
-	return json;
-}
-
-static void
-print_json(FILE *file, const char *before, json_t *json)
-{
-	char *text = th_json_dump(json, 0);
-
-	fprintf(file, "%s%s", before, text);
-	free(text);
+	return th_json_set(th_json_moment(profile), "log recorded", profile->options->log,
+		th_json_recorded(profile->recording));
 }
 
 void
 th_view_diff_json(FILE *file, const struct th_diff *diff)
 {
+	const struct th_profile *old_profile = diff->sides[0].profile;
+	const struct th_profile *new_profile = diff->sides[1].profile;
+
 	fprintf(file, "{\"twinheap\": 1,\n \"value\": \"%s\"", th_value_name(value_of(diff)));
-	print_json(file, ",\n \"old\": ", side_json(diff->sides[0].profile));
-	print_json(file, ",\n \"new\": ", side_json(diff->sides[1].profile));
-	print_json(file, ",\n \"filters\": ", th_json_filters(diff->sides[1].profile->options));
-	print_json(file, ",\n \"totals\": ",
-		json_pack("[o, o, o]", difference_json(&diff->totals[TH_HEAP_JAVA]),
-			difference_json(&diff->totals[TH_HEAP_NATIVE]),
-			difference_json(&diff->totals[TH_HEAP_MAPPED])));
+	th_json_write(file, ",\n \"old\": ", side_json(old_profile), 0);
+	th_json_write(file, ",\n \"new\": ", side_json(new_profile), 0);
+	th_json_write(file, ",\n \"filters\": ", th_json_filters(new_profile->options), 0);
+	th_json_write(file, ",\n \"totals\": ",
+		th_json_map(total, diff->totals + TH_HEAP_JAVA, TH_HEAPS - TH_HEAP_JAVA,
+			difference_json(total)),
+		0);
 	fputs(",\n \"differences\": [", file);
 	for (size_t i = 0; i < diff->items_count; i++)
-		print_json(file, i ? ",\n  " : "\n  ", item_json(diff, &diff->items[i]));
+		th_json_write(file, i ? ",\n  " : "\n  ", item_json(diff, &diff->items[i]), 0);
 	fputs("]}\n", file);
 }

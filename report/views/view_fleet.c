@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * leaks and diff over many recordings, as text. Figures are means over the processes of a group,
- * with the interval over processes; rates are by the hour.
+ * leaks and diff over many recordings, as text and as JSON. Figures are means over the processes of
+ * a group, with the interval over processes; rates are by the hour.
  */
 #include "report/views/view.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,8 @@
 #include "report/base/heap_names.h"
 #include "report/base/line.h"
 #include "report/base/terminal.h"
+#include "report/views/json_parts.h"
+#include "report/views/values.h"
 
 #define SECONDS_PER_HOUR 3600
 /* Frames of a stack printed, from the allocation towards the root. */
@@ -52,12 +53,6 @@ print_group(FILE *file, const struct th_fleet *fleet, uint32_t group)
 	if (fleet->options->by)
 		fprintf(file, "%s ", fleet->options->by);
 	th_text_print(file, group_name(fleet, group));
-}
-
-static const char *
-plural(uint64_t count, const char *one, const char *many)
-{
-	return count == 1 ? one : many;
 }
 
 /* Figures */
@@ -141,17 +136,14 @@ print_logs(FILE *file, const struct th_fleet *fleet)
 		processes += fleet->groups[i].processes;
 		seconds += fleet->groups[i].seconds;
 	}
-	fprintf(file, "%s %s, recorded for %s on average", th_format_count(processes).text,
-		plural(processes, "process", "processes"),
-		th_format_seconds(seconds / (double)processes).text);
+	th_print(file, "{c process/processes}, recorded for {s} on average", processes,
+		seconds / (double)processes);
 	if (fleet->unreadable)
-		fprintf(file, "; %u %s not read", fleet->unreadable,
-			plural(fleet->unreadable, "log", "logs"));
+		th_print(file, "; { log} not read", fleet->unreadable);
 	if (fleet->damaged)
-		fprintf(file, "; %u damaged or cut off", fleet->damaged);
+		th_print(file, "; {} damaged or cut off", fleet->damaged);
 	if (fleet->repeated)
-		fprintf(file, "; %u %s left out: the same process", fleet->repeated,
-			plural(fleet->repeated, "log", "logs"));
+		th_print(file, "; { log} left out: the same process", fleet->repeated);
 	fputc('\n', file);
 }
 
@@ -171,55 +163,56 @@ static void
 print_headline(FILE *file, const struct th_fleet *fleet)
 {
 	size_t leaks = count_verdict(fleet, TH_VERDICT_LEAK);
-	enum th_style style = leaks ? TH_STYLE_WARNING : TH_STYLE_GOOD;
 
-	if (!leaks && !count_judged(fleet))
-		style = TH_STYLE_DOUBT;
-	fputs(th_terminal_code(file, style), file);
 	if (leaks) {
-		fprintf(file, "%s %s, %s/h per process", th_format_count(leaks).text,
-			plural(leaks, "leak", "leaks"), rate(total_growth(fleet)).text);
+		th_print(file, "{#}{c leak}, {}/h per process", TH_STYLE_WARNING, leaks,
+			rate(total_growth(fleet)).text);
 		if (fleet->groups_count > 1)
 			fputs(" in ", file);
 		if (fleet->groups_count > 1)
 			print_group(file, fleet, last_group(fleet));
 	} else if (count_judged(fleet)) {
-		fputs("no line leaks significantly over all processes", file);
+		th_print(file, "{#}no line leaks significantly over all processes",
+			TH_STYLE_GOOD);
 	} else {
-		fputs("inconclusive: no recording was long enough", file);
+		th_print(file, "{#}inconclusive: no recording was long enough", TH_STYLE_DOUBT);
 	}
 	fprintf(file, "%s\n", th_terminal_code(file, TH_STYLE_PLAIN));
 }
 
 /* Leaks */
 
+/* The groups that a finding is restricted to. */
+static void
+print_since(FILE *file, const struct th_fleet *fleet, const struct th_fleet_line *line)
+{
+	uint32_t shown = cell_shown(fleet, line)->group;
+
+	if (line->since == UINT32_MAX && shown == last_group(fleet))
+		return;
+	fputs(line->since != UINT32_MAX ? "since " : "only up to ", file);
+	print_group(file, fleet, line->since != UINT32_MAX ? line->since : shown);
+	fputs(" ", file);
+}
+
 static void
 print_sentence(FILE *file, const struct th_fleet *fleet, const struct th_fleet_line *line)
 {
 	const struct th_fleet_cell *cell = cell_shown(fleet, line);
 	bool is_leak = line->verdict == TH_VERDICT_LEAK;
+	bool is_one = cell->mean.samples == 1;
 
 	fputs("         ", file);
-	if (line->since != UINT32_MAX) {
-		fputs("since ", file);
-		print_group(file, fleet, line->since);
-		fputs(" ", file);
-	} else if (cell->group != last_group(fleet)) {
-		fputs("only up to ", file);
-		print_group(file, fleet, cell->group);
-		fputs(" ", file);
-	}
+	print_since(file, fleet, line);
 	if (is_leak && cell->mean.samples < cell->value.count)
-		fprintf(file, "%" PRIu64 " of %" PRIu64 " processes %s %s/h%s (%s)\n",
-			cell->mean.samples, cell->value.count,
-			cell->mean.samples == 1 ? "leaks" : "leak",
-			rate(cell->mean.estimate).text, cell->mean.samples == 1 ? "" : " each",
+		th_print(file, "{} of {} processes {} {}/h{} ({})\n", cell->mean.samples,
+			cell->value.count, is_one ? "leaks" : "leak",
+			rate(cell->mean.estimate).text, is_one ? "" : " each",
 			rate_interval(&cell->mean).text);
 	else
-		fprintf(file, "each process %s %s/h (%s), %u of %" PRIu64 " %s\n",
+		th_print(file, "each process {} {}/h ({}), {} of { process/processes}\n",
 			is_leak ? "leaks" : "grows by", rate(cell->mean.estimate).text,
-			rate_interval(&cell->mean).text, cell->growing, cell->mean.samples,
-			plural(cell->mean.samples, "process", "processes"));
+			rate_interval(&cell->mean).text, cell->growing, cell->mean.samples);
 }
 
 static int
@@ -250,11 +243,9 @@ print_cell(FILE *file, const struct th_fleet *fleet, const struct th_fleet_line 
 	uint32_t counted = fleet->groups[group].counted[line->heap];
 	char grows[32];
 
-	fputs("         ", file);
-	fprintf(file, "%-*.*s  ", name_columns(fleet), NAME_COLUMNS_MAX,
-		group_name(fleet, group));
 	snprintf(grows, sizeof(grows), "%u of %u", cell ? cell->growing : 0, counted);
-	fprintf(file, "%12s  %5u  %10s  ", grows, cell ? cell->leaks : 0,
+	fprintf(file, "         %-*.*s  %12s  %5u  %10s  ", name_columns(fleet),
+		NAME_COLUMNS_MAX, group_name(fleet, group), grows, cell ? cell->leaks : 0,
 		cell ? rate(cell->mean.estimate).text : "-");
 	if (has_group_intervals(file, fleet))
 		fprintf(file, "%-24s  ", cell ? rate_interval(&cell->mean).text : "");
@@ -306,7 +297,7 @@ print_finding(FILE *file, const struct th_fleet *fleet, const struct th_fleet_li
 
 	fputc('\n', file);
 	th_view_verdict(file, line->verdict, TH_REASON_GROWS);
-	fprintf(file, "%s, %s\n", th_heap_adjective(line->heap),
+	th_print(file, "{}, {}\n", th_heap_adjective(line->heap),
 		th_strings_get(&fleet->keys.strings, line->title));
 	print_sentence(file, fleet, line);
 	if (fleet->groups_count > 1)
@@ -314,9 +305,8 @@ print_finding(FILE *file, const struct th_fleet *fleet, const struct th_fleet_li
 	else
 		fprintf(file, "         alone  a leak in %u of them by its own recording\n",
 			cell->leaks);
-	fprintf(file, "         most   %s/h in ", rate(cell->most).text);
-	th_text_print(file, fleet->logs[cell->most_log]);
-	fputc('\n', file);
+	th_print(file, "         most   {}/h in {}\n", rate(cell->most).text,
+		th_text_of(fleet->logs[cell->most_log]));
 	if (!fleet->options->group_by)
 		print_stack(file, fleet, line);
 }
@@ -334,8 +324,8 @@ print_verdict(FILE *file, const struct th_fleet *fleet, enum th_verdict verdict)
 		shown++;
 	}
 	if (shown < count)
-		fprintf(file, "\nand %s more with verdict %s\n",
-			th_format_count(count - shown).text, th_verdict_name(verdict));
+		th_print(file, "\nand {c} more with verdict {}\n", count - shown,
+			th_verdict_name(verdict));
 }
 
 /* Threads, class loaders and references are judged for each process alone. */
@@ -347,10 +337,10 @@ print_counts(FILE *file, const struct th_fleet *fleet)
 	for (size_t i = 0; i < fleet->groups_count; i++)
 		count += fleet->groups[i].of_counts;
 	if (count)
-		fprintf(file,
-			"%s %s threads, class loaders or references: twinheap leaks LOG\n",
-			th_format_count(count).text,
-			plural(count, "process leaks", "processes leak"));
+		th_print(file,
+			"{c process leaks/processes leak} threads, class loaders or "
+			"references: twinheap leaks LOG\n",
+			count);
 }
 
 void
@@ -419,12 +409,13 @@ print_totals(FILE *file, const struct th_fleet *fleet)
 	}
 }
 
-static double
-mean_in(const struct th_fleet *fleet, const struct th_fleet_line *line, uint32_t group)
+static struct th_estimate
+estimate_in(const struct th_fleet *fleet, const struct th_fleet_line *line, uint32_t group)
 {
 	const struct th_fleet_cell *cell = th_fleet_cell(fleet, line, group);
+	uint64_t counted = fleet->groups[group].counted[line->heap];
 
-	return cell ? cell->mean.estimate : 0;
+	return cell ? cell->mean : (struct th_estimate){.samples = counted};
 }
 
 static void
@@ -437,8 +428,8 @@ print_change(FILE *file, const struct th_fleet *fleet, const struct th_fleet_lin
 	int used = is_wide ? FIGURE_COLUMNS : BARE_FIGURE_COLUMNS;
 	struct th_line text;
 
-	print_figures(file, fleet, mean_in(fleet, line, fleet->old_group),
-		mean_in(fleet, line, fleet->new_group), &line->change);
+	print_figures(file, fleet, estimate_in(fleet, line, fleet->old_group).estimate,
+		estimate_in(fleet, line, fleet->new_group).estimate, &line->change);
 	th_line_begin(&text);
 	fprintf(text.stream, "%s, in %u of %u",
 		th_strings_get(&fleet->keys.strings, line->title), cell ? cell->processes : 0,
@@ -471,10 +462,8 @@ print_changes(FILE *file, const struct th_fleet *fleet)
 		significant += is_significant(&line->change);
 	}
 	if (all > fleet->options->top)
-		fprintf(file, "and %s more (--top)\n",
-			th_format_count(all - fleet->options->top).text);
-	fprintf(file, "\n%s of %s %s changed significantly%s\n",
-		th_format_count(significant).text, th_format_count(all).text,
+		th_print(file, "and {c} more (--top)\n", all - fleet->options->top);
+	th_print(file, "\n{c} of {c} {} changed significantly{}\n", significant, all,
 		fleet->options->group_by ? "groups" : "stacks",
 		has_intervals(file) ? "" : "; the others are marked with ~");
 }
@@ -484,8 +473,7 @@ print_side(FILE *file, const char *label, const struct th_fleet *fleet, uint32_t
 {
 	fprintf(file, "%s  ", label);
 	print_group(file, fleet, group);
-	fprintf(file, ": %u %s\n", fleet->groups[group].processes,
-		plural(fleet->groups[group].processes, "process", "processes"));
+	th_print(file, ": { process/processes}\n", fleet->groups[group].processes);
 }
 
 void
@@ -503,4 +491,144 @@ th_view_fleet_diff(FILE *file, const struct th_fleet *fleet)
 	print_totals(file, fleet);
 	fputc('\n', file);
 	print_changes(file, fleet);
+}
+
+/* JSON */
+
+/* {"estimate", "ci95", "processes"}; without two processes the interval is null. */
+static json_t *
+mean_json(const struct th_estimate *mean)
+{
+	return th_json("estimate ci95 processes", mean->estimate,
+		isinf(mean->low) ? NULL : th_json_list(mean->low, mean->high), mean->samples);
+}
+
+static json_t *
+group_json(const struct th_fleet_group *group)
+{
+	json_t *counted = json_object();
+
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		th_json_put(counted, th_heap_word((enum th_heap)heap), group->counted[heap]);
+	return th_json("name processes seconds start counted leaks_of_counts",
+		th_text_of(group->name), group->processes, group->seconds,
+		(double)group->start / 1e9, counted, group->of_counts);
+}
+
+/* The members that both reports begin with. */
+static json_t *
+head_json(const struct th_fleet *fleet)
+{
+	return th_json("twinheap by filters logs groups", 1, fleet->options->by,
+		th_json_filters(fleet->options),
+		th_json("read unreadable damaged repeated", fleet->logs_count,
+			fleet->unreadable, fleet->damaged, fleet->repeated),
+		th_json_map(group, fleet->groups, fleet->groups_count, group_json(group)));
+}
+
+/* The names of a stack's functions, root first. */
+static json_t *
+stack_json(const struct th_fleet *fleet, uint32_t stack)
+{
+	json_t *list = json_array();
+
+	for (; stack; stack = fleet->keys.items[stack].parent)
+		json_array_insert_new(
+			list, 0, json_string(th_stack_keys_name(&fleet->keys, stack)));
+	return list;
+}
+
+static struct th_text
+name_of(const struct th_fleet *fleet, uint32_t group)
+{
+	return th_text_of(fleet->groups[group].name);
+}
+
+static json_t *
+cell_json(const struct th_fleet *fleet, const struct th_fleet_line *line, uint32_t group)
+{
+	const struct th_fleet_cell *cell = th_fleet_cell(fleet, line, group);
+
+	if (!cell)
+		return NULL;
+	return th_json("name verdict processes growing leaks unclear growth_bytes_per_s "
+		       "live_bytes most",
+		name_of(fleet, group), th_verdict_name(cell->verdict), cell->processes,
+		cell->growing, cell->leaks, cell->unclear, mean_json(&cell->mean),
+		mean_json(&cell->average),
+		th_json("growth_bytes_per_s log", cell->most,
+			th_text_of(fleet->logs[cell->most_log])));
+}
+
+static json_t *
+finding_json(const struct th_fleet *fleet, const struct th_fleet_line *line)
+{
+	json_t *json;
+
+	if (line->verdict > TH_VERDICT_UNCLEAR)
+		return NULL;
+	json = th_json("verdict heap line since", th_verdict_name(line->verdict),
+		th_heap_word(line->heap), th_strings_get(&fleet->keys.strings, line->title),
+		(json_t *)NULL);
+	if (line->since != UINT32_MAX)
+		th_json_set(json, "since", name_of(fleet, line->since));
+	return th_json_set(json, "frames groups", stack_json(fleet, line->stack),
+		th_json_map(group, fleet->groups, fleet->groups_count,
+			cell_json(fleet, line, (uint32_t)(group - fleet->groups))));
+}
+
+void
+th_view_fleet_leaks_json(FILE *file, const struct th_fleet *fleet)
+{
+	th_json_print(file, th_json_set(head_json(fleet), "findings",
+				    th_json_map(line, fleet->lines, fleet->lines_count,
+					    finding_json(fleet, line))));
+}
+
+static json_t *
+change_json(const struct th_estimate *old_value, const struct th_estimate *new_value,
+	const struct th_estimate *change, enum th_heap heap)
+{
+	return th_json("old new change may_be_chance heap", mean_json(old_value),
+		mean_json(new_value), mean_json(change), (bool)!is_significant(change),
+		th_heap_word(heap));
+}
+
+static json_t *
+line_json(const struct th_fleet *fleet, const struct th_fleet_line *line)
+{
+	struct th_estimate old_value = estimate_in(fleet, line, fleet->old_group);
+	struct th_estimate new_value = estimate_in(fleet, line, fleet->new_group);
+
+	if (!is_compared(fleet, line))
+		return NULL;
+	return th_json_set(change_json(&old_value, &new_value, &line->change, line->heap),
+		"class? frames", th_strings_get(&fleet->keys.strings, line->class_name),
+		stack_json(fleet, line->stack));
+}
+
+static json_t *
+total_json(const struct th_fleet *fleet, enum th_heap heap)
+{
+	const struct th_process_sums *old_sum = &fleet->groups[fleet->old_group].totals[heap];
+	const struct th_process_sums *new_sum = &fleet->groups[fleet->new_group].totals[heap];
+	struct th_estimate old_value = th_process_mean(old_sum, 0.05);
+	struct th_estimate new_value = th_process_mean(new_sum, 0.05);
+	struct th_estimate change = th_process_difference(old_sum, new_sum, 0.05);
+
+	return change_json(&old_value, &new_value, &change, heap);
+}
+
+void
+th_view_fleet_diff_json(FILE *file, const struct th_fleet *fleet)
+{
+	json_t *totals = th_json_list(total_json(fleet, TH_HEAP_JAVA),
+		total_json(fleet, TH_HEAP_NATIVE), total_json(fleet, TH_HEAP_MAPPED));
+
+	th_json_print(file,
+		th_json_set(head_json(fleet), "value old new totals differences",
+			th_value_name(fleet->options->value), name_of(fleet, fleet->old_group),
+			name_of(fleet, fleet->new_group), totals,
+			th_json_map(line, fleet->lines, fleet->lines_count,
+				line_json(fleet, line))));
 }

@@ -1,96 +1,426 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * holders, as text and as JSON: what holds the Java objects of each finding, or of a class, as the
- * last walk of the heap found it.
+ * What holds the Java objects of each finding, or of a class, as the last walk of the heap found it:
+ * the views of `holders`, and parts of `leaks`.
  */
-#include "report/views/view.h"
+#include "report/views/holder_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/base/format.h"
 #include "report/base/heap_names.h"
-#include "report/views/holder_parts.h"
+#include "report/base/line.h"
 #include "report/views/json_parts.h"
 #include "report/views/tallied_parts.h"
+#include "report/views/values.h"
+#include "report/views/view.h"
+
+/* Holders of a finding in `leaks`. */
+#define LINES_SHOWN 3
+/* Frames of the native stack of a JNI global reference. */
+#define FRAMES_SHOWN 6
+#define LINE_COLUMN 16
+/* Elements of a path in one line: so many at each end of a longer one. */
+#define ENDS_SHOWN 4
+/* Elements at the begin of a path that are left out if the path above has them, too. */
+#define SHARED_MIN 4
+
+/* "static ", "JNI global of ", ...: what the first element of a path is. */
+static const char *
+root_words(const struct th_holder_element *element)
+{
+	static const struct {
+		const char *kind;
+		const char *words;
+	} roots[] = {
+		{"static", "static "},
+		{"jni-global", "JNI global of "},
+		{"thread-local", "thread local of "},
+		{"thread", "thread "},
+		{"stack", "local variable of "},
+		{"loader", "class loader "},
+		{"vm", "the VM "},
+	};
+
+	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++)
+		if (!strcmp(element->kind, roots[i].kind))
+			return roots[i].words;
+	return "";
+}
+
+/* The function of C that made the root, or steps above it. */
+static struct th_frame_of
+maker_of(const struct th_profile *profile, struct th_path path, uint32_t step)
+{
+	return th_frame_of(profile->frames, path.frames[path.count - 1 - step]);
+}
+
+char *
+th_holder_parts_path(const struct th_holder *holder)
+{
+	struct th_line line;
+
+	th_line_begin(&line);
+	for (size_t i = 0; i < holder->path_count; i++) {
+		fputs(i ? " -> " : "", line.stream);
+		if (i == ENDS_SHOWN && holder->path_count > 2 * ENDS_SHOWN + 1) {
+			size_t left_out = holder->path_count - 2 * ENDS_SHOWN;
+
+			th_print(line.stream, "({} more) -> ", left_out);
+			i += left_out;
+		}
+		th_print(line.stream, "{}{}", root_words(&holder->path[i]),
+			holder->path[i].name);
+	}
+	return th_line_end(&line);
+}
+
+/* Lines of leaks */
+
+/* What has a path; what has none is mostly garbage that no collection has judged yet. */
+static double
+sum_of(const struct th_holders *holders)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < holders->items_count; i++)
+		sum += holders->items[i].share;
+	return sum;
+}
+
+/* "99 % by static gw.Gateway.SESSIONS -> ..."; to be freed. */
+static char *
+line_text(const struct th_profile *profile, const struct th_holder *holder, double all)
+{
+	char *path = th_holder_parts_path(holder);
+	double share = all > 0 ? 100 * holder->share / all : 0;
+	char *text = holder->root_path == TH_HOLDERS_NO_PATH
+			     ? th_printed("{f} % by {}", share, path)
+			     : th_printed("{f} % by {}, made by {}", share, path,
+				       maker_of(profile,
+					       th_paths_get(profile->paths, holder->root_path),
+					       0));
+
+	free(path);
+	return text;
+}
+
+/* Those of at least 1 % of the bytes; the first of all in any case. */
+static size_t
+count_large(const struct th_holders *holders)
+{
+	size_t count = 0;
+
+	while (count < holders->items_count &&
+		(!count || holders->items[count].share >= sum_of(holders) / 100))
+		count++;
+	return count;
+}
+
+/* Those that are listed; returns the number of further ones. */
+static size_t
+print_lines(FILE *file, const struct th_held_samples *held, const struct th_holders *holders)
+{
+	size_t count = count_large(holders);
+
+	for (size_t i = 0; i < count && i < LINES_SHOWN; i++)
+		th_print_cut(file, i ? "                " : "         held   ", LINE_COLUMN,
+			line_text(held->leaks->profile, &holders->items[i], sum_of(holders)));
+	return count > LINES_SHOWN ? count - LINES_SHOWN : 0;
+}
+
+static const char *
+while_it_runs(const struct th_held_samples *held)
+{
+	return held->leaks->profile->recording->is_complete ? " while the process runs" : "";
+}
+
+/* False: the walk did not answer for the finding. */
+static bool
+print_finding_lines(FILE *file, const struct th_held_samples *held,
+	const struct th_listed *listed, const struct th_finding *finding, size_t number)
+{
+	struct th_holders holders;
+
+	th_holders_of_finding(held, listed, finding, &holders);
+	bool is_answered = holders.items_count || !held->selected_count;
+	size_t more = print_lines(file, held, &holders);
+	if (more)
+		th_print(file, "                and {} more: twinheap holders --finding {}\n",
+			more, number);
+	th_holders_deinit(&holders);
+	return is_answered;
+}
+
+void
+th_holder_parts_lines(FILE *file, const struct th_held_samples *held,
+	const struct th_listed *listed, const struct th_finding *finding, size_t number)
+{
+	if (!th_holders_apply(held->leaks, listed, finding))
+		return;
+	if (held->walk && print_finding_lines(file, held, listed, finding, number))
+		return;
+	if (finding->evidence.verdict == TH_VERDICT_LEAK)
+		th_print(file,
+			"         held   not known: twinheap ctl {} holders --finding {}{}\n",
+			th_recording_pid(held->leaks->profile->recording).text, number,
+			while_it_runs(held));
+}
+
+/* Whether a leak of class loaders has holders, or would have them after a walk. */
+static bool
+has_loaders(const struct th_tallied *tallied)
+{
+	return tallied->kind == TH_TALLY_LOADERS && tallied->class_name;
+}
+
+void
+th_holder_parts_tallied_lines(
+	FILE *file, const struct th_held_samples *held, const struct th_tallied *tallied)
+{
+	struct th_holders holders;
+
+	if (!has_loaders(tallied))
+		return;
+	th_holders_of_tallied(held, tallied, &holders);
+	size_t more = print_lines(file, held, &holders);
+	if (more)
+		th_print(file, "                and {} more\n", more);
+	if ((!held->walk || held->selected_count) && tallied->verdict == TH_VERDICT_LEAK)
+		th_print(file, "         held   not known: twinheap ctl {} holders{}\n",
+			th_recording_pid(held->leaks->profile->recording).text,
+			while_it_runs(held));
+	th_holders_deinit(&holders);
+}
+
+/* Whole paths */
+
+/* What a holder has: bytes and objects, or class loaders. */
+static void
+print_sums(FILE *file, const struct th_holder *holder)
+{
+	if (!holder->sum.samples)
+		th_print(file, "{}{c} class loaders\n", holder->objects.exact ? "" : "about ",
+			holder->objects.estimate + 0.5);
+	else
+		th_print(file, "{e}, {n} objects ({I})\n", &holder->bytes, &holder->objects,
+			&holder->objects);
+}
+
+/*
+ * The number of elements, from the root on, that a path shares with the one printed before it, which
+ * are then printed as one line; without its last element, and 0 for a few.
+ */
+static size_t
+count_shared(const struct th_holder *holder, const struct th_holder *before)
+{
+	size_t count = 0;
+
+	while (before && count + 1 < holder->path_count && count < before->path_count &&
+		!strcmp(holder->path[count].kind, before->path[count].kind) &&
+		!strcmp(holder->path[count].name, before->path[count].name))
+		count++;
+	return count < SHARED_MIN || holder->root_path != before->root_path ? 0 : count;
+}
 
 static void
-print_walk(FILE *file, const struct th_held_samples *held)
+print_stack(FILE *file, const struct th_profile *profile, const struct th_holder *holder)
 {
-	const struct th_decoded_holder_walk *walk = held->walk;
-
-	fprintf(file,
-		"walk of the Java heap at %s s: %s in use, the VM was stopped for %s\n"
-		"%s of %s %ssampled objects have a path from a root\n",
-		th_format_time(th_profile_seconds(held->leaks->profile, walk->time)).text,
-		th_format_number((double)walk->heap, TH_UNIT_BYTES).text,
-		th_format_pause((double)walk->paused / 1e9).text,
-		th_format_count(walk->found).text, th_format_count(walk->wanted).text,
-		held->selected_count ? "selected " : "");
+	if (holder->root_path == TH_HOLDERS_NO_PATH)
+		return;
+	struct th_path path = th_paths_get(profile->paths, holder->root_path);
+	for (uint32_t i = 0; i < path.count && i < FRAMES_SHOWN; i++)
+		th_print(file, "{}{}\n", i ? "              < " : "      made by ",
+			maker_of(profile, path, i));
 }
 
-/* Whether a finding is asked for. */
-static bool
-is_shown(const struct th_leaks *leaks, size_t index)
+static void
+print_holder(FILE *file, const struct th_profile *profile, const struct th_holder *holder,
+	const struct th_holder *before, double all)
 {
-	uint64_t finding = leaks->profile->options->finding;
+	const size_t shared = count_shared(holder, before);
 
-	return !finding || finding == index + 1;
+	th_print(file, "\n  {%}  ", holder->share, all);
+	print_sums(file, holder);
+	for (size_t i = 0; i < holder->path_count; i++) {
+		th_print(file, "{}{}{}\n", i ? "           -> " : "      ",
+			root_words(&holder->path[i]), holder->path[i].name);
+		if (!i && shared) {
+			th_print(file, "           -> ({} more, as above)\n", shared - 1);
+			i = shared - 1;
+		} else if (!i) {
+			print_stack(file, profile, holder);
+		}
+	}
 }
 
-/* A finding with holders. */
-struct shown {
-	const struct th_held_samples *held;
-	size_t index;
-	const struct th_finding *finding;
-	const struct th_holders *holders;
+void
+th_holder_parts_print(FILE *file, const struct th_held_samples *held,
+	const struct th_holders *holders, uint64_t top)
+{
+	const struct th_profile *profile = held->leaks->profile;
+
+	for (size_t i = 0; i < holders->items_count && i < top; i++)
+		print_holder(file, profile, &holders->items[i],
+			i ? &holders->items[i - 1] : NULL, sum_of(holders));
+	if (holders->items_count > top)
+		th_print(file, "\n  and {c} more\n", holders->items_count - top);
+	if (holders->unknown.samples)
+		th_print(file,
+			"\n  {b} more without a path: garbage since the last GC, or held in a "
+			"way that the VM does not report\n",
+			th_sums_point(&holders->unknown.bytes));
+}
+
+/* JSON */
+
+static json_t *
+holder_json(const struct th_profile *profile, const struct th_holder *holder)
+{
+	return th_json("path objects bytes root_frames",
+		th_json_map(element, holder->path, holder->path_count,
+			th_json("kind name", element->kind, element->name)),
+		&holder->objects, &holder->bytes,
+		holder->root_path == TH_HOLDERS_NO_PATH
+			? NULL
+			: th_json_path(profile, holder->root_path));
+}
+
+static json_t *
+holders_json(const struct th_held_samples *held, const struct th_holders *holders)
+{
+	return th_json_map(holder, holders->items, holders->items_count,
+		holder_json(held->leaks->profile, holder));
+}
+
+/* The largest ones as lines of text. */
+static json_t *
+lines_json(const struct th_held_samples *held, const struct th_holders *holders)
+{
+	size_t count = count_large(holders);
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < count && i < LINES_SHOWN; i++) {
+		char *text = line_text(
+			held->leaks->profile, &holders->items[i], sum_of(holders));
+
+		json_array_append_new(list, json_string(text));
+		free(text);
+	}
+	return list;
+}
+
+json_t *
+th_holder_parts_finding_json(const struct th_held_samples *held, const struct th_listed *listed,
+	const struct th_finding *finding, bool as_lines)
+{
+	struct th_holders holders;
+
+	if (!held->walk || !th_holders_apply(held->leaks, listed, finding))
+		return NULL;
+	th_holders_of_finding(held, listed, finding, &holders);
+	json_t *json = as_lines ? lines_json(held, &holders) : holders_json(held, &holders);
+	th_holders_deinit(&holders);
+	return json;
+}
+
+json_t *
+th_holder_parts_tallied_json(
+	const struct th_held_samples *held, const struct th_tallied *tallied, bool as_lines)
+{
+	struct th_holders holders;
+
+	if (!held->walk || !has_loaders(tallied))
+		return NULL;
+	th_holders_of_tallied(held, tallied, &holders);
+	json_t *json = as_lines ? lines_json(held, &holders) : holders_json(held, &holders);
+	th_holders_deinit(&holders);
+	return json;
+}
+
+/* The views */
+
+/* Where the output goes: one of the two. */
+struct output {
+	FILE *file;
+	json_t *list;
 };
 
 static void
-print_finding(void *data, const struct shown *shown)
-{
-	const struct th_leaks *leaks = shown->held->leaks;
-	FILE *file = data;
-
-	fprintf(file, "\n%zu. ", shown->index + 1);
-	th_view_verdict(file, leaks->findings[shown->index].verdict,
-		leaks->findings[shown->index].reason);
-	th_view_finding_title(file, leaks, shown->finding);
-	fputc('\n', file);
-	th_holder_parts_print(file, shown->held, shown->holders, leaks->profile->options->top);
-}
-
-/* Calls `show` with the findings that have holders, at most --top of them. */
-typedef void show_finding(void *data, const struct shown *shown);
-
-static void
-each_finding(const struct th_held_samples *held, show_finding *show, void *data, uint64_t top)
+show_finding(const struct output *output, const struct th_held_samples *held, size_t index,
+	const struct th_finding *finding, const struct th_holders *holders)
 {
 	const struct th_leaks *leaks = held->leaks;
-	uint64_t count = 0;
+	const struct th_profile *profile = leaks->profile;
+	const struct th_leak_site *place = &leaks->places.items[finding->place];
+	enum th_verdict verdict = leaks->findings[index].verdict;
 
-	for (size_t i = 0; i < leaks->findings_count && count < top; i++) {
+	if (output->list) {
+		json_array_append_new(output->list,
+			th_json("finding verdict lines heap class? frames holders", index + 1,
+				th_verdict_name(verdict), finding->lines ? finding->lines : 1,
+				th_heap_word(place->heap),
+				th_frames_string(profile->frames, place->class_name),
+				th_json_frames(profile->frames, th_leaks_path(leaks, place)),
+				holders_json(held, holders)));
+		return;
+	}
+	th_print(output->file, "\n{}. ", index + 1);
+	th_view_verdict(output->file, verdict, leaks->findings[index].reason);
+	th_view_finding_title(output->file, leaks, finding);
+	fputc('\n', output->file);
+	th_holder_parts_print(output->file, held, holders, held->leaks->profile->options->top);
+}
+
+/* The findings that have holders, at most --top as text. */
+static void
+show_findings(const struct output *output, const struct th_held_samples *held)
+{
+	const struct th_leaks *leaks = held->leaks;
+	const struct th_options *options = leaks->profile->options;
+	uint64_t left = output->list ? UINT64_MAX : options->top;
+
+	for (size_t i = 0; i < leaks->findings_count && left; i++) {
 		struct th_holders holders;
 
-		if (!is_shown(leaks, i))
+		if (options->finding && options->finding != i + 1)
 			continue;
 		struct th_finding finding = th_leaks_measured(leaks, &leaks->findings[i]);
-		const struct shown shown = {held, i, &finding, &holders};
 		th_holders_of_finding(held, &leaks->findings[i], &finding, &holders);
-		if (holders.items_count) {
-			show(data, &shown);
-			count++;
-		}
+		left -= holders.items_count > 0;
+		if (holders.items_count)
+			show_finding(output, held, i, &finding, &holders);
 		th_holders_deinit(&holders);
 	}
 }
 
-/* Calls `show` with the leaks of class loaders that have holders. */
-typedef void show_tallied(void *data, const struct th_held_samples *held,
-	const struct th_tallied *tallied, const struct th_holders *holders);
-
 static void
-each_tallied(const struct th_held_samples *held, show_tallied *show, void *data)
+show_tallied(const struct output *output, const struct th_held_samples *held,
+	const struct th_tallied *tallied, const struct th_holders *holders)
+{
+	if (output->list) {
+		json_t *json = th_tallied_json(held->leaks, tallied);
+
+		json_array_append_new(output->list,
+			json_pack("{s:n, s:O, s:n, s:O, s:O, s:O, s:o}", "finding", "verdict",
+				json_object_get(json, "verdict"), "lines", "heap",
+				json_object_get(json, "heap"), "class",
+				json_object_get(json, "class"), "frames",
+				json_object_get(json, "frames"), "holders",
+				holders_json(held, holders)));
+		json_decref(json);
+		return;
+	}
+	fputc('\n', output->file);
+	th_view_verdict(output->file, tallied->verdict, th_tallied_reason(tallied));
+	th_tallied_print_headline(output->file, held->leaks, tallied, " ");
+	th_holder_parts_print(output->file, held, holders, held->leaks->profile->options->top);
+}
+
+/* The leaks of class loaders that have holders. */
+static void
+show_tallies(const struct output *output, const struct th_held_samples *held)
 {
 	const struct th_tallies *tallies = &held->leaks->tallies;
 
@@ -100,133 +430,64 @@ each_tallied(const struct th_held_samples *held, show_tallied *show, void *data)
 
 		th_holders_of_tallied(held, &tallies->items[i], &holders);
 		if (holders.items_count)
-			show(data, held, &tallies->items[i], &holders);
+			show_tallied(output, held, &tallies->items[i], &holders);
 		th_holders_deinit(&holders);
 	}
 }
 
+/* The holders of the objects of --class. */
 static void
-print_tallied(void *data, const struct th_held_samples *held, const struct th_tallied *tallied,
-	const struct th_holders *holders)
+show_class(const struct output *output, const struct th_held_samples *held)
 {
-	FILE *file = data;
+	const char *class_name = held->leaks->profile->options->held_class;
+	struct th_holders_of of = {
+		.class_name = th_frames_find_string(held->leaks->profile->frames, class_name)};
+	struct th_holders holders = {0};
+	json_t *none = NULL;
 
-	fputc('\n', file);
-	th_view_verdict(file, tallied->verdict, th_tallied_reason(tallied));
-	th_tallied_print_headline(file, held->leaks, tallied, " ");
-	th_holder_parts_print(file, held, holders, held->leaks->profile->options->top);
+	if (of.class_name != TH_NO_STRING && of.class_name)
+		th_holders_find(held, &of, &holders);
+	if (!output->list) {
+		th_print(output->file, "\n{}{}\n", class_name,
+			holders.items_count ? ""
+					    : ": no sampled object of this class has a path");
+		th_holder_parts_print(
+			output->file, held, &holders, held->leaks->profile->options->top);
+	} else if (holders.items_count) {
+		json_array_append_new(output->list,
+			th_json("finding verdict lines heap class frames holders", none, none,
+				none, th_heap_word(TH_HEAP_JAVA), class_name, json_array(),
+				holders_json(held, &holders)));
+	}
+	th_holders_deinit(&holders);
 }
 
-static struct th_holders_of
-class_of(const struct th_leaks *leaks)
+static void
+show(const struct output *output, const struct th_held_samples *held)
 {
-	return (struct th_holders_of){
-		.class_name = th_frames_find_string(
-			leaks->profile->frames, leaks->profile->options->held_class)};
-}
-
-static bool
-find_class(const struct th_held_samples *held, struct th_holders *holders)
-{
-	struct th_holders_of of = class_of(held->leaks);
-
-	memset(holders, 0, sizeof(*holders));
-	if (of.class_name == TH_NO_STRING || !of.class_name)
-		return false;
-	th_holders_find(held, &of, holders);
-	return holders->items_count > 0;
+	if (held->leaks->profile->options->held_class) {
+		show_class(output, held);
+	} else {
+		show_tallies(output, held);
+		show_findings(output, held);
+	}
 }
 
 void
 th_view_holders(FILE *file, const struct th_leaks *leaks)
 {
-	const struct th_options *options = leaks->profile->options;
 	struct th_held_samples held;
-	struct th_holders holders;
 
 	th_held_samples_init(&held, leaks);
-	print_walk(file, &held);
-	if (!options->held_class) {
-		each_tallied(&held, print_tallied, file);
-		each_finding(&held, print_finding, file, options->top);
-	} else {
-		bool is_found = find_class(&held, &holders);
-
-		fprintf(file, "\n%s%s\n", options->held_class,
-			is_found ? "" : ": no sampled object of this class has a path");
-		th_holder_parts_print(file, &held, &holders, options->top);
-		th_holders_deinit(&holders);
-	}
+	const struct th_decoded_holder_walk *walk = held.walk;
+	th_print(file,
+		"walk of the Java heap at {t} s: {b} in use, the VM was stopped for {p}\n"
+		"{c} of {c} {}sampled objects have a path from a root\n",
+		th_profile_seconds(leaks->profile, walk->time), walk->heap,
+		(double)walk->paused / 1e9, walk->found, walk->wanted,
+		held.selected_count ? "selected " : "");
+	show(&(struct output){.file = file}, &held);
 	th_held_samples_deinit(&held);
-}
-
-/* JSON */
-
-static void
-add_finding(void *data, const struct shown *shown)
-{
-	const struct th_leaks *leaks = shown->held->leaks;
-	const struct th_leak_site *place = &leaks->places.items[shown->finding->place];
-	struct th_path path = th_leaks_path(leaks, place);
-	json_t *frames = json_array();
-
-	for (uint32_t i = 0; i < path.count; i++)
-		json_array_append_new(
-			frames, th_json_frame(leaks->profile->frames, path.frames[i]));
-	json_array_append_new(data,
-		json_pack("{s:I, s:s, s:I, s:s, s:o, s:o, s:o}", "finding",
-			(json_int_t)shown->index + 1, "verdict",
-			th_verdict_name(leaks->findings[shown->index].verdict), "lines",
-			(json_int_t)(shown->finding->lines ? shown->finding->lines : 1), "heap",
-			th_heap_word(place->heap), "class",
-			th_json_text_or_null(
-				th_frames_string(leaks->profile->frames, place->class_name)),
-			"frames", frames, "holders",
-			th_holder_parts_json(shown->held, shown->holders)));
-}
-
-static void
-add_tallied(void *data, const struct th_held_samples *held, const struct th_tallied *tallied,
-	const struct th_holders *holders)
-{
-	json_t *finding = th_tallied_json(held->leaks, tallied);
-
-	json_array_append_new(data, json_pack("{s:n, s:O, s:n, s:O, s:O, s:O, s:o}", "finding",
-					    "verdict", json_object_get(finding, "verdict"),
-					    "lines", "heap", json_object_get(finding, "heap"),
-					    "class", json_object_get(finding, "class"),
-					    "frames", json_object_get(finding, "frames"),
-					    "holders", th_holder_parts_json(held, holders)));
-	json_decref(finding);
-}
-
-static void
-add_class(const struct th_held_samples *held, json_t *list)
-{
-	struct th_holders holders;
-
-	if (find_class(held, &holders))
-		json_array_append_new(list,
-			json_pack("{s:n, s:n, s:n, s:s, s:s, s:[], s:o}", "finding", "verdict",
-				"lines", "heap", th_heap_word(TH_HEAP_JAVA), "class",
-				held->leaks->profile->options->held_class, "frames", "holders",
-				th_holder_parts_json(held, &holders)));
-	th_holders_deinit(&holders);
-}
-
-static json_t *
-walk_json(const struct th_held_samples *held)
-{
-	const struct th_decoded_holder_walk *walk = held->walk;
-
-	return json_pack("{s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:b}", "time_s",
-		th_profile_seconds(held->leaks->profile, walk->time), "paused_s",
-		(double)walk->paused / 1e9, "expected_pause_s", (double)walk->expected / 1e9,
-		"cpu_s", (double)walk->cpu / 1e9, "heap_bytes", (json_int_t)walk->heap,
-		"objects", (json_int_t)walk->objects, "references",
-		(json_int_t)walk->references, "memory_bytes", (json_int_t)walk->memory,
-		"samples", (json_int_t)walk->wanted, "samples_with_path",
-		(json_int_t)walk->found, "is_limited", held->selected_count != 0);
 }
 
 void
@@ -236,16 +497,14 @@ th_view_holders_json(FILE *file, const struct th_leaks *leaks)
 	json_t *list = json_array();
 
 	th_held_samples_init(&held, leaks);
-	if (leaks->profile->options->held_class) {
-		add_class(&held, list);
-	} else {
-		each_tallied(&held, add_tallied, list);
-		each_finding(&held, add_finding, list, UINT64_MAX);
-	}
-	char *text = th_json_dump(json_pack("{s:i, s:o, s:o}", "twinheap", 1, "walk",
-					  walk_json(&held), "findings", list),
-		JSON_INDENT(1));
-	fprintf(file, "%s\n", text);
-	free(text);
+	const struct th_decoded_holder_walk *walk = held.walk;
+	show(&(struct output){.list = list}, &held);
+	json_t *json = th_json("time_s paused_s expected_pause_s cpu_s heap_bytes objects "
+			       "references memory_bytes samples samples_with_path is_limited",
+		th_profile_seconds(leaks->profile, walk->time), (double)walk->paused / 1e9,
+		(double)walk->expected / 1e9, (double)walk->cpu / 1e9, walk->heap,
+		walk->objects, walk->references, walk->memory, walk->wanted, walk->found,
+		(bool)(held.selected_count != 0));
+	th_json_print(file, th_json("twinheap walk findings", 1, json, list));
 	th_held_samples_deinit(&held);
 }

@@ -6,7 +6,6 @@
  */
 #include "report/views/view.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +15,7 @@
 #include "report/views/frame_texts.h"
 #include "report/views/json_parts.h"
 #include "report/views/unseen_parts.h"
+#include "report/views/values.h"
 
 struct printer {
 	FILE *file;
@@ -39,42 +39,28 @@ static const struct {
 	[TH_MEASURE_TOUCHED] = {"touched_bytes", NULL},
 };
 
-/* Sets the figures of a heap that was not recorded to null. */
-static void
-set_no_figures(json_t *json)
-{
-	for (int measure = 0; measure < TH_MEASURES; measure++) {
-		json_object_set_new(json, figures[measure].bytes, json_null());
-		if (figures[measure].objects)
-			json_object_set_new(json, figures[measure].objects, json_null());
-	}
-}
-
-/* Sets the figures of a row or a total from its sums by measure. */
+/* Sets the figures of a row or a total from its sums by measure; NULL: the heap was not recorded. */
 static void
 set_figures(const struct printer *printer, json_t *json, enum th_heap heap,
 	const struct th_estimator *sums)
 {
-	for (int measure = 0; measure < TH_MEASURES; measure++) {
-		const struct th_estimator *sum = &sums[measure];
+	const struct th_profile *profile = printer->profile;
+
+	for (enum th_measure measure = 0; measure < TH_MEASURES; measure++) {
+		bool is_known = sums && (measure != TH_MEASURE_TOUCHED ||
+						th_profile_knows_touched(profile, heap));
+		bool is_empty = !sums || !sums[measure].samples;
 		struct th_estimate bytes = printer->empty_bytes[heap][measure];
 		struct th_estimate objects = printer->empty_objects[heap][measure];
 
-		if (measure == TH_MEASURE_TOUCHED &&
-			!th_profile_knows_touched(printer->profile, heap)) {
-			json_object_set_new(json, figures[measure].bytes, json_null());
-			continue;
-		}
-		if (sum->samples)
-			bytes = th_profile_bytes(
-				printer->profile, heap, (enum th_measure)measure, sum);
-		json_object_set_new(json, figures[measure].bytes, th_json_estimate(&bytes));
+		if (is_known && !is_empty)
+			bytes = th_profile_bytes(profile, heap, measure, &sums[measure]);
+		th_json_put(json, figures[measure].bytes, is_known ? &bytes : NULL);
 		if (!figures[measure].objects)
 			continue;
-		if (sum->samples)
-			objects = th_profile_objects(
-				printer->profile, heap, (enum th_measure)measure, sum);
-		json_object_set_new(json, figures[measure].objects, th_json_estimate(&objects));
+		if (!is_empty)
+			objects = th_profile_objects(profile, heap, measure, &sums[measure]);
+		th_json_put(json, figures[measure].objects, sums ? &objects : NULL);
 	}
 }
 
@@ -84,11 +70,11 @@ learn_empty_figures(struct printer *printer, enum th_heap heap)
 	const struct th_profile *profile = printer->profile;
 	const struct th_estimator empty = {0};
 
-	for (int measure = 0; measure < TH_MEASURES; measure++) {
+	for (enum th_measure measure = 0; measure < TH_MEASURES; measure++) {
 		printer->empty_bytes[heap][measure] = th_profile_bytes(
-			profile, heap, (enum th_measure)measure, &empty);
+			profile, heap, measure, &empty);
 		printer->empty_objects[heap][measure] = th_profile_objects(
-			profile, heap, (enum th_measure)measure, &empty);
+			profile, heap, measure, &empty);
 	}
 }
 
@@ -103,8 +89,7 @@ command_json(struct th_text command)
 		uint32_t length = (uint32_t)strnlen(command.bytes, command.length);
 		uint32_t used = length < command.length ? length + 1 : length;
 
-		json_array_append_new(
-			list, th_json_log_text((struct th_text){command.bytes, length}));
+		th_json_append(list, ((struct th_text){command.bytes, length}));
 		command.bytes += used;
 		command.length -= used;
 	}
@@ -114,37 +99,29 @@ command_json(struct th_text command)
 static json_t *
 process_json(const struct th_recording *recording)
 {
-	const struct th_decoded_jvm *jvm = &recording->jvm;
+	json_t *json = th_json("pid command jvm complete duration_s", recording->process.pid,
+		command_json(recording->process.command), (json_t *)NULL,
+		(bool)recording->is_complete, th_recording_duration(recording));
 
-	return json_pack("{s:I, s:o, s:o, s:b, s:f}", "pid", (json_int_t)recording->process.pid,
-		"command", command_json(recording->process.command), "jvm",
-		recording->has_jvm ? th_json_log_text(jvm->version) : json_null(), "complete",
-		recording->is_complete, "duration_s", th_recording_duration(recording));
+	return recording->has_jvm ? th_json_set(json, "jvm", recording->jvm.version) : json;
 }
 
 /* Lost samples, by reason. */
 static json_t *
 dropped_json(const struct th_recording *recording)
 {
-	const char prefix[] = "dropped_";
-	const size_t length = sizeof(prefix) - 1;
 	json_t *json = json_object();
 
 	for (size_t i = 0; i < recording->counters_count; i++) {
 		const struct th_counter_info *counter = &recording->counters[i];
-
-		if (counter->name.length <= length ||
-			memcmp(counter->name.bytes, prefix, length) != 0)
-			continue;
 		char *name = th_text_clean(counter->name);
-		json_object_set_new(
-			json, name + length, json_integer((json_int_t)counter->value));
+
+		if (th_text_begins(name, "dropped_"))
+			th_json_put(json, name + strlen("dropped_"), counter->value);
 		free(name);
 	}
-	json_object_set_new(json, "torn_records", json_integer((json_int_t)recording->torn));
-	json_object_set_new(json, "damaged_records",
-		json_integer((json_int_t)(recording->damaged + recording->undecodable)));
-	return json;
+	return th_json_set(json, "torn_records damaged_records", recording->torn,
+		recording->damaged + recording->undecodable);
 }
 
 static json_t *
@@ -152,26 +129,12 @@ sampling_json(const struct th_recording *recording)
 {
 	const struct th_log_header *header = th_reader_header(recording->reader);
 
-	return json_pack("{s:I, s:I, s:f, s:I, s:I, s:I, s:o}", "interval_bytes",
-		(json_int_t)header->interval, "rate_target", (json_int_t)header->rate,
-		"overhead_target", (double)header->overhead / 1e6, "java_samples",
-		(json_int_t)recording->samples[TH_HEAP_JAVA].items_count, "native_samples",
-		(json_int_t)recording->samples[TH_HEAP_NATIVE].items_count, "mapped_samples",
-		(json_int_t)th_recording_counter(recording, "mapped_samples"), "dropped",
-		dropped_json(recording));
-}
-
-static json_t *
-total_json(const struct printer *printer, enum th_heap heap, const struct th_estimator *sums)
-{
-	json_t *json = json_object();
-
-	if (!th_profile_has_heap(printer->profile, heap)) {
-		set_no_figures(json);
-		return json;
-	}
-	set_figures(printer, json, heap, sums);
-	return json;
+	return th_json("interval_bytes rate_target overhead_target java_samples "
+		       "native_samples mapped_samples dropped",
+		header->interval, header->rate, (double)header->overhead / 1e6,
+		recording->samples[TH_HEAP_JAVA].items_count,
+		recording->samples[TH_HEAP_NATIVE].items_count,
+		th_recording_counter(recording, "mapped_samples"), dropped_json(recording));
 }
 
 static json_t *
@@ -179,26 +142,14 @@ totals_json(const struct printer *printer, const struct th_estimator (*sums)[TH_
 {
 	json_t *json = json_object();
 
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		json_object_set_new(json, th_heap_word((enum th_heap)heap),
-			total_json(printer, (enum th_heap)heap, sums[heap]));
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		json_t *total = json_object();
+
+		set_figures(printer, total, heap,
+			th_profile_has_heap(printer->profile, heap) ? sums[heap] : NULL);
+		th_json_put(json, th_heap_word(heap), total);
+	}
 	return json;
-}
-
-/* Exact figures that are part of no sum: address space and file mappings. */
-static void
-set_mapped_use(const struct th_profile *profile, json_t *total)
-{
-	const struct th_decoded_mapped_use *use = th_mapped_use_at(profile);
-
-	if (!use)
-		return;
-	json_object_set_new(total, "use",
-		json_pack("{s:f, s:I, s:I, s:I, s:I}", "seconds",
-			th_profile_seconds(profile, use->time), "accessible",
-			(json_int_t)use->accessible, "files", (json_int_t)use->files,
-			"reserved", (json_int_t)use->reserved, "returned",
-			(json_int_t)use->returned));
 }
 
 /*
@@ -209,21 +160,23 @@ static json_t *
 selected_json(const struct printer *printer)
 {
 	const struct th_profile *profile = printer->profile;
+	const struct th_decoded_mapped_use *use = th_mapped_use_at(profile);
 	json_t *json = totals_json(printer, profile->selected);
 
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		json_t *total = json_object_get(json, th_heap_word((enum th_heap)heap));
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		json_t *total = json_object_get(json, th_heap_word(heap));
 
-		if (!th_profile_has_heap(profile, (enum th_heap)heap))
+		if (!th_profile_has_heap(profile, heap))
 			continue;
-		struct th_estimate bytes = th_profile_total(profile, (enum th_heap)heap);
-		struct th_estimate live = th_profile_live(profile, (enum th_heap)heap);
-		json_object_set_new(
-			total, figures[TH_MEASURE_ALLOC].bytes, th_json_estimate(&bytes));
-		json_object_set_new(
-			total, figures[TH_MEASURE_LIVE].bytes, th_json_estimate(&live));
-		if (heap == TH_HEAP_MAPPED)
-			set_mapped_use(profile, total);
+		struct th_estimate bytes = th_profile_total(profile, heap);
+		struct th_estimate live = th_profile_live(profile, heap);
+		th_json_set(total, "alloc_bytes live_bytes", &bytes, &live);
+		/* Exact figures that are part of no sum: address space and file mappings. */
+		if (heap == TH_HEAP_MAPPED && use)
+			th_json_set(total, "use",
+				th_json("seconds accessible files reserved returned",
+					th_profile_seconds(profile, use->time), use->accessible,
+					use->files, use->reserved, use->returned));
 	}
 	return json;
 }
@@ -236,14 +189,13 @@ row_json(const struct printer *printer, const struct th_row *row)
 {
 	const struct th_frames *frames = printer->profile->frames;
 	struct th_estimator sums[TH_MEASURES];
-	json_t *json = json_pack("{s:s, s:o, s:s}", "heap", th_heap_word(row->heap), "class",
-		th_json_text_or_null(th_frames_string(frames, row->class_name)), "thread",
+	enum th_heap contents = th_profile_contents(printer->profile, row);
+	json_t *json = th_json("heap class? thread", th_heap_word(row->heap),
+		th_frames_string(frames, row->class_name),
 		th_frames_function_name(frames, row->thread));
 
-	enum th_heap contents = th_profile_contents(printer->profile, row);
-
 	if (contents)
-		json_object_set_new(json, "contains", json_string(th_heap_word(contents)));
+		th_json_set(json, "contains", th_heap_word(contents));
 	for (int measure = 0; measure < TH_MEASURES; measure++)
 		sums[measure] = *th_profile_row_sum(
 			printer->profile, row, (enum th_measure)measure);
@@ -252,36 +204,17 @@ row_json(const struct printer *printer, const struct th_row *row)
 }
 
 static void
-print_frames(struct printer *printer, const struct th_row *row)
+print_row(struct printer *printer, const char *before, const struct th_row *row)
 {
 	struct th_path path = th_paths_get(printer->profile->paths, row->path);
 
+	fprintf(printer->file, "%s{", before);
+	th_json_write(printer->file, "", row_json(printer, row), JSON_EMBED);
+	fputs(",\"frames\":[", printer->file);
 	if (row->shows_internal)
 		fprintf(printer->file, "%s%s", printer->internal, path.count ? "," : "");
 	th_frame_texts_print(&printer->frames, printer->file, &path);
-}
-
-static void
-print_row(struct printer *printer, const struct th_row *row)
-{
-	char *rest = th_json_dump(row_json(printer, row), JSON_EMBED);
-
-	fprintf(printer->file, "{%s,\"frames\":[", rest);
-	print_frames(printer, row);
 	fputs("]}", printer->file);
-	free(rest);
-}
-
-/* Printing */
-
-static void
-print(FILE *file, const char *before, json_t *json)
-{
-	char *text = th_json_dump(json, JSON_ENCODE_ANY);
-
-	fputs(before, file);
-	fputs(text, file);
-	free(text);
 }
 
 /* Sorts by size, largest first. */
@@ -309,54 +242,38 @@ print_rows(struct printer *printer)
 		order[i] = i;
 	qsort_r(order, profile->rows_count, sizeof(*order), compare,
 		(void *)(uintptr_t)profile);
-	for (size_t i = 0; i < profile->rows_count; i++) {
-		fputs(i ? ",\n  " : "\n  ", printer->file);
-		print_row(printer, &profile->rows[order[i]]);
-	}
+	for (size_t i = 0; i < profile->rows_count; i++)
+		print_row(printer, i ? ",\n  " : "\n  ", &profile->rows[order[i]]);
 	free(order);
-}
-
-static void
-printer_init(struct printer *printer, FILE *file, const struct th_profile *profile)
-{
-	*printer = (struct printer){
-		.file = file,
-		.profile = profile,
-		.internal = th_json_dump(
-			th_json_function(profile->frames, profile->internal_group, "", 0), 0),
-	};
-	th_frame_texts_init(&printer->frames, profile->frames);
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		learn_empty_figures(printer, (enum th_heap)heap);
-}
-
-static void
-printer_deinit(struct printer *printer)
-{
-	th_frame_texts_deinit(&printer->frames);
-	free(printer->internal);
 }
 
 void
 th_view_json(FILE *file, const struct th_profile *profile)
 {
-	struct printer printer;
+	const struct th_recording *recording = profile->recording;
+	bool is_filtered = th_options_filter_stacks(profile->options);
+	struct printer printer = {
+		.file = file,
+		.profile = profile,
+		.internal = th_json_dump(
+			th_json_function(profile->frames, profile->internal_group, "", 0), 0),
+	};
 
-	printer_init(&printer, file, profile);
-	fputs("{\"twinheap\": 1,\n", file);
-	print(file, " \"process\": ", process_json(profile->recording));
-	print(file, ",\n \"sampling\": ", sampling_json(profile->recording));
-	print(file, ",\n \"import_slots\": ", th_unseen_parts_json(profile));
-	print(file, ",\n \"recorded\": ", th_json_recorded(profile->recording));
-	print(file, ",\n \"filters\": ", th_json_filters(profile->options));
-	print(file, ",\n \"judged\": ", th_json_moment(profile));
-	print(file, ",\n \"totals\": ", selected_json(&printer));
-	if (th_options_filter_stacks(profile->options))
-		print(file, ",\n \"left_out\": ", totals_json(&printer, profile->left_out));
-	else
-		fputs(",\n \"left_out\": null", file);
+	th_frame_texts_init(&printer.frames, profile->frames);
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		learn_empty_figures(&printer, heap);
+	th_json_write(file, "{\"twinheap\": 1,\n \"process\": ", process_json(recording), 0);
+	th_json_write(file, ",\n \"sampling\": ", sampling_json(recording), 0);
+	th_json_write(file, ",\n \"import_slots\": ", th_unseen_parts_json(profile), 0);
+	th_json_write(file, ",\n \"recorded\": ", th_json_recorded(recording), 0);
+	th_json_write(file, ",\n \"filters\": ", th_json_filters(profile->options), 0);
+	th_json_write(file, ",\n \"judged\": ", th_json_moment(profile), 0);
+	th_json_write(file, ",\n \"totals\": ", selected_json(&printer), 0);
+	th_json_write(file, ",\n \"left_out\": ",
+		is_filtered ? totals_json(&printer, profile->left_out) : json_null(), 0);
 	fputs(",\n \"stacks\": [", file);
 	print_rows(&printer);
 	fputs("]}\n", file);
-	printer_deinit(&printer);
+	th_frame_texts_deinit(&printer.frames);
+	free(printer.internal);
 }

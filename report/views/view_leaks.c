@@ -5,7 +5,6 @@
  */
 #include "report/views/view.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,11 +18,11 @@
 #include "report/leaks/outcome.h"
 #include "report/leaks/released.h"
 #include "report/statistics/forced_collection.h"
-#include "report/views/frame_texts.h"
 #include "report/views/holder_parts.h"
 #include "report/views/ledger_parts.h"
 #include "report/views/stack_lines.h"
 #include "report/views/tallied_parts.h"
+#include "report/views/values.h"
 
 /* Parts of a finding printed, largest first. */
 #define PARTS_SHOWN 3
@@ -38,17 +37,16 @@ print_line(FILE *file, const struct th_leak_sites *places, const struct th_leak_
 {
 	const struct th_frames *frames = places->profile->frames;
 	struct th_path path = th_paths_get(places->profile->paths, place->path);
+	uint32_t creator = path.frames[path.count - 1];
+	uint32_t user = TH_NO_FRAME;
 
-	if (!place->creator) {
-		th_frame_texts_line(file, frames, path.frames[path.count - 1]);
-		return;
+	if (place->creator) {
+		creator = th_leak_sites_creator_frame(places, place);
+		user = th_leak_sites_user_frame(places, place);
 	}
-	th_frame_texts_line(file, frames, th_leak_sites_creator_frame(places, place));
-	uint32_t user = th_leak_sites_user_frame(places, place);
-	if (user == TH_NO_FRAME)
-		return;
-	fputs(", called from ", file);
-	th_frame_texts_line(file, frames, user);
+	th_print(file, "{}", th_frame_of(frames, creator));
+	if (user != TH_NO_FRAME)
+		th_print(file, ", called from {}", th_frame_of(frames, user));
 }
 
 void
@@ -64,20 +62,10 @@ th_view_leaks_line(
 static void
 print_place(FILE *file, const struct th_leaks *leaks, const struct th_leak_site *place)
 {
-	if (place->internal) {
-		fputs(place->internal, file);
-		return;
-	}
-	if (place->class_name)
-		fprintf(file, "%s in ",
+	if (place->class_name && !place->internal)
+		th_print(file, "{} in ",
 			th_frames_string(leaks->profile->frames, place->class_name));
-	print_line(file, &leaks->places, place);
-}
-
-static void
-print_lines(FILE *file, const struct th_finding *finding)
-{
-	fprintf(file, ", in %u %s", finding->lines, finding->lines == 1 ? "line" : "lines");
+	th_view_leaks_line(file, &leaks->places, place);
 }
 
 /* A line, a method above many lines, a class or a library. */
@@ -89,20 +77,16 @@ th_view_finding_title(
 	const struct th_leak_site *place = &leaks->places.items[finding->place];
 	struct th_path path = th_paths_get(leaks->profile->paths, place->path);
 
-	switch (finding->level) {
-	case TH_LEVEL_LINE:
+	if (finding->level == TH_LEVEL_LINE)
 		print_place(file, leaks, place);
-		break;
-	case TH_LEVEL_PATH:
-		th_frame_texts_line(file, frames,
-			path.frames[leaks->places.ways.items[finding->key].length - 1]);
-		print_lines(file, finding);
-		fputs(" below it", file);
-		break;
-	default:
-		fputs(th_frames_string(frames, finding->key), file);
-		print_lines(file, finding);
-	}
+	else if (finding->level == TH_LEVEL_PATH)
+		th_print(file, "{}, in { line} below it",
+			th_frame_of(frames,
+				path.frames[leaks->places.ways.items[finding->key].length - 1]),
+			finding->lines);
+	else
+		th_print(file, "{}, in { line}", th_frames_string(frames, finding->key),
+			finding->lines);
 }
 
 /* Findings */
@@ -117,26 +101,22 @@ th_view_verdict(FILE *file, enum th_verdict verdict, enum th_reason reason)
 		[TH_VERDICT_CHURN] = TH_STYLE_VM,
 	};
 
-	fprintf(file, "%s%-8s%s ", th_terminal_code(file, styles[verdict]),
-		th_verdict_name_by(verdict, reason), th_terminal_code(file, TH_STYLE_PLAIN));
+	th_print(file, "{#}{-8}{/} ", styles[verdict], th_verdict_name_by(verdict, reason));
 }
 
 static void
 print_figures(FILE *file, const struct th_evidence *evidence)
 {
-	fprintf(file, "%s (%s) %s",
-		th_format_number(evidence->live_bytes.estimate, TH_UNIT_BYTES).text,
-		th_estimate_interval(&evidence->live_bytes, TH_UNIT_BYTES).text,
-		evidence->is_resident ? "in memory of " : "live");
+	th_print(file, "{e} ", &evidence->live_bytes);
 	if (evidence->is_resident)
-		fprintf(file, "%s mapped",
-			th_format_number(evidence->live, TH_UNIT_BYTES).text);
+		th_print(file, "in memory of {b} mapped", evidence->live);
+	else
+		fputs("live", file);
 	if (!evidence->alive)
 		return;
-	fprintf(file, ", median age %s", th_format_seconds(evidence->median_age).text);
+	th_print(file, ", median age {s}", evidence->median_age);
 	if (evidence->collections)
-		fprintf(file, ", %u GC%s survived", evidence->collections,
-			evidence->collections == 1 ? "" : "s");
+		th_print(file, ", { GC} survived", evidence->collections);
 }
 
 static void
@@ -147,56 +127,51 @@ print_owner(FILE *file, const struct th_leaks *leaks, const struct th_owner *own
 	if (owner->place == TH_NO_PLACE || !owner->samples)
 		return;
 	const struct th_leak_site *place = &leaks->places.items[owner->place];
-	fprintf(file, "         owner  %s, %" PRIu64 " of %" PRIu64 " samples collected: %s\n",
+	th_print(file, "         owner  {}, {} of {} samples collected: {}\n",
 		th_frames_string(frames, place->class_name), owner->collected, owner->samples,
 		owner->is_collected ? "owners collected, native memory alive"
 		: !owner->collected ? "the owners are alive"
 				    : "owners of live blocks may also be dead");
 }
 
-static void
-print_released(FILE *file, const struct th_leaks *leaks, const struct th_evidence *evidence)
+/* The next finding of the same in another heap; false: there is none. */
+static bool
+next_heap(const struct th_leaks *leaks, struct th_finding *finding)
 {
-	char *text = th_released_text(leaks->profile, evidence);
-
-	if (text)
-		fprintf(file, "         later  %s\n", text);
-	free(text);
+	if (finding->next == UINT32_MAX)
+		return false;
+	*finding = th_leaks_next(leaks, finding->next);
+	return true;
 }
 
 /* Findings in several heaps: the figures of the other ones. */
 static void
-print_others(FILE *file, const struct th_leaks *leaks, const struct th_finding *first)
+print_others(FILE *file, const struct th_leaks *leaks, struct th_finding finding)
 {
-	for (uint32_t next = first->next; next != UINT32_MAX;) {
-		struct th_finding finding = th_leaks_next(leaks, next);
-		const struct th_evidence *evidence = &finding.evidence;
-		enum th_heap heap = leaks->places.items[finding.place].heap;
+	while (next_heap(leaks, &finding)) {
+		bool is_leak = finding.evidence.verdict == TH_VERDICT_LEAK;
 
-		fprintf(file, "         and    %s: ", th_heap_adjective(heap));
-		print_figures(file, evidence);
-		fprintf(file, ", %s\n",
-			evidence->verdict == TH_VERDICT_LEAK ? "growing" : "unclear");
-		next = finding.next;
+		th_print(file, "         and    {}: ",
+			th_heap_adjective(leaks->places.items[finding.place].heap));
+		print_figures(file, &finding.evidence);
+		th_print(file, ", {}\n", is_leak ? "growing" : "unclear");
 	}
 }
 
 /* "native and Java" */
 static void
-print_heaps(FILE *file, const struct th_leaks *leaks, const struct th_finding *first)
+print_heaps(FILE *file, const struct th_leaks *leaks, struct th_finding finding)
 {
-	unsigned seen = 1u << leaks->places.items[first->place].heap;
+	unsigned seen = 0;
 
-	fputs(th_heap_adjective(leaks->places.items[first->place].heap), file);
-	for (uint32_t next = first->next; next != UINT32_MAX;) {
-		struct th_finding finding = th_leaks_next(leaks, next);
+	do {
 		enum th_heap heap = leaks->places.items[finding.place].heap;
 
 		if (!(seen & 1u << heap))
-			fprintf(file, " and %s", th_heap_adjective(heap));
+			th_print(file, "{}{}", seen ? " and " : "", th_heap_adjective(heap));
 		seen |= 1u << heap;
-		next = finding.next;
-	}
+	} while (next_heap(leaks, &finding));
+	fputs(", ", file);
 }
 
 /* The allocating function; for Java objects the class and its line. */
@@ -207,12 +182,13 @@ print_part(FILE *file, const struct th_leaks *leaks, const struct th_leak_part *
 	const struct th_leak_site *place = &leaks->places.items[part->place];
 	struct th_path path = th_paths_get(leaks->profile->paths, place->path);
 
-	fprintf(file, "%s%.0f %% %s, ", is_first ? "         parts  " : "                ",
-		live > 0 ? 100 * part->live / live : 0, th_heap_adjective(place->heap));
+	th_print(file, "{}{f} % {}, ", is_first ? "         parts  " : "                ",
+		live > 0 ? 100 * part->live / live : 0.0, th_heap_adjective(place->heap));
 	if (place->heap == TH_HEAP_JAVA)
 		print_place(file, leaks, place);
 	else
-		th_frame_texts_line(file, leaks->profile->frames, path.frames[path.count - 1]);
+		th_print(file, "{}",
+			th_frame_of(leaks->profile->frames, path.frames[path.count - 1]));
 	fputc('\n', file);
 }
 
@@ -229,18 +205,7 @@ print_parts(FILE *file, const struct th_leaks *leaks, const struct th_listed *li
 	for (size_t i = 0; i < count && i < PARTS_SHOWN; i++)
 		print_part(file, leaks, &parts[i], live, !i);
 	if (count > PARTS_SHOWN)
-		fprintf(file, "                and %zu more\n", count - PARTS_SHOWN);
-}
-
-/* What to look for where the memory is of a JNI function. */
-static void
-print_advice(FILE *file, const struct th_leaks *leaks, const struct th_leak_site *place)
-{
-	const char *advice = th_ledger_parts_advice(
-		leaks->profile->frames, th_paths_get(leaks->profile->paths, place->path));
-
-	if (advice && place->heap == TH_HEAP_NATIVE && !place->internal)
-		fprintf(file, "         cause  %s\n", advice);
+		th_print(file, "                and {} more\n", count - PARTS_SHOWN);
 }
 
 /* Of memory that only collections free. */
@@ -250,16 +215,17 @@ print_unclosed(FILE *file, const struct th_leaks *leaks, const struct th_finding
 	char *wrapper = th_owners_wrapper(leaks, finding);
 	const char *class_name = wrapper ? wrapper : "the Java object";
 
-	fprintf(file, "         owner  %s, unreachable: not closed by the program", class_name);
+	th_print(
+		file, "         owner  {}, unreachable: not closed by the program", class_name);
 	if (th_owners_await_finalizer(leaks, finding->place))
-		fprintf(file,
-			"; %s wait for finalize(), whose thread is slower\n"
-			"         do     close each %s\n",
-			th_format_count(leaks->finalizers.waiting).text, class_name);
+		th_print(file,
+			"; {c} wait for finalize(), whose thread is slower\n"
+			"         do     close each {}\n",
+			leaks->finalizers.waiting, class_name);
 	else
-		fprintf(file,
-			"\n         do     close each %s; until then a GC frees the memory: "
-			"jcmd %s GC.run\n",
+		th_print(file,
+			"\n         do     close each {}; until then a GC frees the memory: "
+			"jcmd {} GC.run\n",
 			class_name, th_recording_pid(leaks->profile->recording).text);
 	free(wrapper);
 }
@@ -270,10 +236,9 @@ print_starter(FILE *file, const struct th_leaks *leaks, uint32_t number)
 {
 	uint32_t line = th_causes_starter(leaks, number);
 
-	if (line == TH_NO_FRAME)
-		return;
-	fputs(", on threads started at ", file);
-	th_frame_texts_line(file, leaks->profile->frames, line);
+	if (line != TH_NO_FRAME)
+		th_print(file, ", on threads started at {}",
+			th_frame_of(leaks->profile->frames, line));
 }
 
 /* As a regular expression that matches it alone. */
@@ -311,7 +276,7 @@ print_next(FILE *file, const struct th_leaks *leaks, const struct th_leak_site *
 	th_view_quoted(rest.stream, leaks->profile->options->log);
 	char *text = th_line_end(&rest);
 	bool fits = th_format_columns(text) <= th_terminal_room(file, sizeof(command), 0);
-	fprintf(file, "%s%s%s\n", command, fits ? " " : " \\\n                  ", text);
+	th_print(file, "{}{}{}\n", command, fits ? " " : " \\\n                  ", text);
 	free(text);
 	free(focus);
 }
@@ -329,12 +294,10 @@ print_cause_part(FILE *file, const struct th_leaks *leaks, uint32_t number)
 	struct th_finding finding = th_leaks_measured(
 		leaks, &leaks->findings[number - tallies]);
 
-	print_heaps(file, leaks, &finding);
-	fputs(", ", file);
+	print_heaps(file, leaks, finding);
 	th_view_finding_title(file, leaks, &finding);
-	fprintf(file, ": %s live, %s/s\n",
-		th_format_number(finding.evidence.live_bytes.estimate, TH_UNIT_BYTES).text,
-		th_format_number(finding.evidence.growth.estimate, TH_UNIT_BYTES).text);
+	th_print(file, ": {b} live, {b}/s\n", &finding.evidence.live_bytes,
+		&finding.evidence.growth);
 }
 
 /* What else has the same cause as a leak. */
@@ -351,7 +314,7 @@ print_cause_parts(FILE *file, const struct th_leaks *leaks, uint32_t leader)
 		print_cause_part(file, leaks, i);
 	}
 	if (count > CAUSE_PARTS_SHOWN)
-		fprintf(file, "                and %u more\n", count - CAUSE_PARTS_SHOWN);
+		th_print(file, "                and {} more\n", count - CAUSE_PARTS_SHOWN);
 }
 
 static void
@@ -361,34 +324,36 @@ print_finding(FILE *file, const struct th_leaks *leaks, const struct th_held_sam
 	struct th_finding finding = th_leaks_measured(leaks, listed);
 	const struct th_leak_site *place = &leaks->places.items[finding.place];
 	enum th_verdict verdict = finding.evidence.verdict;
+	const char *advice = th_ledger_parts_advice(leaks, place);
 	char *why = th_evidence_explain(&finding.evidence);
+	char *released = th_released_text(leaks->profile, &finding.evidence);
 
 	th_view_verdict(file, verdict, finding.evidence.reason);
-	print_heaps(file, leaks, &finding);
-	fputs(", ", file);
+	print_heaps(file, leaks, finding);
 	if (leaks->profile->options->group_by)
-		fprintf(file, "%s: ",
+		th_print(file, "{}: ",
 			th_frames_function_name(
 				leaks->profile->frames, th_leaks_group(leaks, place)));
 	th_view_finding_title(file, leaks, &finding);
 	print_starter(file, leaks, th_causes_number_of(leaks, listed));
 	if (verdict != TH_VERDICT_LEAK && finding.place_count > 1 && !place->internal)
-		fprintf(file, " and %u more stacks or classes", finding.place_count - 1);
+		th_print(file, " and {} more stacks or classes", finding.place_count - 1);
 	th_view_mark(file, &leaks->places, place);
 	fputs("\n         ", file);
 	print_figures(file, &finding.evidence);
-	fprintf(file, "\n         why    %s\n", why);
-	print_others(file, leaks, &finding);
+	th_print(file, "\n         why    {}\n", why);
+	print_others(file, leaks, finding);
 	if (finding.evidence.reason == TH_REASON_UNCLOSED) {
 		print_unclosed(file, leaks, &finding);
 	} else {
 		print_owner(file, leaks, &finding.owner);
-		print_released(file, leaks, &finding.evidence);
+		if (released)
+			th_print(file, "         later  {}\n", released);
 		th_holder_parts_lines(
 			file, held, listed, &finding, (size_t)(listed - leaks->findings) + 1);
 	}
-	if (verdict == TH_VERDICT_LEAK || verdict == TH_VERDICT_UNCLEAR)
-		print_advice(file, leaks, place);
+	if (advice && verdict <= TH_VERDICT_UNCLEAR)
+		th_print(file, "         cause  {}\n", advice);
 	if (verdict == TH_VERDICT_LEAK) {
 		print_cause_parts(file, leaks, th_causes_number_of(leaks, listed));
 		print_parts(file, leaks, listed);
@@ -396,6 +361,7 @@ print_finding(FILE *file, const struct th_leaks *leaks, const struct th_held_sam
 		print_next(file, leaks, place);
 	}
 	free(why);
+	free(released);
 }
 
 static bool
@@ -433,8 +399,8 @@ print_verdict(FILE *file, const struct th_leaks *leaks, const struct th_held_sam
 		shown++;
 	}
 	if (shown < count)
-		fprintf(file, "\nand %s more with verdict %s\n",
-			th_format_count(count - shown).text, th_verdict_name(verdict));
+		th_print(file, "\nand {c} more with verdict {}\n", count - shown,
+			th_verdict_name(verdict));
 }
 
 static void
@@ -482,8 +448,8 @@ print_window(FILE *file, const struct th_leaks *leaks, enum th_heap heap)
 		fputs("Java heap: no GC so far, reachability is unknown\n", file);
 		return;
 	}
-	fprintf(file, "%s: analyzed through %s s%s; ", th_heap_title(heap),
-		th_format_time(th_profile_seconds(leaks->profile, horizon->horizon)).text,
+	th_print(file, "{}: analyzed through {t} s{}; ", th_heap_title(heap),
+		th_profile_seconds(leaks->profile, horizon->horizon),
 		heap == TH_HEAP_JAVA ? collection_text(leaks, horizon) : "");
 	if (heap == TH_HEAP_JAVA && leaks->profile->lifetimes.followed)
 		fputs("few objects are tracked with this collector; ", file);
@@ -492,8 +458,7 @@ print_window(FILE *file, const struct th_leaks *leaks, enum th_heap heap)
 	else if (isinf(leaks->growth_limit[heap]))
 		fputs("no verdict on leaks\n", file);
 	else if (leaks->growth_limit[heap] > 0)
-		fprintf(file, "detection limit: %s/s\n",
-			th_format_number(leaks->growth_limit[heap], TH_UNIT_BYTES).text);
+		th_print(file, "detection limit: {b}/s\n", leaks->growth_limit[heap]);
 	else
 		fputs("every allocation was recorded\n", file);
 }
@@ -522,13 +487,11 @@ print_outcome(FILE *file, const struct th_leaks *leaks)
 	char *headline = th_outcome_headline(leaks, &outcome);
 	char *advice = th_outcome_advice(leaks, &outcome);
 
-	fprintf(file, "%s%s%s\n", th_terminal_code(file, styles[outcome.verdict]), headline,
-		th_terminal_code(file, TH_STYLE_PLAIN));
+	th_print(file, "{#}{}{/}\n", styles[outcome.verdict], headline);
 	if (!outcome.is_reached && outcome.verdict == TH_OUTCOME_NONE)
-		fprintf(file, "limit of %s/s not reached\n",
-			th_format_number(outcome.asked, TH_UNIT_BYTES).text);
+		th_print(file, "limit of {b}/s not reached\n", outcome.asked);
 	if (advice)
-		fprintf(file, "to decide: %s\n", advice);
+		th_print(file, "to decide: {}\n", advice);
 	th_view_filters(file, leaks->profile->options);
 	print_moment(file, leaks);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
@@ -557,8 +520,8 @@ print_rest(FILE *file, const struct th_leaks *leaks)
 	for (int verdict = TH_VERDICT_CHURN; verdict > TH_VERDICT_LEAK; verdict--) {
 		if (!counts[verdict])
 			continue;
-		fprintf(file, "%s%s %s", is_first ? "\nother sites: " : ", ",
-			th_format_count(counts[verdict]).text, names[verdict]);
+		th_print(file, "{}{c} {}", is_first ? "\nother sites: " : ", ", counts[verdict],
+			names[verdict]);
 		is_first = false;
 	}
 	if (!is_first)

@@ -1,27 +1,280 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ledger, as text and as JSON: what native code holds of the Java VM, by kind, call stack and class.
+ * What native code holds of the Java VM, by kind, call stack and class: the views of `ledger`, and
+ * parts of `summary` and `leaks`.
  */
-#include "report/views/view.h"
+#include "report/views/ledger_parts.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/base/format.h"
 #include "report/base/terminal.h"
 #include "report/views/json_parts.h"
-#include "report/views/ledger_parts.h"
+#include "report/views/stack_lines.h"
+#include "report/views/values.h"
+#include "report/views/view.h"
+
+/* Undetached threads that are named. */
+#define THREADS_SHOWN 5
+
+/* Counts */
 
 static void
-print_window(FILE *file, const struct th_ledger *ledger)
+print_count(FILE *file, const struct th_reference_count *count, const char *what)
 {
-	const struct th_profile *profile = ledger->profile;
+	char *text = th_reference_count_text(count);
 
-	fprintf(file, "followed from %s s to %s s, %s\n",
-		th_format_time(th_profile_seconds(profile, ledger->begin)).text,
-		th_format_time(th_profile_seconds(profile, ledger->end)).text,
-		ledger->is_exact ? "every call was recorded"
-				 : "the first calls of each caller and a part of the others");
+	fputs(text, file);
+	if (count->max > count->last && count->max > count->first)
+		th_print(file, " (max {c})", count->max);
+	fputs(what, file);
+	free(text);
 }
+
+void
+th_ledger_parts_summary(FILE *file, const struct th_profile *profile)
+{
+	struct th_references found = th_references_find(profile->recording, profile->at.time);
+
+	if (!found.is_known && !found.undetached)
+		return;
+	fputs("\nHeld by native code\n", file);
+	if (found.is_known) {
+		fputs("  JNI references: ", file);
+		print_count(file, &found.globals, " global, ");
+		print_count(file, &found.weaks, " weak\n");
+	}
+	if (found.undetached)
+		th_print(file, "  {c} threads ended while attached to the VM\n",
+			found.undetached);
+}
+
+static json_t *
+count_json(const struct th_references *references, const struct th_reference_count *count)
+{
+	if (!references->is_known)
+		return NULL;
+	return th_json("first last max", count->first, count->last, count->max);
+}
+
+json_t *
+th_ledger_parts_counts_json(const struct th_references *references)
+{
+	return th_json("global_refs weak_refs dead_attached_threads",
+		count_json(references, &references->globals),
+		count_json(references, &references->weaks), references->undetached);
+}
+
+/* Findings */
+
+static void
+print_growth(FILE *file, const struct th_reference_count *count, const char *kind)
+{
+	if (!count->is_leak)
+		return;
+	fputc('\n', file);
+	th_view_verdict(file, TH_VERDICT_LEAK, TH_REASON_GROWS);
+	th_print(file, "JNI {} references\n         ", kind);
+	print_count(file, count, ", ");
+	th_print(file,
+		"+{g}/s since second {f}\n"
+		"         why    the smallest number of each quarter is above that of the one "
+		"before\n",
+		count->rate, count->since);
+}
+
+/* The name of a thread, and the stack that started it. */
+static void
+print_undetached_thread(
+	FILE *file, const struct th_leaks *leaks, const struct th_decoded_undetached *event)
+{
+	const struct th_recording *recording = leaks->profile->recording;
+	const struct th_thread_info *thread = &recording->threads[event->thread];
+	struct th_text name = th_text_of("[no name]");
+
+	if (thread->is_known && recording->thread_names[thread->name].text.length)
+		name = recording->thread_names[thread->name].text;
+	th_print(file, "         {} at ", name);
+	fprintf(file, "%.1f s, tid %u\n", th_profile_seconds(leaks->profile, event->time),
+		thread->tid);
+}
+
+static void
+print_starter(FILE *file, const struct th_leaks *leaks)
+{
+	const struct th_recording *recording = leaks->profile->recording;
+	const struct th_thread_info *thread =
+		&recording->threads[recording->undetached[0].thread];
+
+	if (!thread->starter)
+		return;
+	const struct th_leak_site site = {
+		.heap = TH_HEAP_NATIVE,
+		.path = th_paths_resolve(
+			leaks->profile->paths, thread->starter - 1, TH_HEAP_NATIVE),
+	};
+	fputs("         the first one was started\n", file);
+	th_stack_lines_print(file, leaks->profile, th_leaks_path(leaks, &site), "by");
+}
+
+static void
+print_undetached(FILE *file, const struct th_leaks *leaks)
+{
+	uint64_t count = leaks->references.undetached;
+
+	if (!count)
+		return;
+	fputc('\n', file);
+	th_view_verdict(file, TH_VERDICT_LEAK, TH_REASON_GROWS);
+	th_print(file,
+		"{c thread} ended while attached\n         why    the VM keeps a thread that "
+		"ends without DetachCurrentThread; JDK 11 waits for it at exit\n",
+		count);
+	for (uint64_t i = 0; i < count && i < THREADS_SHOWN; i++)
+		print_undetached_thread(file, leaks, &leaks->profile->recording->undetached[i]);
+	if (count > THREADS_SHOWN)
+		th_print(file, "         and {c} more\n", count - THREADS_SHOWN);
+	print_starter(file, leaks);
+}
+
+void
+th_ledger_parts_findings(FILE *file, const struct th_leaks *leaks)
+{
+	print_growth(file, &leaks->references.globals, "global");
+	print_growth(file, &leaks->references.weaks, "weak global");
+	print_undetached(file, leaks);
+	for (size_t i = 0; i < leaks->ledger.findings_count; i++)
+		th_ledger_parts_entry(file, &leaks->ledger, &leaks->ledger.items[i]);
+}
+
+/* Entries */
+
+static void
+print_figure(FILE *file, const struct th_estimate *estimate, const char *what)
+{
+	th_print(file, "{n} {}", estimate, what);
+	if (!estimate->exact)
+		th_print(file, " ({I})", estimate);
+}
+
+static void
+print_figures(FILE *file, const struct th_ledger_entry *entry)
+{
+	print_figure(file, &entry->held, "held of ");
+	print_figure(file, &entry->taken, "taken");
+	if (entry->held_per_second.estimate > 0)
+		th_print(file, ", +{g}/s", &entry->held_per_second);
+	if (entry->held.samples)
+		th_print(file, ", median age {s}, { GC} survived", entry->median_age,
+			entry->collections);
+	if (entry->longest > 0)
+		th_print(file, ", the longest critical section took {f} ms",
+			entry->longest * 1e3);
+	fputc('\n', file);
+}
+
+void
+th_ledger_parts_entry(
+	FILE *file, const struct th_ledger *ledger, const struct th_ledger_entry *entry)
+{
+	static const enum th_style styles[] = {
+		[TH_LEDGER_LEAK] = TH_STYLE_WARNING,
+		[TH_LEDGER_COMMIT] = TH_STYLE_WARNING,
+		[TH_LEDGER_LONG] = TH_STYLE_DOUBT,
+		[TH_LEDGER_CACHE] = TH_STYLE_GOOD,
+		[TH_LEDGER_NEVER] = TH_STYLE_GOOD,
+		[TH_LEDGER_BALANCED] = TH_STYLE_VM,
+	};
+	const struct th_frames *frames = ledger->profile->frames;
+	struct th_path path = th_paths_get(ledger->profile->paths, entry->path);
+	char *verdict = th_ledger_verdict_text(entry);
+
+	th_print(file, "\n{#}{-7}{/}  {}", styles[entry->verdict], verdict,
+		th_ledger_kind_name(entry->kind));
+	if (entry->class_name)
+		th_print(file, ", {}", th_frames_string(frames, entry->class_name));
+	fputs("\n         ", file);
+	print_figures(file, entry);
+	th_stack_lines_print(file, ledger->profile, path, "by");
+	free(verdict);
+}
+
+static json_t *
+entry_json(const struct th_ledger *ledger, const struct th_ledger_entry *entry)
+{
+	char *verdict = th_ledger_verdict_text(entry);
+	bool is_held = entry->held.samples;
+	json_t *json = th_json("kind verdict held taken held_per_second class? longest_ms "
+			       "median_age_s collections_survived frames",
+		th_ledger_kind_name(entry->kind), verdict, &entry->held, &entry->taken,
+		&entry->held_per_second,
+		th_frames_string(ledger->profile->frames, entry->class_name),
+		entry->longest > 0 ? json_real(entry->longest * 1e3) : NULL,
+		is_held ? json_real(entry->median_age) : NULL,
+		is_held ? json_integer(entry->collections) : NULL,
+		th_json_path(ledger->profile, entry->path));
+
+	free(verdict);
+	return json;
+}
+
+json_t *
+th_ledger_parts_json(const struct th_ledger *ledger, size_t count)
+{
+	return th_json_map(entry, ledger->items, count, entry_json(ledger, entry));
+}
+
+/* Advice */
+
+static bool
+contains(const char *text, const char *begin, const char *end)
+{
+	const char *found = strstr(text, begin);
+
+	return found && strstr(found + strlen(begin), end);
+}
+
+static const char *
+advice_of(const char *function)
+{
+	if (contains(function, "jni_Get", "ArrayElements"))
+		return "Get...ArrayElements without Release...ArrayElements, or released with "
+		       "JNI_COMMIT only";
+	if (strstr(function, "jni_GetStringUTFChars"))
+		return "GetStringUTFChars without ReleaseStringUTFChars";
+	if (strstr(function, "jni_GetStringChars"))
+		return "GetStringChars without ReleaseStringChars";
+	if (strstr(function, "jni_NewGlobalRef"))
+		return "NewGlobalRef without DeleteGlobalRef; twinheap ctl PID ledger on shows "
+		       "which";
+	if (strstr(function, "jni_NewWeakGlobalRef"))
+		return "NewWeakGlobalRef without DeleteWeakGlobalRef; twinheap ctl PID ledger "
+		       "on shows which";
+	return NULL;
+}
+
+const char *
+th_ledger_parts_advice(const struct th_leaks *leaks, const struct th_leak_site *site)
+{
+	const struct th_frames *frames = leaks->profile->frames;
+	struct th_path path = th_paths_get(leaks->profile->paths, site->path);
+	const char *advice = NULL;
+
+	if (site->heap != TH_HEAP_NATIVE || site->internal)
+		return NULL;
+	for (uint32_t i = path.count; i-- > 0 && !advice;) {
+		const struct th_frame *frame = th_frames_get(frames, path.frames[i]);
+
+		/* Only the innermost frames: the VM's, or those without a Java frame above. */
+		if (frame->kind == TH_KIND_JAVA)
+			return NULL;
+		advice = advice_of(th_frames_function_name(frames, frame->function));
+	}
+	return advice;
+}
+
+/* The views */
 
 /* The exact counts of a kind, which contain what was taken in earlier times of following. */
 static void
@@ -30,56 +283,44 @@ print_kind(FILE *file, const struct th_decoded_ledger_count *count)
 	/* Most local references end with their frame, and all kinds can be given back by hand. */
 	bool is_local = count->kind == TH_LEDGER_LOCAL;
 
-	fprintf(file, "%-16s %14s %14s", th_ledger_kind_name((enum th_ledger_kind)count->kind),
-		th_format_count(count->taken).text,
+	th_print(file, "{-16} {14c} {14}",
+		th_ledger_kind_name((enum th_ledger_kind)count->kind), count->taken,
 		is_local ? "-" : th_format_count(count->given).text);
 	if (th_ledger_is_critical((enum th_ledger_kind)count->kind))
-		fprintf(file, "  %s in critical sections, the longest %.0f ms",
-			th_format_seconds((double)count->duration / 1e9).text,
-			(double)count->longest / 1e6);
+		th_print(file, "  {s} in critical sections, the longest {f} ms",
+			(double)count->duration / 1e9, (double)count->longest / 1e6);
 	fputc('\n', file);
-}
-
-static void
-print_counts(FILE *file, const struct th_recording *recording)
-{
-	fprintf(file, "\n%s%-16s %14s %14s%s\n", th_terminal_code(file, TH_STYLE_HEADING),
-		"exact counts", "taken", "given back", th_terminal_code(file, TH_STYLE_PLAIN));
-	for (int kind = 1; kind < TH_LEDGER_KINDS; kind++)
-		if (recording->ledger_counts[kind].kind)
-			print_kind(file, &recording->ledger_counts[kind]);
-}
-
-static void
-print_losses(FILE *file, const struct th_recording *recording)
-{
-	uint64_t full = th_recording_counter(recording, "ledger_full");
-	uint64_t lost = th_recording_counter(recording, "ledger_lost");
-
-	if (full)
-		fprintf(file,
-			"warning: the end of %s samples is not known, the table was full\n",
-			th_format_count(full).text);
-	if (lost)
-		fprintf(file, "warning: %s samples were lost\n", th_format_count(lost).text);
 }
 
 void
 th_view_ledger(FILE *file, const struct th_ledger *ledger)
 {
-	const struct th_recording *recording = ledger->profile->recording;
-	uint64_t top = ledger->profile->options->top;
+	const struct th_profile *profile = ledger->profile;
+	const struct th_recording *recording = profile->recording;
+	uint64_t full = th_recording_counter(recording, "ledger_full");
+	uint64_t lost = th_recording_counter(recording, "ledger_lost");
+	uint64_t top = profile->options->top;
 
-	print_window(file, ledger);
-	print_losses(file, recording);
-	print_counts(file, recording);
-	for (size_t i = 0; i < ledger->items_count && i < top; i++) {
-		fputc('\n', file);
+	th_print(file, "followed from {t} s to {t} s, {}\n",
+		th_profile_seconds(profile, ledger->begin),
+		th_profile_seconds(profile, ledger->end),
+		ledger->is_exact ? "every call was recorded"
+				 : "the first calls of each caller and a part of the others");
+	if (full)
+		th_print(file,
+			"warning: the end of {c} samples is not known, the table was full\n",
+			full);
+	if (lost)
+		th_print(file, "warning: {c} samples were lost\n", lost);
+	th_print(file, "\n{#}{-16} {14} {14}{/}\n", TH_STYLE_HEADING, "exact counts", "taken",
+		"given back");
+	for (int kind = 1; kind < TH_LEDGER_KINDS; kind++)
+		if (recording->ledger_counts[kind].kind)
+			print_kind(file, &recording->ledger_counts[kind]);
+	for (size_t i = 0; i < ledger->items_count && i < top; i++)
 		th_ledger_parts_entry(file, ledger, &ledger->items[i]);
-	}
 	if (ledger->items_count > top)
-		fprintf(file, "\nand %s more\n",
-			th_format_count(ledger->items_count - top).text);
+		th_print(file, "\nand {c} more\n", ledger->items_count - top);
 }
 
 void
@@ -87,11 +328,8 @@ th_view_ledger_json(FILE *file, const struct th_ledger *ledger)
 {
 	struct th_references references = th_references_find(
 		ledger->profile->recording, ledger->profile->at.time);
-	json_t *json = json_pack("{s:i, s:o, s:o}", "twinheap", 1, "counts",
-		th_ledger_parts_counts_json(&references), "entries",
-		th_ledger_parts_json(ledger, ledger->items_count));
-	char *text = th_json_dump(json, JSON_INDENT(1));
 
-	fprintf(file, "%s\n", text);
-	free(text);
+	th_json_print(file,
+		th_json("twinheap counts entries", 1, th_ledger_parts_counts_json(&references),
+			th_ledger_parts_json(ledger, ledger->items_count)));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rss, as text: the breakdown of resident memory at one snapshot, its largest sources, counters
- * beside it, and the snapshots over time. th_rss and th_breakdown compute all figures.
+ * rss, as text and as JSON: the breakdown of resident memory at one snapshot, its largest sources,
+ * counters beside it, and the snapshots over time. th_rss and th_breakdown compute all figures.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +13,9 @@
 #include "report/profile/sites.h"
 #include "report/rss/buffers.h"
 #include "report/rss/rss.h"
+#include "report/views/json_parts.h"
 #include "report/views/tallied_parts.h"
+#include "report/views/values.h"
 #include "report/views/view.h"
 
 /* Smaller lines and parts are not printed. */
@@ -24,6 +26,8 @@
 #define NEAR_S 0.1
 /* Maximum number of snapshots listed over time. */
 #define MOMENTS_SHOWN 12
+/* Maximum number of stacks listed per line of the JSON; the line's total includes the rest. */
+#define STACKS_MAX 100
 
 /* Indentation of the parts of a line; on a narrow terminal, and the width from which it is wide. */
 #define PART_INDENT 43
@@ -35,12 +39,6 @@
 /* Columns of the bytes of a part, and the least ones for its name. */
 #define PART_FIGURE_COLUMNS 13
 #define LEAST_NAME_COLUMNS 20
-
-static struct th_number
-bytes(double value)
-{
-	return th_format_number(value, TH_UNIT_BYTES);
-}
 
 static const char *
 reason_text(uint32_t reason)
@@ -59,45 +57,40 @@ reason_text(uint32_t reason)
 	}
 }
 
-static void
-print_fit(FILE *file, const struct th_rss *rss)
+/* Into the memory limit; NULL without one, else to be freed. */
+static char *
+fit_text(const struct th_rss *rss, struct th_rss_fit *fit)
 {
-	struct th_rss_fit fit;
-
-	if (!th_rss_fit(&rss->facts, &fit))
-		return;
-	char *text = th_rss_fit_text(&rss->facts, &fit);
-	fprintf(file, "  %s\n", text);
-	free(text);
+	return th_rss_fit(&rss->facts, fit) ? th_rss_fit_text(&rss->facts, fit) : NULL;
 }
 
 static void
 print_head(FILE *file, const struct th_rss *rss, const struct th_leaks *leaks)
 {
 	const struct th_decoded_account *head = rss->account.head;
-	char *text = th_rss_verdict_text(&rss->verdict, &rss->facts);
+	double at = th_profile_seconds(rss->profile, rss->profile->at.time);
+	struct th_rss_fit fit;
+	char *verdict = th_rss_verdict_text(&rss->verdict, &rss->facts);
+	char *fits = fit_text(rss, &fit);
 
-	fprintf(file, "%sResident memory at %s s: %s%s%s%s, %s\n",
-		th_terminal_code(file, TH_STYLE_HEADING), th_format_time(rss->seconds).text,
-		bytes((double)head->resident).text, head->swapped ? " and in swap " : "",
-		head->swapped ? bytes((double)head->swapped).text : "",
-		th_terminal_code(file, TH_STYLE_PLAIN), reason_text(head->reason));
-	fprintf(file, "  %s\n", text);
-	free(text);
-	print_fit(file, rss);
-	if (th_profile_is_before_teardown(rss->profile) &&
-		fabs(rss->seconds - th_profile_seconds(rss->profile, rss->profile->at.time)) >
-			NEAR_S)
-		fprintf(file, "  nearest to %s s, before %s (--at exit: the last snapshot)\n",
-			th_format_time(th_profile_seconds(rss->profile, rss->profile->at.time))
-				.text,
-			th_teardown_reason(&rss->profile->teardown));
+	th_print(file, "{#}Resident memory at {t} s: {b}", TH_STYLE_HEADING, rss->seconds,
+		head->resident);
+	if (head->swapped)
+		th_print(file, " and in swap {b}", head->swapped);
+	th_print(file, "{/}, {}\n  {}\n", reason_text(head->reason), verdict);
+	if (fits)
+		th_print(file, "  {}\n", fits);
+	if (th_profile_is_before_teardown(rss->profile) && fabs(rss->seconds - at) > NEAR_S)
+		th_print(file, "  nearest to {t} s, before {} (--at exit: the last snapshot)\n",
+			at, th_teardown_reason(&rss->profile->teardown));
 	th_tallied_print_causes(file, leaks);
 	if (!(head->flags & TH_BREAKDOWN_HAS_PAGES))
 		fputs("  /proc/self/pagemap is not readable: malloc memory cannot be split\n",
 			file);
 	if (head->flags & TH_BREAKDOWN_TRUNCATED)
 		fputs("  the process has more mappings than the breakdown can hold\n", file);
+	free(verdict);
+	free(fits);
 }
 
 /* At the peak, if the RSS was higher while no snapshot was taken. */
@@ -110,53 +103,53 @@ print_peak(FILE *file, const struct th_rss *rss)
 		if (!highest || rss->points[i].bytes > highest->bytes)
 			highest = &rss->points[i];
 	}
-	if (rss->profile->options->at != TH_AT_PEAK || !highest ||
-		highest->bytes < PEAK_MISSED * (double)rss->account.head->resident)
-		return;
-	fprintf(file, "  the RSS was highest at %s s, %s, when no snapshot was taken\n",
-		th_format_time(highest->seconds).text, bytes(highest->bytes).text);
+	if (rss->profile->options->at == TH_AT_PEAK && highest &&
+		highest->bytes >= PEAK_MISSED * (double)rss->account.head->resident)
+		th_print(file,
+			"  the RSS was highest at {t} s, {b}, when no snapshot was taken\n",
+			highest->seconds, highest->bytes);
 }
 
 /* The table */
 
-/* Printed after the resident bytes. */
-static void
-print_remark(FILE *file, const struct th_breakdown_line *line)
+static bool
+has_stacks(enum th_breakdown_kind kind)
+{
+	return kind >= TH_BREAKDOWN_MALLOC_VM && kind <= TH_BREAKDOWN_MALLOC_APPLICATION;
+}
+
+/* Printed after the resident bytes; to be freed. */
+static char *
+remark_of(const struct th_breakdown_line *line)
 {
 	if (line->committed > 0 && line->used <= 0)
-		fprintf(file, "of %s committed, %s reserved", bytes(line->committed).text,
-			bytes(line->limit).text);
-	else if (line->committed > 0)
-		fprintf(file, "%s used of %s committed", bytes(line->used).text,
-			bytes(line->committed).text);
-	else if (line->kind >= TH_BREAKDOWN_MALLOC_VM &&
-		 line->kind <= TH_BREAKDOWN_MALLOC_APPLICATION)
-		fprintf(file, "of %s live", bytes(line->size).text);
-	else if (line->mappings)
-		fprintf(file, "of %s in %s mapping%s", bytes(line->size).text,
-			th_format_count(line->mappings).text, line->mappings == 1 ? "" : "s");
+		return th_printed(
+			"of {b} committed, {b} reserved", line->committed, line->limit);
+	if (line->committed > 0)
+		return th_printed("{b} used of {b} committed", line->used, line->committed);
+	if (has_stacks(line->kind))
+		return th_printed("of {b} live", line->size);
+	if (line->mappings)
+		return th_printed("of {b} in {c mapping}", line->size, line->mappings);
+	return th_printed("{}", "");
 }
 
 static void
 print_line(FILE *file, const struct th_rss *rss, const struct th_breakdown_line *line)
 {
-	bool is_estimate = line->resident.high > line->resident.low;
-	struct th_line remark;
+	const struct th_estimate *resident = &line->resident;
+	bool is_estimate = resident->high > resident->low;
+	char *remark = remark_of(line);
 
-	fprintf(file, "%9s  %6s  %-22s  %-*s", bytes(line->resident.estimate).text,
-		th_format_share(line->resident.estimate, (double)rss->account.head->resident)
-			.text,
-		is_estimate ? th_estimate_interval(&line->resident, TH_UNIT_BYTES).text
-			    : "exact",
-		LABEL_COLUMNS, th_breakdown_label(line->kind));
-	th_line_begin(&remark);
-	print_remark(remark.stream, line);
-	char *text = th_line_end(&remark);
+	th_print(file, "{9b}  {6%}  ", resident, resident, rss->account.head->resident);
+	th_print(file, "{-22}  {*}",
+		is_estimate ? th_estimate_interval(resident, TH_UNIT_BYTES).text : "exact",
+		-LABEL_COLUMNS, th_breakdown_label(line->kind));
 	/* On a narrow terminal below the label. */
-	if (th_format_columns(text) > th_terminal_room(file, LABELED_COLUMNS, 0))
-		fprintf(file, "\n%*s", NARROW_PART_INDENT, "");
-	fprintf(file, "%s\n", text);
-	free(text);
+	if (th_format_columns(remark) > th_terminal_room(file, LABELED_COLUMNS, 0))
+		th_print(file, "\n{*}", NARROW_PART_INDENT, "");
+	th_print(file, "{}\n", remark);
+	free(remark);
 }
 
 static int
@@ -169,14 +162,18 @@ part_indent(FILE *file)
 static void
 print_part_bytes(FILE *file, double value)
 {
-	fprintf(file, "%*s  %9s  ", part_indent(file), "", bytes(value).text);
+	th_print(file, "{*}  {9b}  ", part_indent(file), "", value);
 }
 
-static int
-name_columns(FILE *file)
+/* The same with a name, cut to the terminal. */
+static void
+print_part(FILE *file, double value, const char *name)
 {
-	return th_terminal_room(
-		file, part_indent(file) + PART_FIGURE_COLUMNS, LEAST_NAME_COLUMNS);
+	print_part_bytes(file, value);
+	th_format_cut(file, name,
+		th_terminal_room(
+			file, part_indent(file) + PART_FIGURE_COLUMNS, LEAST_NAME_COLUMNS));
+	fputc('\n', file);
 }
 
 static void
@@ -186,57 +183,33 @@ print_parts(FILE *file, const struct th_breakdown_line *line, size_t most)
 
 	if (line->parts_count < 2 && !(shown && line->parts[0].name[0]))
 		return;
-	for (size_t i = 0; i < shown; i++) {
-		const struct th_breakdown_part *part = &line->parts[i];
-
-		if (part->resident < LEAST_SHOWN)
-			break;
-		print_part_bytes(file, part->resident);
-		th_format_cut(
-			file, part->name[0] ? part->name : "[others]", name_columns(file));
-		fputc('\n', file);
-	}
-}
-
-static const char *
-function_name(const struct th_rss *rss, uint32_t function)
-{
-	return th_frames_function_name(rss->profile->frames, function);
+	for (size_t i = 0; i < shown && line->parts[i].resident >= LEAST_SHOWN; i++)
+		print_part(file, line->parts[i].resident,
+			line->parts[i].name[0] ? line->parts[i].name : "[others]");
 }
 
 /* The allocating function and the nearest calling method. */
 struct source {
-	uint32_t leaf;
-	uint32_t caller; /* or TH_SITE_NO_FUNCTION */
-	double bytes;    /* resident */
+	struct th_site_place place;
+	double bytes; /* resident */
 };
 
 struct sources {
-	struct th_id_map ids; /* leaf << 32 | caller */
+	struct th_id_map ids; /* function << 32 | caller */
 	TH_ARRAY(struct source, items);
 };
 
-static struct source
-source_of(const struct th_rss *rss, size_t row)
+/* Merges stacks that print alike, such as those of several threads. */
+static void
+add_source(struct sources *sources, const struct th_rss *rss, size_t row)
 {
 	const struct th_profile *profile = rss->profile;
 	struct th_path path = th_paths_get(profile->paths, profile->rows[row].path);
-	struct th_site_place place = th_sites_place(profile->frames, &path);
-
-	return (struct source){
-		.leaf = place.function,
-		.caller = place.caller,
-		.bytes = th_breakdown_row_touched(&rss->account, row).estimate,
-	};
-}
-
-/* Merges stacks that print alike, such as those of several threads. */
-static void
-add_source(struct sources *sources, struct source source)
-{
+	struct source source = {th_sites_place(profile->frames, &path),
+		th_breakdown_row_touched(&rss->account, row).estimate};
 	bool added;
-	uint32_t number = th_id_map_intern(
-		&sources->ids, (uint64_t)source.leaf << 32 | source.caller, &added);
+	uint32_t number = th_id_map_intern(&sources->ids,
+		(uint64_t)source.place.function << 32 | source.place.caller, &added);
 
 	if (added)
 		th_array_append(sources, items, source);
@@ -252,21 +225,22 @@ compare_sources(const void *a, const void *b)
 
 	if (left->bytes != right->bytes)
 		return left->bytes < right->bytes ? 1 : -1;
-	return (left->leaf > right->leaf) - (left->leaf < right->leaf);
+	return (left->place.function > right->place.function) -
+	       (left->place.function < right->place.function);
 }
 
 static void
-print_source(FILE *file, const struct th_rss *rss, const struct source *source)
+print_source(FILE *file, const struct th_frames *frames, const struct source *source)
 {
-	struct th_line line;
+	const char *function = th_frames_function_name(frames, source->place.function);
+	uint32_t caller = source->place.caller;
+	char *name = caller == TH_SITE_NO_FUNCTION
+			     ? th_printed("{}", function)
+			     : th_printed("{}, called from {}", function,
+				       th_frames_function_name(frames, caller));
 
-	print_part_bytes(file, source->bytes);
-	th_line_begin(&line);
-	fputs(function_name(rss, source->leaf), line.stream);
-	if (source->caller != TH_SITE_NO_FUNCTION)
-		fprintf(line.stream, ", called from %s", function_name(rss, source->caller));
-	th_line_cut(&line, file, name_columns(file));
-	fputc('\n', file);
+	print_part(file, source->bytes, name);
+	free(name);
 }
 
 static void
@@ -278,31 +252,15 @@ print_stacks(FILE *file, const struct th_rss *rss, enum th_breakdown_kind kind, 
 	struct sources sources = {0};
 
 	for (size_t i = 0; i < count; i++)
-		add_source(&sources, source_of(rss, rows[i]));
+		add_source(&sources, rss, rows[i]);
 	if (sources.items_count)
 		qsort(sources.items, sources.items_count, sizeof(*sources.items),
 			compare_sources);
 	for (size_t i = 0; i < sources.items_count && i < most; i++)
-		print_source(file, rss, &sources.items[i]);
+		print_source(file, rss->profile->frames, &sources.items[i]);
 	free(sources.items);
 	th_id_map_deinit(&sources.ids);
 	free(rows);
-}
-
-static bool
-has_stacks(enum th_breakdown_kind kind)
-{
-	return kind >= TH_BREAKDOWN_MALLOC_VM && kind <= TH_BREAKDOWN_MALLOC_APPLICATION;
-}
-
-static void
-print_cached(FILE *file, const struct th_estimate *cached)
-{
-	if (cached->estimate < LEAST_SHOWN)
-		return;
-	print_part_bytes(file, cached->estimate);
-	fprintf(file, "of which cached per thread for channels and sockets (%s)\n",
-		th_estimate_interval(cached, TH_UNIT_BYTES).text);
 }
 
 /*
@@ -317,13 +275,10 @@ print_unjudged(FILE *file, const struct th_breakdown *account)
 	if (unjudged->estimate < LEAST_SHOWN)
 		return;
 	print_part_bytes(file, unjudged->estimate);
-	fprintf(file, "of which may await their Cleaner (%s): ",
-		th_estimate_interval(unjudged, TH_UNIT_BYTES).text);
+	th_print(file, "of which may await their Cleaner ({i}): ", unjudged);
 	if (account->judgement)
-		fprintf(file, "allocated since the last old-generation GC, at %s s\n",
-			th_format_time(
-				th_profile_seconds(account->profile, account->judgement->time))
-				.text);
+		th_print(file, "allocated since the last old-generation GC, at {t} s\n",
+			th_profile_seconds(account->profile, account->judgement->time));
 	else
 		fputs("no old-generation GC so far\n", file);
 }
@@ -337,20 +292,7 @@ print_class_space(FILE *file, const struct th_breakdown *account)
 	if (line->committed <= 0 || line->resident.estimate >= LEAST_SHOWN)
 		return;
 	print_part_bytes(file, line->used);
-	fprintf(file, "used of %s committed: class space\n", bytes(line->committed).text);
-}
-
-static void
-print_waiting(
-	FILE *file, const struct th_breakdown *account, const struct th_decoded_buffers *count)
-{
-	print_part_bytes(file, (double)count->waiting_bytes);
-	fprintf(file,
-		"of which await their Cleaner: %s unreachable buffers, counted at %s s; %s are "
-		"in use\n",
-		th_format_count(count->waiting).text,
-		th_format_time(th_profile_seconds(account->profile, count->time)).text,
-		th_format_count(count->reached).text);
+	th_print(file, "used of {b} committed: class space\n", line->committed);
 }
 
 static void
@@ -358,11 +300,21 @@ print_parts_of_buffers(FILE *file, const struct th_breakdown *account)
 {
 	const struct th_decoded_buffers *count = account->counts[TH_BUFFERS_DIRECT];
 
-	print_cached(file, &account->cached);
-	if (count)
-		print_waiting(file, account, count);
-	else
+	if (account->cached.estimate >= LEAST_SHOWN) {
+		print_part_bytes(file, account->cached.estimate);
+		th_print(file, "of which cached per thread for channels and sockets ({i})\n",
+			&account->cached);
+	}
+	if (!count) {
 		print_unjudged(file, account);
+		return;
+	}
+	print_part_bytes(file, (double)count->waiting_bytes);
+	th_print(file,
+		"of which await their Cleaner: {c} unreachable buffers, counted at {t} s; {c} "
+		"are in use\n",
+		count->waiting, th_profile_seconds(account->profile, count->time),
+		count->reached);
 }
 
 static void
@@ -396,46 +348,32 @@ print_malloc(FILE *file, const struct th_breakdown *account)
 	const struct th_decoded_allocator *allocator = account->allocator;
 
 	if (account->head->flags & TH_BREAKDOWN_HAS_PAGES)
-		fprintf(file, "\nmalloc: %s (%s) live, %s (%s) of them in memory\n",
-			bytes(account->live.estimate).text,
-			th_estimate_interval(&account->live, TH_UNIT_BYTES).text,
-			bytes(account->touched.estimate).text,
-			th_estimate_interval(&account->touched, TH_UNIT_BYTES).text);
-	if (!allocator)
-		return;
-	bool is_libc = th_text_equals(allocator->name, "libc.so.6");
-	char *name = th_text_clean(allocator->name);
-	fprintf(file, "  %s reports: heaps of %s with %s in use and %s free, %s %s\n", name,
-		bytes((double)allocator->heaps).text, bytes((double)allocator->used).text,
-		bytes((double)allocator->free).text, bytes((double)allocator->mapped).text,
-		is_libc ? "in blocks with mappings of their own" : "mapped");
-	free(name);
+		th_print(file, "\nmalloc: {e} live, {e} of them in memory\n", &account->live,
+			&account->touched);
+	if (allocator)
+		th_print(file,
+			"  {} reports: heaps of {b} with {b} in use and {b} free, {b} {}\n",
+			allocator->name, allocator->heaps, allocator->used, allocator->free,
+			allocator->mapped,
+			th_text_equals(allocator->name, "libc.so.6")
+				? "in blocks with mappings of their own"
+				: "mapped");
 }
 
-/* The count for this pool of java.nio; NULL if buffers were not counted. */
-static const struct th_decoded_buffers *
-count_of_pool(const struct th_breakdown *account, struct th_text name)
-{
-	for (int kind = 1; kind < TH_BUFFERS_KINDS; kind++)
-		if (th_text_equals(name, th_breakdown_buffers_name((enum th_buffers_kind)kind)))
-			return account->counts[kind];
-	return NULL;
-}
-
+/* A pool of java.nio, with what was counted of it. */
 static void
 print_pool(FILE *file, const struct th_breakdown *account, const struct th_decoded_pool *pool)
 {
-	const struct th_decoded_buffers *count = count_of_pool(account, pool->name);
-	char *name = th_text_clean(pool->name);
+	th_print(file, "buffers ({}): {c}, {b}", pool->name, pool->count, pool->used);
+	for (int kind = 1; kind < TH_BUFFERS_KINDS; kind++) {
+		const struct th_decoded_buffers *count = account->counts[kind];
+		const char *name = th_breakdown_buffers_name((enum th_buffers_kind)kind);
 
-	fprintf(file, "buffers (%s): %s, %s", name, th_format_count(pool->count).text,
-		bytes((double)pool->used).text);
-	if (count)
-		fprintf(file, "; %s of them, %s, await their Cleaner",
-			th_format_count(count->waiting).text,
-			bytes((double)count->waiting_bytes).text);
+		if (count && th_text_equals(pool->name, name))
+			th_print(file, "; {c} of them, {b}, await their Cleaner",
+				count->waiting, count->waiting_bytes);
+	}
 	fputc('\n', file);
-	free(name);
 }
 
 static void
@@ -460,15 +398,14 @@ print_counts(FILE *file, const struct th_breakdown *account)
 	const struct th_decoded_account *last = th_breakdown_of_last_count(account->profile);
 
 	if (foreign && foreign->reached)
-		fprintf(file, "buffers without a Cleaner, over foreign memory: %s, %s\n",
-			th_format_count(foreign->reached).text,
-			bytes((double)foreign->reached_bytes).text);
+		th_print(file, "buffers without a Cleaner, over foreign memory: {c}, {b}\n",
+			foreign->reached, foreign->reached_bytes);
 	if (foreign)
-		fprintf(file, "Counting the buffers paused the VM for %.3g ms.\n",
+		th_print(file, "Counting the buffers paused the VM for {g} ms.\n",
 			(double)foreign->stopped / 1e6);
 	else if (last)
-		fprintf(file, "Buffers were last counted for the snapshot at %s s (--at).\n",
-			th_format_time(th_profile_seconds(account->profile, last->time)).text);
+		th_print(file, "Buffers were last counted for the snapshot at {t} s (--at).\n",
+			th_profile_seconds(account->profile, last->time));
 }
 
 static void
@@ -476,20 +413,28 @@ print_group(FILE *file, const struct th_decoded_cgroup *group)
 {
 	if (!group)
 		return;
-	fprintf(file, "control group (v%u): %s in use, %s of it page cache; %s%s\n",
-		group->version, bytes((double)group->current).text,
-		bytes((double)group->file).text, group->limit ? "limit " : "no limit",
-		group->limit ? bytes((double)group->limit).text : "");
+	th_print(file, "control group (v{}): {b} in use, {b} of it page cache; ",
+		group->version, group->current, group->file);
+	if (group->limit)
+		th_print(file, "limit {b}\n", group->limit);
+	else
+		fputs("no limit\n", file);
 }
 
-static double
-malloc_live(const struct th_rss_moment *moment)
+static void
+print_moment(FILE *file, const struct th_rss_moment *moment)
 {
-	double sum = 0;
+	const double *lines = moment->lines;
+	double live = 0;
 
 	for (int kind = TH_BREAKDOWN_MALLOC_VM; kind <= TH_BREAKDOWN_MALLOC_OVERHEAD; kind++)
-		sum += moment->lines[kind];
-	return sum;
+		live += lines[kind];
+	th_print(file, "{8t}  {9b}  {9b}  {9b}  {9b}  {9b}  {9b}\n", moment->seconds,
+		moment->resident, lines[TH_BREAKDOWN_JAVA_HEAP], live,
+		lines[TH_BREAKDOWN_MALLOC_RETAINED],
+		lines[TH_BREAKDOWN_VM] + lines[TH_BREAKDOWN_MAPPED] +
+			lines[TH_BREAKDOWN_UNEXPLAINED],
+		lines[TH_BREAKDOWN_FILES] + lines[TH_BREAKDOWN_SHARED]);
 }
 
 static void
@@ -502,20 +447,8 @@ print_moments(FILE *file, const struct th_rss *rss)
 		return;
 	fprintf(file, "\n%8s  %9s  %9s  %9s  %9s  %9s  %9s\n", "time (s)", "RSS", "Java heap",
 		"malloc", "retained", "mapped", "files");
-	for (size_t i = (count - 1) % step; i < count; i += step) {
-		const struct th_rss_moment *moment = &rss->moments[i];
-		const double *lines = moment->lines;
-
-		fprintf(file, "%8s  %9s  %9s  %9s  %9s  %9s  %9s\n",
-			th_format_time(moment->seconds).text, bytes(moment->resident).text,
-			bytes(lines[TH_BREAKDOWN_JAVA_HEAP]).text,
-			bytes(malloc_live(moment)).text,
-			bytes(lines[TH_BREAKDOWN_MALLOC_RETAINED]).text,
-			bytes(lines[TH_BREAKDOWN_VM] + lines[TH_BREAKDOWN_MAPPED] +
-				lines[TH_BREAKDOWN_UNEXPLAINED])
-				.text,
-			bytes(lines[TH_BREAKDOWN_FILES] + lines[TH_BREAKDOWN_SHARED]).text);
-	}
+	for (size_t i = (count - 1) % step; i < count; i += step)
+		print_moment(file, &rss->moments[i]);
 }
 
 void
@@ -532,7 +465,170 @@ th_view_rss(FILE *file, const struct th_profile *profile, const struct th_leaks 
 	print_counts(file, &rss.account);
 	print_group(file, rss.account.group);
 	print_moments(file, &rss);
-	fprintf(file, "\nThis snapshot took %.3g ms of CPU time.\n",
+	th_print(file, "\nThis snapshot took {g} ms of CPU time.\n",
 		(double)rss.account.head->cost / 1e6);
+	th_rss_deinit(&rss);
+}
+
+/* JSON */
+
+static json_t *
+stack_json(const struct th_rss *rss, size_t number)
+{
+	const struct th_profile *profile = rss->profile;
+	const struct th_row *row = &profile->rows[number];
+	struct th_estimate touched = th_breakdown_row_touched(&rss->account, number);
+
+	return th_json("thread frames resident",
+		th_frames_function_name(profile->frames, row->thread),
+		th_json_path(profile, row->path), &touched);
+}
+
+static json_t *
+line_json(const struct th_rss *rss, const struct th_breakdown_line *line)
+{
+	size_t rows[STACKS_MAX];
+	size_t count = th_rss_rows(rss, line->kind, rows, STACKS_MAX);
+	json_t *json = th_json("name label resident swapped size accessible mappings",
+		th_breakdown_name(line->kind), th_breakdown_label(line->kind), &line->resident,
+		line->swapped, line->size, line->accessible, line->mappings);
+
+	if (line->committed > 0)
+		th_json_set(json, "used committed limit",
+			line->used > 0 ? json_real(line->used) : NULL, line->committed,
+			line->limit);
+	if (line->kind == TH_BREAKDOWN_MALLOC_DIRECT)
+		th_json_set(
+			json, "cached unjudged", &rss->account.cached, &rss->account.unjudged);
+	return th_json_set(json, "parts stacks",
+		th_json_map(part, line->parts, line->parts_count,
+			th_json("name resident size mappings", part->name, part->resident,
+				part->size, part->mappings)),
+		th_json_map(row, rows, count < STACKS_MAX ? count : STACKS_MAX,
+			stack_json(rss, *row)));
+}
+
+static json_t *
+malloc_json(const struct th_breakdown *account)
+{
+	const struct th_decoded_allocator *allocator = account->allocator;
+	bool has_pages = account->head->flags & TH_BREAKDOWN_HAS_PAGES;
+	json_t *json = th_json("live touched trimmable trimmable_range",
+		has_pages ? &account->live : NULL, has_pages ? &account->touched : NULL,
+		account->trimmed.estimate,
+		th_json_list(account->trimmed.low, account->trimmed.high));
+
+	if (allocator)
+		th_json_set(json, "allocator",
+			th_json("name heaps used free mapped top", allocator->name,
+				allocator->heaps, allocator->used, allocator->free,
+				allocator->mapped, allocator->top));
+	return json;
+}
+
+static json_t *
+pool_json(const struct th_rss *rss, const struct th_decoded_pool *pool)
+{
+	if (pool->account != rss->account.head->account || pool->kind == TH_POOL_FINALIZERS)
+		return NULL;
+	return th_json("name kind used committed limit count", pool->name,
+		pool->kind == TH_POOL_BUFFERS ? "buffers" : "memory", pool->used,
+		pool->committed, pool->limit, pool->count);
+}
+
+/* NULL if these buffers were not counted for this breakdown. */
+static json_t *
+buffers_json(const struct th_breakdown *account, const struct th_decoded_buffers *count)
+{
+	if (!count)
+		return NULL;
+	return th_json("kind seconds stopped_ns reached reached_bytes waiting waiting_bytes",
+		th_breakdown_buffers_name((enum th_buffers_kind)count->kind),
+		th_profile_seconds(account->profile, count->time), count->stopped,
+		count->reached, count->reached_bytes, count->waiting, count->waiting_bytes);
+}
+
+static json_t *
+group_json(const struct th_decoded_cgroup *group)
+{
+	if (!group)
+		return NULL;
+	return th_json("version path current anonymous file kernel limit?", group->version,
+		group->path, group->current, group->anonymous, group->file, group->kernel,
+		group->limit);
+}
+
+static json_t *
+moment_json(const struct th_rss_moment *moment)
+{
+	json_t *lines = json_object();
+
+	for (int kind = 0; kind < TH_BREAKDOWN_KINDS; kind++)
+		th_json_put(lines, th_breakdown_name((enum th_breakdown_kind)kind),
+			moment->lines[kind]);
+	return th_json("seconds resident lines", moment->seconds, moment->resident, lines);
+}
+
+static json_t *
+fit_json(const struct th_rss *rss)
+{
+	struct th_rss_fit fit;
+	char *text = fit_text(rss, &fit);
+	json_t *json = NULL;
+
+	if (text)
+		json = th_json("limit_bytes heap_limit_bytes outside_bytes "
+			       "outside_growth_bytes_per_s left_bytes fits text",
+			rss->facts.group_limit, fit.heap, fit.outside, fit.growth, fit.left,
+			(bool)(fit.left >= 0), text);
+	free(text);
+	return json;
+}
+
+static json_t *
+verdict_json(const struct th_rss *rss)
+{
+	const struct th_rss_verdict *verdict = &rss->verdict;
+	char *text = th_rss_verdict_text(verdict, &rss->facts);
+	json_t *json = th_json("course cause growth_bytes_per_s grower near_limit text",
+		th_rss_course_name(verdict->course), th_rss_cause_name(verdict->cause),
+		verdict->growth,
+		verdict->grower == TH_BREAKDOWN_KINDS ? NULL
+						      : th_breakdown_name(verdict->grower),
+		(bool)verdict->is_near_limit, text);
+
+	free(text);
+	return json;
+}
+
+void
+th_view_rss_json(FILE *file, const struct th_profile *profile, const struct th_leaks *leaks)
+{
+	const struct th_recording *recording = profile->recording;
+	struct th_rss rss;
+
+	th_rss_init(&rss, profile, leaks);
+	const struct th_decoded_account *head = rss.account.head;
+	const struct th_breakdown *account = &rss.account;
+	json_t *root = th_json("twinheap at resident counted swapped mappings threads cost_ns "
+			       "has_pages has_owners unexplained judged",
+		1, rss.seconds, head->resident, head->counted, head->swapped, head->mappings,
+		head->threads, head->cost, (bool)(head->flags & TH_BREAKDOWN_HAS_PAGES),
+		(bool)(head->flags & TH_BREAKDOWN_HAS_OWNERS),
+		th_breakdown_unexplained(account), th_json_moment(profile));
+
+	th_json_set(root, "lines malloc pools buffers group points accounts verdict fit",
+		th_json_map(line, account->lines, TH_BREAKDOWN_KINDS, line_json(&rss, line)),
+		malloc_json(account),
+		th_json_map(
+			pool, recording->pools, recording->pools_count, pool_json(&rss, pool)),
+		th_json_map(count, account->counts, TH_BUFFERS_KINDS,
+			buffers_json(account, *count)),
+		group_json(account->group),
+		th_json_map(point, rss.points, rss.points_count,
+			th_json_list(point->seconds, point->bytes)),
+		th_json_map(moment, rss.moments, rss.moments_count, moment_json(moment)),
+		verdict_json(&rss), fit_json(&rss));
+	th_json_print(file, root);
 	th_rss_deinit(&rss);
 }

@@ -18,9 +18,10 @@
 	JAR("netty-buffer")                                                              \
 	":" JAR("netty-codec") ":" JAR("netty-common") ":" JAR("netty-handler") ":" JAR( \
 		"netty-resolver") ":" JAR("netty-tcnative") ":" JAR("netty-transport")
-#define JARS            \
-	JAR("lz4-java") \
-	":" JAR("snappy-java") ":" JAR("sqlite-jdbc") ":" JAR("zstd-jni") ":" NETTY
+#define JARS                                                                       \
+	JAR("jna")                                                                 \
+	":" JAR("lz4-java") ":" JAR("snappy-java") ":" JAR("sqlite-jdbc") ":" JAR( \
+		"zstd-jni") ":" NETTY
 #define CLASS_PATH CORPUS "/leaks.jar:" JARS
 #ifdef __aarch64__
 #	define MULTIARCH "/usr/lib/aarch64-linux-gnu"

@@ -17,7 +17,6 @@ Requests are decoded by the field numbers of the formats' schemas, not by code t
 What a request gets wrong is listed in "problems".
 """
 
-import base64
 import gzip
 import http.server
 import json
@@ -216,18 +215,6 @@ def pprof(body):
             "comments": [strings[index] for index in numbers(message, 13)]}
 
 
-def parca(body):
-    """WriteRawRequest of Parca in the JSON of its gateway."""
-    message = json.loads(body)
-    assert len(message["series"]) == 1
-    series = message["series"][0]
-    result = pprof(base64.b64decode(series["samples"][0]["rawProfile"], validate=True))
-    result["resource"] = {
-        label["name"]: label["value"] for label in series["labels"]["labels"]
-    }
-    return result
-
-
 def logs(body):
     """ExportLogsServiceRequest of OpenTelemetry in JSON."""
     process = json.loads(body)["resourceLogs"][0]
@@ -250,7 +237,7 @@ def decode(path, headers, body):
         return logs(body)
     if path.endswith("/v1development/profiles"):
         return Otlp(body).result()
-    return parca(body) if path.endswith("/writeraw") else pprof(body)
+    return pprof(body)
 
 
 class Handler(http.server.BaseHTTPRequestHandler):

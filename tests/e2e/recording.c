@@ -269,7 +269,7 @@ void
 th_recording_check_sum(const struct th_recording *recording)
 {
 	static const char *const outcomes[] = {"native_samples", "java_samples",
-		"mapped_samples", "rate_thinned", "dropped_log_full", "dropped_stacks_full",
+		"mapped_samples", "dropped_log_full", "dropped_stacks_full",
 		"dropped_no_scratch", "dropped_reentered", "dropped_stopped",
 		"dropped_no_space", "dropped_log_unreachable", "dropped_busy"};
 	char *text = th_command_output(TH_WORDS(TH_TOOL, "dump", recording->log));

@@ -69,21 +69,21 @@ check_cost(const struct th_recording *recording)
 	assert_true(agent <= AGENT_NS + AGENT_PART * elapsed);
 }
 
-/* The lowest and the last interval of the Java heap. */
+/* The lowest and the last interval. */
 static void
-java_intervals(const struct th_recording *recording, uint64_t *least_ret, uint64_t *last_ret)
+read_intervals(const struct th_recording *recording, uint64_t *least_ret, uint64_t *last_ret)
 {
 	struct th_dump dump;
 
 	*least_ret = UINT64_MAX;
 	th_dump_init(&dump, recording->log);
 	while (th_dump_next(&dump, "rate")) {
-		*last_ret = th_dump_number(&dump, "java_interval");
+		*last_ret = th_dump_number(&dump, "interval");
 		if (*last_ret < *least_ret)
 			*least_ret = *last_ret;
 	}
 	th_dump_deinit(&dump);
-	print_message("  java interval %llu at least, %llu at the end\n",
+	print_message("  interval %llu at least, %llu at the end\n",
 		(unsigned long long)*least_ret, (unsigned long long)*last_ret);
 }
 
@@ -99,7 +99,7 @@ busy_churn(const struct th_jdk *jdk)
 			jdk->java, "-Xmx300m", "-cp", PROGRAMS "/programs.jar", "Surge", "6:0"),
 		"TWINHEAP_VERBOSE=0", &recording);
 	check_cost(&recording);
-	java_intervals(&recording, &least, &last);
+	read_intervals(&recording, &least, &last);
 	assert_true(last >= 4 * FIRST);
 	assert_true(th_recording_total(&recording, "java", "alloc_bytes").exact);
 	th_recording_check_sum(&recording);
@@ -120,7 +120,7 @@ quiet_program(const struct th_jdk *jdk)
 			"40"),
 		"TWINHEAP_VERBOSE=0", &recording);
 	check_cost(&recording);
-	java_intervals(&recording, &least, &last);
+	read_intervals(&recording, &least, &last);
 	assert_true(least <= FIRST / 2);
 	th_recording_check_sum(&recording);
 	th_recording_deinit(&recording);
@@ -190,10 +190,9 @@ given_interval(const struct th_jdk *jdk)
 		TH_WORDS(
 			jdk->java, "-Xmx300m", "-cp", PROGRAMS "/programs.jar", "Surge", "2:0"),
 		"TWINHEAP_INTERVAL=1M", &recording);
-	java_intervals(&recording, &least, &last);
+	read_intervals(&recording, &least, &last);
 	assert_int_equal(least, 1 << 20);
 	assert_int_equal(last, 1 << 20);
-	assert_int_equal(th_recording_counter(&recording, "rate_thinned"), 0);
 	th_recording_deinit(&recording);
 }
 

@@ -255,6 +255,25 @@ test_speedscope_schema(void **state)
 	free(schema);
 }
 
+/* The documented schema of leaks --json allows no member and no type that it does not name. */
+static void
+test_leaks_schema(void **state)
+{
+	char *path = th_format("%s/leaks.json", recording.directory);
+	char *json = th_command_output(TH_WORDS(TH_TOOL, "leaks", "--json", recording.log));
+	FILE *file = fopen(path, "w");
+
+	(void)state;
+	assert_non_null(file);
+	assert_non_null(strstr(json, "\"findings\": [\n"));
+	fputs(json, file);
+	assert_int_equal(fclose(file), 0);
+	free(th_command_output(TH_WORDS("python3", "-W", "ignore", "-m", "jsonschema", "-i",
+		path, "docs/leaks.schema.json")));
+	free(json);
+	free(path);
+}
+
 /* Weights of each profile add up to the report's total. */
 static void
 test_speedscope_totals(void **state)
@@ -488,6 +507,7 @@ main(void)
 		cmocka_unit_test(test_pprof_peek),
 		cmocka_unit_test(test_pprof_places),
 		cmocka_unit_test(test_speedscope_schema),
+		cmocka_unit_test(test_leaks_schema),
 		cmocka_unit_test(test_speedscope_totals),
 		cmocka_unit_test(test_speedscope_page),
 		cmocka_unit_test(test_flamegraph_script),

@@ -270,6 +270,7 @@ main(void)
 		LEAKING("sqlite-statements"),
 		LEAKING("cache"),
 		LEAKING("listeners"),
+		LEAKING("jna-memory"),
 		CLEAN("snappy"),
 		CLEAN("arena"),
 		CLEAN("deflaters"),
@@ -282,6 +283,7 @@ main(void)
 		CLEAN("garbage"),
 		CLEAN("classes"),
 		CLEAN("warm-up"),
+		CLEAN("jna-memory"),
 	};
 
 	return cmocka_run_group_tests_name("leaks", tests, NULL, NULL);

@@ -103,6 +103,36 @@ threads_that_end(const struct th_jdk *jdk)
 	th_recording_deinit(&recording);
 }
 
+/* All that a client or an executor keeps is one leak, of the line that made it. */
+static void
+one_leak_of_threads(
+	const struct th_jdk *jdk, const char *program, const char *frame, double count)
+{
+	struct th_recording recording;
+	json_t *report = record(program, "leak", jdk, &recording);
+
+	check_leak(report, "threads", frame, count);
+	assert_int_equal(json_integer_value(json_object_get(report, "leaks")), 1);
+	json_decref(report);
+	th_recording_deinit(&recording);
+	report = record(program, "clean", jdk, &recording);
+	assert_int_equal(json_integer_value(json_object_get(report, "leaks")), 0);
+	json_decref(report);
+	th_recording_deinit(&recording);
+}
+
+static void
+clients_that_stay(const struct th_jdk *jdk)
+{
+	one_leak_of_threads(jdk, "http-clients", "leaks.HttpClients.connect", 120);
+}
+
+static void
+executors_that_stay(const struct th_jdk *jdk)
+{
+	one_leak_of_threads(jdk, "executors", "leaks.Executors.submit", 200);
+}
+
 /*
  * The verdict on resident memory agrees with the finding, and what the finding contains is not
  * listed again.
@@ -229,6 +259,8 @@ main(void)
 		{"threads that end", threads_that_end, 0},
 		{"class loaders that stay", loaders_that_stay, 0},
 		{"class loaders that go", loaders_that_go, 0},
+		{"clients that stay", clients_that_stay, 0},
+		{"executors that stay", executors_that_stay, 0},
 		{"threads of C", threads_of_c, newest},
 		{"a million classes", a_million_classes, newest},
 		{NULL, NULL, 0},

@@ -348,19 +348,6 @@ pyroscope_request(void **state)
 }
 
 static void
-parca_request(void **state)
-{
-	struct pushed pushed = run(once, "200", "parca");
-	json_t *labels = json_object_get(json_array_get(pushed.requests, 0), "resource");
-
-	(void)state;
-	check_halves(&pushed, "/api/profiles/writeraw", "application/json");
-	assert_string_equal(text_of(labels, "__name__"), "memory");
-	assert_string_equal(text_of(labels, "service_name"), "shop");
-	forget(&pushed);
-}
-
-static void
 pprof_request(void **state)
 {
 	struct pushed pushed = run(once, "200", "pprof");
@@ -677,7 +664,7 @@ static const char ended_before[] = RECEIVER PUSH
 	"$1/twinheap export --format json work.thl >work.json\n"
 	/* Without the log nothing can be sent, and the state is of no use. */
 	"state=$(echo state/*)\n"
-	"echo \"twinheap push 2 1 $PWD/gone.thl\" >$state/0-1-0.state\n"
+	"echo \"twinheap push 3 1 0 0 0 0 0 0 0 $PWD/gone.thl\" >$state/0-1-0.state\n"
 	"push $1; finish\n";
 
 static void
@@ -688,6 +675,27 @@ ended_while_push_was_away(void **state)
 	(void)state;
 	check_windows(&pushed, "native", (struct tolerance){1e-3, 1e-3, 0});
 	assert_non_null(strstr(pushed.outcome.errors, "gone.thl is gone"));
+	forget(&pushed);
+}
+
+/* A program that ends while a window is repeated whose fate is unknown: it is not the last one. */
+static const char ended_in_doubt[] = RECEIVER PUSH
+	"OTEL_RESOURCE_ATTRIBUTES=test=$PWD LD_PRELOAD=$1/libtwinheap.so TWINHEAP_FOLLOW=all"
+	" TWINHEAP_INTERVAL=4k TWINHEAP_OUTPUT=work.thl"
+	" $1/tests/programs/native_windows stop & work=$!\n"
+	"push $1\n"
+	"until grep -q '\"answer\": \"reset\"' requests 2>/dev/null; do sleep 0.05; done\n"
+	"touch stop; wait $work\n"
+	"finish\n"
+	"$1/twinheap export --format json work.thl >work.json\n";
+
+static void
+ended_while_a_window_is_in_doubt(void **state)
+{
+	struct pushed pushed = run(ended_in_doubt, "200,reset,reset,200", "");
+
+	(void)state;
+	check_windows(&pushed, "native", (struct tolerance){1e-3, 1e-3, 0});
 	forget(&pushed);
 }
 
@@ -743,7 +751,6 @@ main(void)
 		cmocka_unit_test(otlp_request),
 		cmocka_unit_test(leaks_are_log_records),
 		cmocka_unit_test(pyroscope_request),
-		cmocka_unit_test(parca_request),
 		cmocka_unit_test(pprof_request),
 		cmocka_unit_test(faults_are_retried),
 		cmocka_unit_test(failures_are_told),
@@ -753,6 +760,7 @@ main(void)
 		cmocka_unit_test(windows_of_java_add_up),
 		cmocka_unit_test(state_disk_is_full),
 		cmocka_unit_test(ended_while_push_was_away),
+		cmocka_unit_test(ended_while_a_window_is_in_doubt),
 		cmocka_unit_test(windows_of_a_ring_add_up),
 	};
 

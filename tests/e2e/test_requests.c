@@ -126,7 +126,7 @@ state_as_json(void **state)
 	assert_int_equal(json_array_size(json_object_get(paused, "heaps")), 3);
 	assert_true(json_is_null(json_object_get(paused, "threads")));
 	assert_true(json_integer_value(json_object_get(
-			    json_object_get(paused, "interval_bytes"), "native")) > 0);
+			    json_object_get(paused, "interval_bytes"), "current")) > 0);
 	assert_true(json_real_value(json_object_get(
 			    json_object_get(paused, "limits"), "cpu_share")) == 0.01);
 	assert_string_equal(text_of(idle, "state"), "recording");

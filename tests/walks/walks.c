@@ -307,16 +307,16 @@ ask_async(const struct th_java_stack *first, JNIEnv *env)
 		second.native_failed++;
 }
 
+/* A walk that failed has no frames to compare, as in the middle of the switch to a virtual thread. */
 static void
 check_native(const struct th_java_stack *first, enum th_java_status status)
 {
 	JNIEnv *env;
 
-	if (status != TH_JAVA_FOUND && status != TH_JAVA_FAILED)
-		return;
-	if (status == TH_JAVA_FAILED || first->flags & TH_STACK_TRUNCATED)
-		second.cut++;
-	if (async && (*machine)->GetEnv(machine, (void **)&env, JNI_VERSION_1_6) == JNI_OK)
+	second.cut += status == TH_JAVA_FAILED ||
+		      (status == TH_JAVA_FOUND && first->flags & TH_STACK_TRUNCATED);
+	if (status == TH_JAVA_FOUND && async &&
+		(*machine)->GetEnv(machine, (void **)&env, JNI_VERSION_1_6) == JNI_OK)
 		ask_async(first, env);
 }
 

@@ -9,7 +9,6 @@
 #include "unify/sample/in_flight.h"
 #include "unify/sample/sample.h"
 #include "unify/sample/throttle.h"
-#include "unify/sample/undecided.h"
 #include "unify/shared/clock.h"
 
 /*
@@ -18,12 +17,14 @@
  * 30,000 samples a second.
  */
 #define RING_STEP (64u << 10)
+#define PERIOD_NS 10000000
 
 static struct {
 	struct th_spinlock working; /* held by one thread at a time: the throttle's writer */
 	uint32_t has_server;        /* atomic */
 	uint32_t is_ending;         /* atomic */
-	uint64_t due;               /* the server's: samples due before its last run */
+	uint64_t next; /* ns, atomic: a thread with a sample due does not look before */
+	uint64_t due;  /* the server's: samples due before its last run */
 	void (*end)(void);
 } housekeeping;
 
@@ -35,8 +36,8 @@ serve(uint64_t now)
 }
 
 /*
- * Called by threads with a sample due.  They roll the rate windows of 10 ms themselves, or a surge
- * would pass while the server sleeps; the plan and requests are left to it.
+ * Called by threads with a sample due.  They adapt the intervals themselves, or a surge would pass
+ * while the server sleeps; requests are left to it.
  * A child that shares the process's memory comes here as well.
  */
 static void
@@ -51,11 +52,12 @@ look(uint64_t now)
 					       : now + TH_HOUSEKEEPING_BUSY_NS);
 	if (urgency == TH_RING_NOW && th_log_is_ours())
 		th_ring_step(RING_STEP);
-	if (!th_throttle_is_due(now) || !th_log_is_ours() || !th_trylock(&housekeeping.working))
+	if (now < th_load_relaxed(&housekeeping.next) || !th_log_is_ours() ||
+		!th_trylock(&housekeeping.working))
 		return;
-	th_throttle_roll(now);
+	th_store_relaxed(&housekeeping.next, now + PERIOD_NS);
+	th_throttle_review(now);
 	if (!has_server) {
-		th_throttle_review(now);
 		th_ring_step(RING_STEP);
 		serve(now);
 	}
@@ -97,12 +99,10 @@ th_housekeeping_run(void)
 		!th_lock_bounded(&housekeeping.working))
 		return true;
 	is_busy = has_new_samples();
-	th_throttle_roll(now);
 	th_throttle_review(now);
 	serve(now);
 	th_unlock(&housekeeping.working);
-	th_undecided_look(now);
-	return is_busy || th_undecided_count();
+	return is_busy;
 }
 
 void
@@ -114,7 +114,6 @@ th_housekeeping_set_server(bool has_server)
 		th_server_start();
 	else
 		th_server_stop();
-	th_undecided_allow(has_server);
 	th_store_relaxed(&housekeeping.has_server, has_server);
 	if (header)
 		th_store_relaxed(&header->has_server, has_server);
@@ -132,6 +131,7 @@ th_housekeeping_reset(void)
 	housekeeping.working.held = 0;
 	housekeeping.has_server = 0;
 	housekeeping.is_ending = 0;
+	housekeeping.next = 0;
 	housekeeping.due = 0;
 	th_server_reset();
 }

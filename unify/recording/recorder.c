@@ -27,7 +27,6 @@
 #include "unify/sample/thread.h"
 #include "unify/sample/thread_starts.h"
 #include "unify/sample/throttle.h"
-#include "unify/sample/undecided.h"
 #include "unify/shared/clock.h"
 #include "unify/unwind/unwind.h"
 
@@ -115,7 +114,6 @@ th_recorder_end(void)
 	th_housekeeping_run();
 	th_live_blocks_settle();
 	th_recorder_stop();
-	th_undecided_settle();
 	th_mapping_log_use();
 	th_thread_log_bytes(true);
 	th_log_close();
@@ -124,7 +122,6 @@ th_recorder_end(void)
 void
 th_recorder_refresh(void)
 {
-	th_undecided_settle();
 	th_log_set_counter(TH_COUNTER_SELF_MEMORY_BYTES, th_memory_resident());
 	th_recorder_look();
 }

@@ -27,7 +27,6 @@
 #include "unify/resident/tables.h"
 #include "unify/resident/write.h"
 #include "unify/sample/live_blocks.h"
-#include "unify/sample/undecided.h"
 #include "unify/shared/clock.h"
 
 /* Claims per rank: a stack for each of 65,536 threads, or a mapping for each block. */
@@ -215,8 +214,6 @@ take(struct th_breakdown_subject *subject, enum th_breakdown_reason reason,
 	}
 	struct th_event_account *event = &tables->event;
 	*event = (struct th_event_account){.time = th_clock_now(), .reason = reason};
-	/* Only samples that are in the log have resident memory. */
-	th_undecided_settle();
 	th_page_map_open(&tables->pages);
 	bool is_read = th_remote_tables_copy() &&
 		       th_address_space_read(&tables->space, &tables->pages);

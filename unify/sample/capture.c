@@ -19,14 +19,6 @@
 
 /* Maximum number of concurrent captures; samples of further threads are dropped. */
 #define SCRATCH_COUNT 64
-/*
- * Native callers that identify a site: beyond malloc's wrappers, operator new or os::malloc and
- * AllocateHeap.  Paths to it are told apart by all that th_unwind_callers() finds.
- */
-#define NEAR_FRAMES 4
-/* Frames that tell survivors' paths apart (survivors.h). */
-#define PATH_FRAMES 16
-
 struct scratch {
 	unsigned char busy; /* atomic */
 	struct th_registers registers;
@@ -223,16 +215,6 @@ walk(struct scratch *scratch, enum th_heap heap)
 	return stack;
 }
 
-static uint64_t
-path_of(const uint64_t *frames, uint32_t count)
-{
-	uint64_t path = 0;
-
-	for (uint32_t i = 0; i < count && i < PATH_FRAMES; i++)
-		path = th_hash_mix(path ^ frames[i]);
-	return path;
-}
-
 struct th_captured_stack
 th_capture_stack(const struct th_registers *registers, uint32_t thread, enum th_heap heap)
 {
@@ -243,18 +225,10 @@ th_capture_stack(const struct th_registers *registers, uint32_t thread, enum th_
 		return captured;
 	scratch->registers = *registers;
 	struct stack stack = walk(scratch, heap);
-	captured.path = path_of(scratch->frames, stack.count);
 	captured.id = th_stack_log_id(scratch->frames, stack.count, stack.flags, &captured.use);
 	captured.is_whole = !(stack.flags & TH_STACK_NO_JAVA);
 	give_scratch(scratch);
 	return captured;
-}
-
-/* The logarithm of a size: sizes of one site may vary. */
-static uint64_t
-size_class(uint64_t size)
-{
-	return (uint64_t)__builtin_clzll(size | 1);
 }
 
 /* Of a stack, where it begins; else the stack pointer, with the thread. */
@@ -268,28 +242,21 @@ depth(const struct th_registers *registers, const struct th_unwind_limits *limit
 	return registers->sp ^ (record ? th_hash_mix(record->id) : 0);
 }
 
-struct th_site_key
-th_capture_site(const struct th_registers *registers, uint64_t size)
+uint64_t
+th_capture_key(const struct th_registers *registers)
 {
 	const struct th_java_provider *provider = th_load_acquire(&capture.java);
 	struct th_unwind_limits limits = get_limits(provider);
 	uintptr_t callers[TH_CALLERS_MAX];
-	struct th_site_key java = {.stack = TH_NO_JAVA_CODE};
-	struct th_site_key site = {.far = size_class(size), .stack = depth(registers, &limits)};
+	uint64_t key = depth(registers, &limits);
+	uint64_t java = TH_NO_JAVA_CODE;
 
-	size_t count = th_unwind_callers(registers, &limits, site.stack, callers);
-	if (provider && provider->site)
-		java = provider->site();
-	for (size_t i = 0; i < count; i++) {
-		site.far = th_hash_mix(site.far ^ callers[i]);
-		site.stack = th_hash_mix(site.stack ^ callers[i]);
-		if (i < NEAR_FRAMES)
-			site.near = site.far;
-	}
-	site.near = th_hash_mix(site.near ^ java.near);
-	site.far = th_hash_mix(site.far ^ java.far);
-	site.stack = java.stack ? th_hash_mix(site.stack ^ java.stack) : 0;
-	return site;
+	size_t count = th_unwind_callers(registers, &limits, key, callers);
+	if (provider && provider->key)
+		java = provider->key();
+	for (size_t i = 0; i < count; i++)
+		key = th_hash_mix(key ^ callers[i]);
+	return java ? th_hash_mix(key ^ java) : 0;
 }
 
 uint32_t

@@ -12,7 +12,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "unify/sample/site_rates.h"
 #include "unify/shared/log_format.h"
 #include "unify/unwind/unwind.h"
 
@@ -56,11 +55,10 @@ struct th_java_provider {
 	/* Fills `stack` for the calling thread.  The guard must be held. [in-malloc] */
 	enum th_java_status (*walk)(struct th_java_stack *stack);
 	/*
-	 * Hashes of the youngest Java code of the calling thread, in some 50 ns; 0: none, but
-	 * for `stack`, which is then TH_NO_JAVA_CODE, and 0 where the code does not determine
-	 * the methods.  [in-malloc]
+	 * A hash of the youngest Java code of the calling thread, in some 50 ns; TH_NO_JAVA_CODE:
+	 * it has none; 0: the code does not determine the methods.  [in-malloc]
 	 */
-	struct th_site_key (*site)(void);
+	uint64_t (*key)(void);
 	/*
 	 * The end of the calling thread's stack if the caller runs on it, 0 if it is unknown.
 	 * NULL: it always is.  [in-malloc]
@@ -85,11 +83,6 @@ struct th_captured_stack {
 	uint32_t id;   /* 0: it was dropped, and counted */
 	bool is_whole; /* no Java frames are missing */
 	uint32_t *use; /* for th_stack_log_use() */
-	/*
-	 * A hash of its youngest frames.  Unlike addresses it stays when a Java method is
-	 * compiled anew.
-	 */
-	uint64_t path;
 };
 
 /*
@@ -100,12 +93,11 @@ struct th_captured_stack
 th_capture_stack(const struct th_registers *registers, uint32_t thread, enum th_heap heap);
 
 /*
- * Hashes of a size, of the youngest callers as of `registers`, and of the Java code that called
- * them: alike for allocations of one site, in 0.3 us.  The key of the stack has its depth instead
- * of the size.  Within a capture (in_flight.h).
+ * The key of the stack (stack_memo.h): a hash of its depth, of the youngest callers as of `registers`,
+ * and of the Java code that called them, in 0.3 us; 0: there is none.  Within a capture (in_flight.h).
  * [in-malloc]
  */
-struct th_site_key th_capture_site(const struct th_registers *registers, uint64_t size);
+uint64_t th_capture_key(const struct th_registers *registers);
 
 /* The id of a stack of one address, the return address of a call; 0 as above. [in-malloc] */
 uint32_t th_capture_caller(uintptr_t caller);

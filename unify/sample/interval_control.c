@@ -37,14 +37,10 @@ min(uint64_t a, uint64_t b)
 }
 
 void
-th_interval_control_init(struct th_interval_control *control, uint64_t value, uint64_t least,
-	uint64_t most, bool leaves_zero)
+th_interval_control_init(struct th_interval_control *control, uint64_t value, uint64_t least)
 {
-	*control = (struct th_interval_control){.value = value,
-		.unit = value ? value : FIRST,
-		.least = least,
-		.most = most,
-		.leaves_zero = leaves_zero};
+	*control = (struct th_interval_control){
+		.value = value, .unit = value ? value : FIRST, .least = least};
 }
 
 void
@@ -53,7 +49,6 @@ th_interval_control_set(struct th_interval_control *control, uint64_t value)
 	control->least = value;
 	control->unit = value ? value : FIRST;
 	control->step = 0;
-	control->most = max(control->most, value);
 	control->calm_since = 0;
 	th_store_relaxed(&control->value, value);
 }
@@ -104,41 +99,33 @@ move(struct th_interval_control *control, int32_t steps, uint64_t floor)
 	uint64_t interval;
 
 	control->step += was_zero ? 0 : steps;
-	while (value_of(control, control->step) > control->most)
+	while (value_of(control, control->step) > (uint64_t)TH_INTERVAL_CONTROL_MAX)
 		control->step--;
 	while (value_of(control, control->step) < floor)
 		control->step++;
 	interval = value_of(control, control->step);
 	if (interval < FIRST && !control->least)
 		control->step = 0;
-	return interval < FIRST && !control->least ? 0 : min(interval, control->most);
+	return interval < FIRST && !control->least
+		       ? 0
+		       : min(interval, (uint64_t)TH_INTERVAL_CONTROL_MAX);
 }
 
-static double
-change(struct th_interval_control *control, uint64_t interval)
-{
-	uint64_t old = control->value;
-
-	th_store_relaxed(&control->value, interval);
-	return old && interval ? (double)old / (double)interval : 1;
-}
-
-double
+void
 th_interval_control_follow(
 	struct th_interval_control *control, double load, uint64_t floor, uint64_t now)
 {
 	uint64_t interval = control->value;
 
-	floor = min(max(floor, control->least), control->most);
+	floor = min(max(floor, control->least), (uint64_t)TH_INTERVAL_CONTROL_MAX);
 	if (load >= LOW)
 		control->calm_since = 0;
-	if (!interval && !control->leaves_zero)
-		return 1;
 	if (interval < floor && interval)
 		interval = move(control, 0, floor);
 	else if (load > HIGH)
 		interval = move(control, steps_up(load), floor);
 	else if (load < LOW && interval > floor && is_calm(control, now))
 		interval = move(control, load < LOW * LOW ? -2 : -1, floor);
-	return interval == control->value ? 1 : change(control, interval);
+	if (interval != control->value)
+		th_store_relaxed(&control->value, interval);
 }

@@ -17,10 +17,8 @@
 #include "unify/sample/live_blocks.h"
 #include "unify/sample/probes.h"
 #include "unify/sample/sample.h"
-#include "unify/sample/survivors.h"
 #include "unify/sample/thread.h"
 #include "unify/sample/throttle.h"
-#include "unify/sample/undecided.h"
 #include "unify/shared/clock.h"
 
 /*
@@ -53,11 +51,6 @@ log_free(uint64_t sample, uint64_t time, uint32_t thread)
 	const struct th_event_native_free event = {
 		.sample = sample, .time = time, .thread = thread};
 
-	if (th_undecided_is(sample)) {
-		th_undecided_freed(sample, time, thread);
-		return;
-	}
-	th_survivors_remove(TH_HEAP_NATIVE, sample);
 	if (sample != SAMPLE_PENDING && th_in_flight_state() == TH_IN_FLIGHT_OPEN)
 		th_log_append(TH_EVENT_NATIVE_FREE, &event, NULL, 0);
 }
@@ -97,7 +90,7 @@ weight_of(const struct th_event_native_alloc *event)
 
 	if (!event->interval || after > event->size)
 		after = event->size;
-	return (uint64_t)((double)(event->interval + after) / event->keep);
+	return event->interval + after;
 }
 
 /*
@@ -123,49 +116,19 @@ append_native(struct th_sample *sample)
 		 */
 		if (!th_live_blocks_insert(address, id))
 			th_log_count(TH_COUNTER_LIVE_FREES_LOST, 1);
-		th_survivors_add(TH_HEAP_NATIVE,
-			(struct th_survivor_origin){sample->site.far, sample->path}, id,
-			sample->now);
 		th_probe_alloc(address, event->size, weight_of(event));
 	} else if (tracked)
 		th_live_blocks_remove(address);
 	return id;
 }
 
-static bool
-leave_native(struct th_sample *sample, bool is_kept)
-{
-	struct th_event_native_alloc *event = (struct th_event_native_alloc *)sample->event;
-	uintptr_t address = (uintptr_t)event->address;
-	struct th_undecided_sample undecided = {
-		.event = *event,
-		.origin = {sample->site.far, sample->path},
-		.use = sample->use,
-		.is_kept = is_kept,
-	};
-
-	undecided.event.flags |= TH_NATIVE_TRACKED | TH_NATIVE_BY_LIFETIME;
-	uint64_t word = tracks ? th_undecided_add(&undecided) : 0;
-	if (!word)
-		return false;
-	if (!th_live_blocks_insert(address, word)) {
-		th_undecided_cancel(word);
-		return false;
-	}
-	th_undecided_begin(word);
-	if (is_kept)
-		th_probe_alloc(address, event->size, weight_of(event));
-	return true;
-}
-
-static const struct th_sample_lane lane = {
-	.heap = TH_HEAP_NATIVE, .append = append_native, .leave = leave_native};
+static const struct th_sample_lane lane = {.heap = TH_HEAP_NATIVE, .append = append_native};
 
 /* For the thread's next countdown. */
 static uint64_t
 next_interval(struct th_thread_record *record)
 {
-	uint64_t interval = th_throttle_interval(TH_HEAP_NATIVE);
+	uint64_t interval = th_throttle_interval();
 
 	if (th_admission_admits(record, TH_HEAP_NATIVE) || interval > CLOSED_INTERVAL)
 		return interval;
@@ -305,7 +268,7 @@ th_native_unlink(void *block)
 
 	th_guard_enter();
 	sample = th_live_blocks_remove((uintptr_t)block);
-	if (sample && (!th_undecided_is(sample) || th_undecided_is_kept(sample)))
+	if (sample)
 		th_probe_free((uintptr_t)block);
 	th_guard_leave();
 	errno = saved_errno;

@@ -5,18 +5,22 @@
 
 #define MILLION 1000000
 /*
- * The least that is left for captures: a part of the budget, and of a processor.  A process is
- * sampled even if the turns of the agent thread alone exceed its budget, as they do in one that
- * is nearly idle.
+ * The least that is left for samples, of a processor: a process is sampled even if the turns of the
+ * agent thread alone exceed its budget, as they do in one that is nearly idle.
  */
-#define LEAST_PART 2
 #define LEAST_NS 2000000.0
+/* Start-up, whose captures meet everything for the first time: neither saved nor owed afterwards. */
+#define START_NS (5.0 * TH_NS_PER_S)
+/* A debt leaves at least this part of what is for samples. */
+#define DEBT_PART 2
 /*
  * What is saved is used, and a debt is repaid, in this time (1/e of it is left): at first soon,
  * because many programs are short, later slowly, so that the allowance does not swing.
  */
 #define HORIZON_FIRST_NS (0.7 * TH_NS_PER_S)
-#define HORIZON_NS (5.0 * TH_NS_PER_S)
+#define HORIZON_NS (10.0 * TH_NS_PER_S)
+/* A debt is at most so many bursts, so that an error of measurement does not stop samples for long. */
+#define DEBT_BURSTS 4
 /* Forecasts are averages over about this time. */
 #define FORECAST_NS (3.0 * TH_NS_PER_S)
 /*
@@ -45,12 +49,6 @@ within(double value, double low, double high)
 }
 
 static double
-max(double a, double b)
-{
-	return a > b ? a : b;
-}
-
-static double
 share(const struct th_budget *budget, double process)
 {
 	return process * (double)budget->limit / MILLION;
@@ -65,44 +63,30 @@ forecast(const struct th_budget *budget, double *rate, double used, double elaps
 	*rate += elapsed / memory * (used * TH_NS_PER_S / elapsed - *rate);
 }
 
-/* What captures may take of so much CPU time, of which the others took a part; in `elapsed` ns. */
-static double
-for_captures(const struct th_budget *budget, double process, double others, double elapsed)
-{
-	double whole = share(budget, process);
-	double least = elapsed * LEAST_NS / TH_NS_PER_S;
-	double rest = whole - others;
-
-	if (rest < whole / LEAST_PART)
-		rest = whole / LEAST_PART;
-	return rest > least ? rest : least;
-}
-
-/*
- * The cost of others beyond half of the budget is no debt, which would only stop captures; that of due
- * samples is taken out of what is saved.  A debt is bounded, so that an error of measurement does not stop
- * captures for long.
- */
 static void
-settle(struct th_budget *budget, const struct th_budget_times *used, double elapsed)
+settle(struct th_budget *budget, const struct th_budget_times *used)
 {
 	double burst = (double)budget->burst;
-	double process = (double)used->process;
-	double due = (double)used->due - share(budget, process) / LEAST_PART;
-	double saved = budget->saved - within(due, 0, max(budget->saved, 0));
+	double spent = (double)used->samples + (double)used->others;
+	double saved = budget->saved + share(budget, (double)used->process) - spent;
 
-	saved += for_captures(budget, process, (double)(used->others + used->due), elapsed);
-	budget->saved = within(saved - (double)used->captures, -burst, burst);
+	budget->saved = within(saved, -DEBT_BURSTS * burst, burst);
+}
+
+static double
+larger(double a, double b)
+{
+	return a > b ? a : b;
 }
 
 static double
 allowance(const struct th_budget *budget)
 {
-	double rest = for_captures(budget, budget->process, budget->others, TH_NS_PER_S);
+	double rest = share(budget, budget->process) - budget->others;
 	double horizon = within(budget->measured, HORIZON_FIRST_NS, HORIZON_NS);
 	double ns = rest + budget->saved * TH_NS_PER_S / horizon;
 
-	return ns > rest / LEAST_PART ? ns : rest / LEAST_PART;
+	return larger(larger(ns, rest / DEBT_PART), LEAST_NS);
 }
 
 double
@@ -118,8 +102,7 @@ th_budget_look(struct th_budget *budget, uint64_t now, const struct th_budget_ti
 	uint64_t cost)
 {
 	const struct th_budget_times used = {times->process - budget->last.process,
-		times->captures - budget->last.captures, times->due - budget->last.due,
-		times->others - budget->last.others};
+		times->samples - budget->last.samples, times->others - budget->last.others};
 	bool is_first = !budget->time;
 	double elapsed = (double)(now - budget->time);
 
@@ -132,11 +115,17 @@ th_budget_look(struct th_budget *budget, uint64_t now, const struct th_budget_ti
 	budget->cost = cost;
 	if (is_first)
 		return th_budget_first(budget);
+	bool was_starting = budget->measured < START_NS;
 	if (elapsed > 0) {
 		budget->measured += elapsed;
 		forecast(budget, &budget->process, (double)used.process, elapsed);
-		forecast(budget, &budget->others, (double)(used.others + used.due), elapsed);
+		/* More at once is a debt: symbols of a module that are read do not recur. */
+		forecast(budget, &budget->others,
+			within((double)used.others, 0, share(budget, (double)used.process)),
+			elapsed);
 	}
-	settle(budget, &used, elapsed);
+	settle(budget, &used);
+	if (was_starting && budget->measured >= START_NS)
+		budget->saved = 0;
 	return allowance(budget);
 }

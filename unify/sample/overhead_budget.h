@@ -5,15 +5,14 @@
  *
  *   saved = burst + share * CPU time of the process - CPU time of recording     (<= burst)
  *
- * The allowance, CPU time that captures may take in the next second, is the share of the CPU
+ * The allowance, CPU time that samples may take in the next second, is the share of the CPU
  * time that the process uses in a second, less the other cost of recording, plus what is saved:
- * half of it is used, and half of a debt is repaid, within 0.5 s at first, and 3.5 s once the
- * recording has lasted 5 s.  From then on the allowance changes slowly on purpose: samples whose
- * probability fluctuates tell no more than far fewer samples of equal probability (statistics.md).
+ * half of it is used, and half of a debt is repaid, within 0.5 s at first, and 7 s once the
+ * recording has lasted 10 s.  From then on the allowance changes slowly on purpose: samples whose
+ * weight fluctuates tell no more than far fewer samples of equal weight (statistics.md).
  *
- * Sampling less does not make the rounds of the agent thread cheaper.  Half of the budget is for
- * captures, whatever they cost, and at least 0.2 % of a processor.  What due
- * samples take beyond the other half is taken out of what is saved, but is no debt.
+ * What is saved or owed after the first 5 s is forgotten: start-up meets everything for the first
+ * time.  From then on all cost of recording counts, but samples may always take 0.2 % of a processor.
  */
 #ifndef TH_UNIFY_SAMPLE_OVERHEAD_BUDGET_H
 #define TH_UNIFY_SAMPLE_OVERHEAD_BUDGET_H
@@ -26,10 +25,9 @@
 
 /* Total CPU time, ns. */
 struct th_budget_times {
-	uint64_t process;  /* of the whole process */
-	uint64_t captures; /* of recording, in captures of samples */
-	uint64_t due;      /* of recording, in due samples until it is known which are kept */
-	uint64_t others; /* of recording: the agent thread, captures that are not of samples */
+	uint64_t process; /* of the whole process */
+	uint64_t samples; /* of recording, for samples */
+	uint64_t others;  /* of recording: the agent thread, captures that are not of samples */
 };
 
 struct th_budget {

@@ -14,7 +14,6 @@
 #include "unify/sample/stack_memo.h"
 #include "unify/sample/thread.h"
 #include "unify/sample/throttle.h"
-#include "unify/sample/undecided.h"
 #include "unify/shared/hash.h"
 
 #define SAME_FIELD(event, field, name)                                                    \
@@ -88,17 +87,14 @@ append(struct th_sample *sample)
 	return sample->event->stack ? sample->lane->append(sample) : 0;
 }
 
-static struct th_site_key
-site_of(const struct th_sample *sample, const struct th_registers *registers)
+/* 0: its stack is captured in any case. */
+static uint64_t
+key_of(const struct th_sample *sample, const struct th_registers *registers)
 {
-	struct th_site_key site = {0, 0, 0};
-
-	if (!th_throttle_needs_sites())
-		return site;
-	site = sample->lane->site ? sample->lane->site(sample)
-				  : th_capture_site(registers, sample->event->size);
-	return (struct th_site_key){
-		th_hash_mix(site.near), th_hash_mix(site.far), th_hash_mix(site.stack)};
+	if (!th_throttle_is_adaptive())
+		return 0;
+	return th_hash_mix(
+		sample->lane->key ? sample->lane->key(sample) : th_capture_key(registers));
 }
 
 static struct th_remembered
@@ -111,82 +107,43 @@ capture(const struct th_sample *sample, const struct th_registers *registers)
 	};
 }
 
-static void
-use_stack(struct th_sample *sample, const struct th_remembered *found)
-{
-	sample->event->stack = found->stack.id;
-	sample->path = found->stack.path;
-	sample->use = found->stack.use;
-	sample->detail = found->detail;
-}
-
 /* Sets what a walk, or an earlier one, tells. */
 static void
 set_stack(struct th_sample *sample, const struct th_registers *registers)
 {
-	uint64_t key = sample->site.stack;
+	uint64_t key = key_of(sample, registers);
 	struct th_remembered found;
 
 	if (!th_stack_memo_find(key, th_hash_mix(key ^ sample->now), &found)) {
 		found = capture(sample, registers);
 		th_stack_memo_learn(key, &found);
 	}
-	use_stack(sample, &found);
-}
-
-/*
- * A sample of a frequent site whose stack is remembered, so that nothing but its lifetime remains to
- * be known; not decided by whether it is kept.
- */
-static bool
-may_be_left(const struct th_sample *sample, const struct th_throttle_choice *choice,
-	struct th_remembered *ret)
-{
-	return sample->lane->leave && choice->of_site <= TH_UNDECIDED_KEEP &&
-	       th_undecided_is_allowed() && th_stack_memo_trusts(sample->site.stack, ret);
-}
-
-/* One that is recorded only if it lives long. */
-static void
-leave_thinned(struct th_sample *sample, const struct th_remembered *found)
-{
-	use_stack(sample, found);
-	th_thread_log_at(sample->record, sample->now);
-	sample->lane->leave(sample, false);
+	sample->event->stack = found.stack.id;
+	sample->detail = found.detail;
 }
 
 uint64_t
 th_sample_take(struct th_sample *sample, const struct th_registers *registers)
 {
 	struct th_event_alloc *event = sample->event;
-	struct th_remembered found;
-	uint64_t id = 0;
+	uint64_t id;
 
-	event->time = sample->now;
-	event->thread = sample->record->id;
-	sample->site = site_of(sample, registers);
-	struct th_throttle_choice choice = th_throttle_choose(
-		sample->record, sample->lane->heap, sample->site, sample->now);
-	bool may_leave = may_be_left(sample, &choice, &found);
-	if (!choice.is_kept) {
-		/* See th_sample_begin(). */
-		if (may_leave && th_log_is_ours())
-			leave_thinned(sample, &found);
-		return 0;
-	}
+	th_throttle_count();
+	/* See th_sample_begin(). */
 	if (!th_log_is_ours()) {
 		th_log_count(TH_COUNTER_DROPPED_STOPPED, 1);
 		return 0;
 	}
-	event->keep = choice.keep;
 	uint64_t begun = th_throttle_capture_begins(sample->now);
+	event->time = sample->now;
+	event->thread = sample->record->id;
+	event->keep = 1;
 	if (sample->lane->prepare)
 		sample->lane->prepare(sample);
 	set_stack(sample, registers);
 	if (event->stack)
 		th_thread_log_at(sample->record, sample->now);
-	if (!may_leave || !event->stack || !sample->lane->leave(sample, true))
-		id = append(sample);
+	id = append(sample);
 	th_throttle_capture_ends(begun, true);
 	return id;
 }

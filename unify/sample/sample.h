@@ -3,16 +3,12 @@
  * The pipeline from a due sample to the log, the same for all heaps:
  *
  *   admission   whether heap and thread are sampled at present  (the caller, admission.h)
- *   throttle    whether it is kept, and with which probability  (throttle.h)
- *   capture     its stack, as an id in the log                  (capture.h)
+ *   stack       known by its key, or captured, as an id in the log  (stack_memo.h, capture.h)
  *   name        the thread's, if the log does not have it yet   (thread.h)
  *   append      the event, and the tracking of its heap         (the caller)
  *
- * Where the stack is known without a capture, the lifetime may decide instead of the throttle
- * (undecided.h).
- *
  * It runs under the guard, within a capture in flight (in_flight.h), on the allocating thread.
- * Each step counts the samples that it drops: due = recorded + thinned + dropped.
+ * Each step counts the samples that it drops: due = recorded + dropped.
  */
 #ifndef TH_UNIFY_SAMPLE_SAMPLE_H
 #define TH_UNIFY_SAMPLE_SAMPLE_H
@@ -20,7 +16,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "unify/sample/site_rates.h"
 #include "unify/shared/log_format.h"
 #include "unify/unwind/unwind.h"
 
@@ -43,23 +38,15 @@ struct th_sample;
 /* The heap-specific steps. */
 struct th_sample_lane {
 	enum th_heap heap;
-	/*
-	 * Hashes that samples of one allocation site have in common, in little time.  NULL:
-	 * th_capture_site().
-	 */
-	struct th_site_key (*site)(const struct th_sample *sample);
-	/* For each sample that the throttle kept.  NULL: nothing to do. */
+	/* The key of its stack (stack_memo.h); 0: there is none.  NULL: th_capture_key(). */
+	uint64_t (*key)(const struct th_sample *sample);
+	/* For each sample, before its stack is captured.  NULL: nothing to do. */
 	void (*prepare)(struct th_sample *sample);
 	/*
 	 * What samples with one key of a stack have in common besides the stack: `detail`.  NULL:
 	 * nothing.
 	 */
 	uint32_t (*detail)(const struct th_sample *sample);
-	/*
-	 * Instead of `append`, if the stack is remembered: leaves it open whether the sample is
-	 * recorded (undecided.h); false: it cannot.  NULL: never.
-	 */
-	bool (*leave)(struct th_sample *sample, bool is_kept);
 	/* Writes the complete event.  Returns the id of the sample; 0: dropped, counted. */
 	uint64_t (*append)(struct th_sample *sample);
 };
@@ -69,11 +56,8 @@ struct th_sample {
 	struct th_thread_record *record; /* of the calling thread */
 	uint64_t now;                    /* ns, read once for all steps */
 	struct th_event_alloc *event;    /* the start of the lane's own event */
-	struct th_site_key site; /* written by th_sample_take(): hashes; 0: not needed */
-	uint64_t path;           /* the same: of the captured stack (capture.h) */
-	uint32_t detail;         /* the same: of the lane */
-	uint32_t *use;           /* the same: of the stack (stack_log.h) */
-	void *data;              /* private to the lane */
+	uint32_t detail;                 /* of the lane; written by th_sample_take() */
+	void *data;                      /* private to the lane */
 };
 
 /*
@@ -85,15 +69,14 @@ bool th_sample_begin(void);
 
 /*
  * Takes a sample that is due and admitted: sets time, keep, thread and stack of its event and
- * lets the lane append it.  Returns its id; 0: it was thinned out or dropped, and counted, or it is
- * left open (undecided.h).
+ * lets the lane append it.  Returns its id; 0: it was dropped, and counted.
  * `registers`: of the function at which the walk starts. [in-malloc]
  */
 uint64_t th_sample_take(struct th_sample *sample, const struct th_registers *registers);
 
 /*
- * The same for contexts in which nothing may allocate or wait: the sample is always kept, and
- * its stack is the one return address `caller`. [in-malloc]
+ * The same for contexts in which nothing may allocate or wait: its
+ * stack is the one return address `caller`. [in-malloc]
  */
 uint64_t th_sample_take_caller(struct th_sample *sample, uintptr_t caller);
 

@@ -7,9 +7,8 @@
 #include <stdint.h>
 
 struct th_recorder_settings {
-	uint64_t interval;       /* first mean bytes between samples; 0 = every allocation */
-	uint64_t least_interval; /* the interval stays between these */
-	uint64_t most_interval;
+	uint64_t interval; /* first mean bytes between samples; 0 = every allocation */
+	uint64_t least_interval;
 	uint64_t rate;       /* maximum samples per second, all heaps together; 0 = none */
 	uint64_t overhead;   /* maximum CPU time, millionths of the process's; 0 = no limit */
 	uint64_t burst;      /* ns of CPU time, once, beyond the overhead */

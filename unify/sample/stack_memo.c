@@ -20,7 +20,6 @@ struct entry {
 	uint32_t version;
 	uint32_t agreed; /* captures in a row, or AMBIGUOUS */
 	uint64_t key;
-	uint64_t path;
 	uint32_t *use; /* of the stack in the log (stack_log.h) */
 	uint32_t id;
 	uint32_t detail;
@@ -58,7 +57,6 @@ read_entry(const struct entry *entry, uint64_t key, struct th_remembered *ret)
 	if (th_load_relaxed(&entry->key) != key || agreed == AMBIGUOUS)
 		return 0;
 	ret->stack.id = th_load_relaxed(&entry->id);
-	ret->stack.path = th_load_relaxed(&entry->path);
 	ret->stack.use = th_load_relaxed(&entry->use);
 	ret->stack.is_whole = true;
 	ret->detail = th_load_relaxed(&entry->detail);
@@ -82,12 +80,6 @@ find_trusted(uint64_t key, struct th_remembered *ret)
 		return 0;
 	uint32_t agreed = read_entry(entry_of(entries, key), key, ret);
 	return agreed < TH_STACK_MEMO_TRUSTED ? 0 : agreed;
-}
-
-bool
-th_stack_memo_trusts(uint64_t key, struct th_remembered *ret)
-{
-	return find_trusted(key, ret);
 }
 
 bool
@@ -139,7 +131,6 @@ write_entry(struct entry *entry, uint64_t key, const struct th_remembered *captu
 	}
 	th_store_relaxed(&entry->key, key);
 	th_store_relaxed(&entry->agreed, agreed);
-	th_store_relaxed(&entry->path, captured->stack.path);
 	th_store_relaxed(&entry->use, captured->stack.use);
 	th_store_relaxed(&entry->id, captured->stack.id);
 	th_store_relaxed(&entry->detail, captured->detail);

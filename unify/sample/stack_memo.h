@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Remembers the stacks of sites, so that most samples need no walk.
+ * Remembers stacks by keys, so that most samples need no walk.
  *
- * The key of a stack (site_rates.h) covers its youngest native and Java callers and its depth in
+ * The key of a stack covers its youngest native and Java callers and its depth in
  * bytes.  It does not prove what the other callers are; that one key has one stack is learned, and
  * checked as long as the key is used: after TH_STACK_MEMO_TRUSTED captures in a row that gave the
  * same stack, of n of them, a sample with this key is captured all the same with probability
@@ -36,13 +36,6 @@ struct th_remembered {
  * [in-malloc]
  */
 bool th_stack_memo_find(uint64_t key, uint64_t random, struct th_remembered *ret);
-
-/*
- * The same for a sample that need not be checked; false: this key has not been trusted so far.
- * Whether it has does not depend on the sample.  `ret->stack.use` has to be asked before the stack is
- * used (stack_log.h). [in-malloc]
- */
-bool th_stack_memo_trusts(uint64_t key, struct th_remembered *ret);
 
 /* A capture gave this; key 0 and incomplete stacks are ignored. [in-malloc] */
 void th_stack_memo_learn(uint64_t key, const struct th_remembered *captured);

@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Rate control and plan of the recording in this process.  Producers only count; windows, plan
- * and RATE events belong to the writer.
- */
+/* The plan of the recording in this process.  Producers only count. */
 #include "unify/sample/throttle.h"
 
 #include "unify/base/atomic.h"
 #include "unify/log/log.h"
 #include "unify/sample/live_blocks.h"
 #include "unify/sample/plan.h"
-#include "unify/sample/rate_control.h"
 #include "unify/sample/settings.h"
-#include "unify/sample/site_rates.h"
-#include "unify/sample/survivors.h"
-#include "unify/sample/thread.h"
-#include "unify/sample/undecided.h"
 #include "unify/shared/clock.h"
 #include "unify/shared/hash.h"
 
@@ -30,31 +22,19 @@
 #define USUAL_NS 200000
 
 /*
- * Sites are thinned to this part of the target, somewhat less than that of the rate control,
- * which then has nothing to do.
+ * What a sample takes outside its capture: 1.5 us in the VM's slow path and event for a Java object,
+ * 0.5 us at the free of a block.
  */
-#define SITES_AIM 0.85
-/*
- * Their rates are updated each time the recording has grown by 1/SITES_PART, and at least this often:
- * they are averages over seconds, and a roll reads 100 KiB.
- */
-#define SITES_PART 8
-#define SITES_NS (TH_NS_PER_S / 2)
+#define OUTSIDE_NS 1000
 
 static struct {
-	struct th_rate rate;
-	struct th_site_rates sites[TH_PLAN_HEAPS];
-	uint64_t due[TH_PLAN_HEAPS]; /* atomic */
-	uint64_t capture_ns[2];      /* atomic: [1] of samples, [0] of other captures */
-	struct th_plan plan;         /* the writer's, except for the intervals */
+	uint64_t due;           /* atomic */
+	uint64_t capture_ns[2]; /* atomic: [1] of samples, [0] of other captures */
+	struct th_plan plan;    /* the writer's, except for the interval */
 	/* Private to the writer. */
-	uint64_t start;
-	uint64_t next_survivors; /* when they are counted */
-	uint64_t next_sites;     /* when their rates are updated */
-	uint64_t rate_logged;    /* time of the last RATE */
-	uint64_t due_lately;     /* due in the second before */
-	uint64_t due_logged;     /* counts at that time */
-	uint64_t kept_logged;
+	uint64_t rate_logged; /* time of the last RATE */
+	uint64_t due_lately;  /* due in the second before */
+	uint64_t due_logged;  /* count at that time */
 } throttle;
 
 void
@@ -63,7 +43,6 @@ th_throttle_start(const struct th_recorder_settings *settings)
 	const struct th_plan_limits limits = {
 		.interval = settings->interval,
 		.least_interval = settings->least_interval,
-		.most_interval = settings->most_interval,
 		.rate = settings->rate,
 		.overhead = settings->overhead,
 		.burst = settings->burst,
@@ -71,50 +50,50 @@ th_throttle_start(const struct th_recorder_settings *settings)
 	};
 	uint64_t now = th_clock_now();
 
-	th_rate_init(&throttle.rate, th_plan_init(&throttle.plan, &limits, now));
+	th_plan_init(&throttle.plan, &limits, now);
 	throttle.rate_logged = now;
-	throttle.start = now;
-	throttle.next_survivors = now;
-	throttle.next_sites = now;
-	for (unsigned i = 0; i < TH_PLAN_HEAPS; i++)
-		th_site_rates_init(&throttle.sites[i], now);
 }
 
 void
 th_throttle_reset(void)
 {
-	for (unsigned i = 0; i < TH_PLAN_HEAPS; i++)
-		throttle.due[i] = 0;
+	throttle.due = 0;
 	throttle.capture_ns[false] = 0;
 	throttle.capture_ns[true] = 0;
 	throttle.due_logged = 0;
-	throttle.kept_logged = 0;
-	th_survivors_reset();
-	th_undecided_reset();
 }
 
 uint64_t
-th_throttle_interval(enum th_heap heap)
+th_throttle_interval(void)
 {
-	return th_plan_interval(&throttle.plan, heap);
+	return th_plan_interval(&throttle.plan);
 }
 
 uint64_t
-th_throttle_target(void)
+th_throttle_rate(void)
 {
-	return th_load_relaxed(&throttle.rate.target);
+	return th_load_relaxed(&throttle.plan.limits.rate);
 }
 
-/* Windows */
+bool
+th_throttle_is_adaptive(void)
+{
+	return th_plan_is_adaptive(&throttle.plan);
+}
+
+/* Samples */
+
+void
+th_throttle_count(void)
+{
+	th_log_count(TH_COUNTER_SAMPLES_DUE, 1);
+	th_add_relaxed(&throttle.due, 1);
+}
 
 uint64_t
 th_throttle_due(void)
 {
-	uint64_t due = 0;
-
-	for (unsigned i = 0; i < TH_PLAN_HEAPS; i++)
-		due += th_load_relaxed(&throttle.due[i]);
-	return due;
+	return th_load_relaxed(&throttle.due);
 }
 
 /* Once a second, if samples were due.  By the writer. */
@@ -122,52 +101,22 @@ static void
 log_rate(uint64_t now)
 {
 	uint64_t due = th_throttle_due();
-	uint64_t kept = th_load_relaxed(&throttle.rate.kept);
 	struct th_event_rate event = {
 		.time = now,
-		.interval = th_throttle_interval(TH_HEAP_NATIVE),
-		.target = th_load_relaxed(&throttle.rate.target),
+		.interval = th_throttle_interval(),
+		.target = (uint64_t)throttle.plan.wanted,
 		.due = due - throttle.due_logged,
-		.kept = kept - throttle.kept_logged,
-		.java_interval = th_throttle_interval(TH_HEAP_JAVA),
-		.mapped_interval = th_throttle_interval(TH_HEAP_MAPPED),
 	};
 
 	if (now - throttle.rate_logged < TH_NS_PER_S)
 		return;
 	throttle.due_lately = event.due * TH_NS_PER_S / (now - throttle.rate_logged);
 	throttle.rate_logged = now;
-	if (!event.due || !th_log_append(TH_EVENT_RATE, &event, NULL, 0))
-		return;
-	throttle.due_logged = due;
-	throttle.kept_logged = kept;
-}
-
-bool
-th_throttle_is_due(uint64_t now)
-{
-	return th_rate_is_due(&throttle.rate, now);
-}
-
-void
-th_throttle_roll(uint64_t now)
-{
-	th_rate_roll(&throttle.rate, now);
-	log_rate(now);
+	if (event.due && th_log_append(TH_EVENT_RATE, &event, NULL, 0))
+		throttle.due_logged = due;
 }
 
 /* Plan */
-
-/* CPU time of due samples before the decision, kept or not. */
-static uint64_t
-due_ns(const struct th_plan_figures *figures)
-{
-	uint64_t ns = 0;
-
-	for (unsigned i = 0; i < TH_PLAN_HEAPS; i++)
-		ns += figures->due[i] * th_plan_due_ns[i];
-	return ns;
-}
 
 static void
 read_times(const struct th_log_header *header, struct th_plan_figures *figures)
@@ -177,8 +126,7 @@ read_times(const struct th_log_header *header, struct th_plan_figures *figures)
 
 	figures->times.process = th_clock_read(CLOCK_PROCESS_CPUTIME_ID);
 	figures->times_cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID) - before;
-	figures->times.captures = th_load_relaxed(&throttle.capture_ns[true]);
-	figures->times.due = due_ns(figures);
+	figures->times.samples = th_load_relaxed(&throttle.capture_ns[true]);
 	figures->times.others = th_load_relaxed(&header->counters[TH_COUNTER_SELF_AGENT_NS]) +
 				th_load_relaxed(&throttle.capture_ns[false]);
 }
@@ -186,9 +134,7 @@ read_times(const struct th_log_header *header, struct th_plan_figures *figures)
 static void
 get_figures(const struct th_log_header *header, struct th_plan_figures *figures)
 {
-	for (unsigned i = 0; i < TH_PLAN_HEAPS; i++)
-		figures->due[i] = th_load_relaxed(&throttle.due[i]);
-	figures->kept = th_load_relaxed(&throttle.rate.kept);
+	figures->due = th_throttle_due();
 	figures->log_bytes = th_load_relaxed(&header->tail);
 	figures->ring_bytes = header->ring_bytes;
 	if (header->most_bytes > figures->log_bytes)
@@ -197,38 +143,6 @@ get_figures(const struct th_log_header *header, struct th_plan_figures *figures)
 		figures->live_blocks = th_live_blocks_count();
 	if (throttle.plan.limits.overhead)
 		read_times(header, figures);
-}
-
-/* Once a second, if there is something to thin. */
-static void
-count_survivors(uint64_t now)
-{
-	if (now < throttle.next_survivors)
-		return;
-	throttle.next_survivors = now + TH_NS_PER_S;
-	for (unsigned i = 0; i < TH_PLAN_HEAPS; i++)
-		if (throttle.sites[i].drops)
-			th_survivors_count((enum th_heap)(i + TH_HEAP_JAVA), throttle.start,
-				now, &throttle.sites[i]);
-}
-
-/* Also before the interval of a heap changes: counts are in units of the old one. */
-static void
-roll_sites(uint64_t now, const struct th_plan_target *target)
-{
-	uint64_t spacing = (now - throttle.start) / SITES_PART;
-	bool is_due = now >= throttle.next_sites;
-
-	if (is_due)
-		throttle.next_sites = now + (spacing < SITES_NS ? spacing : SITES_NS);
-	for (unsigned i = 0; i < TH_PLAN_HEAPS; i++) {
-		struct th_site_rates *sites = &throttle.sites[i];
-
-		if (is_due || target->factor[i] != 1)
-			th_site_rates_roll(sites, now, target->keep[i] * SITES_AIM);
-		if (target->factor[i] != 1)
-			th_site_rates_rescale(sites, target->factor[i]);
-	}
 }
 
 void
@@ -240,12 +154,8 @@ th_throttle_review(uint64_t now)
 	if (!header || !th_plan_is_due(&throttle.plan, now))
 		return;
 	get_figures(header, &figures);
-	struct th_plan_target target = th_plan_review(&throttle.plan, now, &figures);
-	th_rate_set_target(&throttle.rate, target.rate);
-	if (target.all_factor < 1)
-		th_rate_rescale(&throttle.rate, target.all_factor);
-	count_survivors(now);
-	roll_sites(now, &target);
+	th_plan_review(&throttle.plan, now, &figures);
+	log_rate(now);
 }
 
 void
@@ -265,64 +175,17 @@ th_throttle_set_rate(uint64_t rate)
 void
 th_throttle_show(struct th_log_control *control)
 {
-	th_store_relaxed(&control->interval, th_throttle_interval(TH_HEAP_NATIVE));
-	th_store_relaxed(&control->java_interval, th_throttle_interval(TH_HEAP_JAVA));
+	th_store_relaxed(&control->interval, th_throttle_interval());
 	th_store_relaxed(&control->due, throttle.due_lately);
-	th_store_relaxed(&control->kept, th_load_relaxed(&throttle.rate.second_kept));
 }
 
-/* Samples */
-
-bool
-th_throttle_needs_sites(void)
-{
-	return th_load_relaxed(&throttle.rate.target);
-}
-
-static bool
-draw(struct th_thread_record *record, double probability)
-{
-	return probability >= 1 || th_random_unit(&record->random) <= probability;
-}
-
-/* The rate control sees what is left by the sites: it depends on earlier samples only, too. */
-static struct th_throttle_choice
-choose(struct th_thread_record *record, enum th_heap heap, struct th_site_key site,
-	uint64_t now)
-{
-	struct th_throttle_choice choice = {.of_site = 1};
-
-	if (th_throttle_needs_sites())
-		choice.of_site = th_site_rates_count(&throttle.sites[heap - 1], site);
-	if (!draw(record, choice.of_site))
-		return choice;
-	double of_rate = th_rate_count(&throttle.rate, now);
-	choice.keep = choice.of_site * of_rate;
-	choice.is_kept = draw(record, of_rate);
-	return choice;
-}
-
-struct th_throttle_choice
-th_throttle_choose(struct th_thread_record *record, enum th_heap heap, struct th_site_key site,
-	uint64_t now)
-{
-	struct th_throttle_choice choice;
-
-	th_log_count(TH_COUNTER_SAMPLES_DUE, 1);
-	th_add_relaxed(&throttle.due[heap - 1], 1);
-	choice = choose(record, heap, site, now);
-	if (choice.is_kept)
-		th_rate_keep(&throttle.rate);
-	else
-		th_log_count(TH_COUNTER_RATE_THINNED, 1);
-	return choice;
-}
+/* The cost of captures */
 
 /* Captures that one which begins at `now` stands for; 0: it is not measured. */
 static uint64_t
 measured_weight(uint64_t now)
 {
-	if (th_load_relaxed(&throttle.rate.kept) <= TH_THROTTLE_MEASURED)
+	if (th_throttle_due() <= TH_THROTTLE_MEASURED)
 		return 1;
 	return th_hash_mix(now) % MEASURED ? 0 : MEASURED;
 }
@@ -346,7 +209,7 @@ th_throttle_capture_ends(uint64_t begun, bool is_sample)
 		return;
 	uint64_t ns = now - (begun - weight);
 	uint64_t usual = ns < USUAL_NS ? ns : USUAL_NS;
-	ns = usual * weight + (ns - usual);
+	ns = usual * weight + (ns - usual) + (is_sample ? OUTSIDE_NS * weight : 0);
 	th_log_count(TH_COUNTER_SELF_CAPTURE_NS, ns);
 	th_add_relaxed(&throttle.capture_ns[is_sample], ns);
 }

@@ -44,8 +44,8 @@ enum th_log_state {
  * Live counters, in the header so that they survive any kind of death of the process.  Any
  * thread updates them with relaxed atomic adds.  X(NAME, name, description)
  *
- * Invariant: SAMPLES_DUE = recorded (..._SAMPLES) + thinned out (..._THINNED) + lost
- * (DROPPED_... except DROPPED_THREADS_FULL, whose samples never become due).  A sample is first
+ * Invariant: SAMPLES_DUE = recorded (..._SAMPLES) + lost (DROPPED_... except
+ * DROPPED_THREADS_FULL, whose samples never become due).  A sample is first
  * counted as due, so the right side lacks samples that were being taken when a process was
  * killed.
  */
@@ -77,7 +77,6 @@ enum th_log_state {
 	X(SELF_CAPTURE_NS, self_capture_ns, "CPU time spent in captures, nanoseconds")         \
 	X(SELF_AGENT_NS, self_agent_ns, "CPU time of the agent thread, nanoseconds")           \
 	X(SELF_MEMORY_BYTES, self_memory_bytes, "resident tables of the library, bytes")       \
-	X(RATE_THINNED, rate_thinned, "samples thinned out to limit the rate; the others weigh more") \
 	X(SAMPLES_DUE, samples_due, "samples due: expired countdowns of all heaps")            \
 	X(DROPPED_STOPPED, dropped_stopped, "samples lost: the recording was ending")          \
 	X(MAPPED_SAMPLES, mapped_samples, "mapped memory samples recorded")                    \
@@ -193,7 +192,7 @@ struct th_log_control {
 	uint32_t answer;   /* enum th_control_answer, of that request */
 	uint64_t interval; /* in effect */
 	uint64_t due;      /* samples due in the last second */
-	uint64_t kept;     /* of those, samples kept */
+	uint64_t unused;
 	uint64_t looked;   /* CLOCK_MONOTONIC when the library last wrote these */
 	uint32_t begun;    /* number of the last request started; it may take a while */
 	/*
@@ -201,7 +200,7 @@ struct th_log_control {
 	 * so after it has written `asked`.
 	 */
 	uint32_t calls;
-	uint64_t java_interval; /* in effect in the Java heap; `interval`: in the C heap */
+	uint64_t unused_too;
 	/* Of the last TH_CONTROL_HOLDERS: estimated, or measured if it was not refused. */
 	uint64_t holders_pause_ns;
 	uint64_t holders_bytes;  /* memory */
@@ -545,12 +544,9 @@ enum th_content_type {
 	F(TEXT, NONE, name, "Name")
 #define TH_FIELDS_RATE(F)                                                                      \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
-	F(U64, BYTES, interval, "Sampling interval of the C heap from here on")                \
-	F(U64, COUNT, target, "Maximum samples per second; 0 = none")                          \
-	F(U64, COUNT, due, "Samples due since the last RATE event")                            \
-	F(U64, COUNT, kept, "Samples kept of these")                                           \
-	F(U64, BYTES, java_interval, "Sampling interval of the Java heap")                     \
-	F(U64, BYTES, mapped_interval, "Sampling interval of mapped memory")
+	F(U64, BYTES, interval, "Sampling interval from here on")                              \
+	F(U64, COUNT, target, "Samples per second that it follows; 0 = it is fixed")           \
+	F(U64, COUNT, due, "Samples due since the last RATE event")
 #define TH_FIELDS_CONTROL(F)                                                                   \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(U64, NONE, value, "New value")                                                       \
@@ -950,8 +946,7 @@ enum th_alloc_function {
 };
 
 enum th_native_alloc_flag {
-	TH_NATIVE_TRACKED = 1,     /* its free will be recorded */
-	TH_NATIVE_BY_LIFETIME = 2, /* had it lived for longer, its keep would be 1 (undecided.h) */
+	TH_NATIVE_TRACKED = 1, /* its free will be recorded */
 };
 
 enum th_mapped_flag {

@@ -46,12 +46,12 @@ enum th_gc_at_exit { TH_GC_AT_EXIT_AUTO, TH_GC_AT_EXIT_ALWAYS, TH_GC_AT_EXIT_NEV
 #define TH_INTERVAL_MAX INT32_MAX
 /* With a rate only, as JFR and async-profiler. */
 #define TH_INTERVAL_OF_RATE 524288
-/* By default the interval starts here and moves between two bounds. */
+/* By default the interval starts here, and is never below the least. */
 #define TH_INTERVAL_FIRST (128 << 10)
-#define TH_INTERVAL_LEAST (8 << 10)
-#define TH_INTERVAL_MOST (64 << 20)
-/* The default of MAX_OVERHEAD, millionths, and the burst in addition to it, ns. */
-#define TH_OVERHEAD_DEFAULT 10000
+#define TH_INTERVAL_LEAST (32 << 10)
+/* MAX_OVERHEAD under `run`: the default of a library that is always loaded is lower. */
+#define TH_OVERHEAD_OF_RUN "2%"
+/* CPU time in addition to the budget, once, ns. */
 #define TH_OVERHEAD_BURST 50000000
 #define TH_DEPTH_DEFAULT 256
 #define TH_DEPTH_MAX 2048
@@ -75,18 +75,18 @@ enum th_gc_at_exit { TH_GC_AT_EXIT_AUTO, TH_GC_AT_EXIT_ALWAYS, TH_GC_AT_EXIT_NEV
 	S(INTERVAL, 'i', "interval", "TWINHEAP_INTERVAL", SIZE, OPTION, "BYTES", "", 0,        \
 		TH_INTERVAL_MAX,                                                               \
 		"mean bytes between two samples, in each heap;\n"                              \
-		"0 samples every allocation; if not given, 8k to\n"                            \
-		"64M, as --max-overhead allows\n"                                               \
-		"(512k with --rate)")                                                          \
+		"0 samples every allocation; if not given, from\n"                             \
+		"32k up, as --max-overhead allows (512k with\n"                                \
+		"--rate)")                                                                     \
 	S(RATE, 'r', "rate", "TWINHEAP_RATE", NUMBER, OPTION, "RATE", "", 0, 1000000,          \
-		"maximum samples per second, in all heaps;\n"                                  \
-		"0 = none; instead of --max-overhead, unless\n"                                \
-		"that is given as well")                                                       \
+		"samples per second, in all heaps, above which\n"                              \
+		"the interval is raised; 0 = none; instead of\n"                               \
+		"--max-overhead, unless that is given as well")                                \
 	S(MAX_OVERHEAD, 0, "max-overhead", "TWINHEAP_MAX_OVERHEAD", PERCENT, OPTION,           \
 		"PERCENT", "1%", 1, 1000000,                                                   \
 		"share of the process's CPU time that recording\n"                             \
-		"aims at, beyond the first 50 ms; the default\n"                               \
-		"does not apply with --interval or --rate")                                    \
+		"may take after its first 5 s; run sets 2%; not\n"                             \
+		"by default with --interval or --rate")                                        \
 	S(GC_EVERY, 0, "gc-every", "TWINHEAP_GC_EVERY", SECONDS, OPTION, "TIME", "", 1, 86400, \
 		"collects the whole Java heap this often, e.g.\n"                              \
 		"30s, so that old objects are judged; the program\n"                           \

@@ -102,7 +102,7 @@ test_few_samples(void **state)
 
 /* Blocks of a site that is sampled every 50 ms until 4.4 s, and then every 580 ms until `to`. */
 static void
-add_thinned(struct log_builder *log, uint32_t to)
+add_sparser(struct log_builder *log, uint32_t to)
 {
 	leaks_begin_sampled(log, BLOCK);
 	leaks_add(log, (struct leaks_series){.stack = STACK_WORK,
@@ -115,8 +115,8 @@ add_thinned(struct log_builder *log, uint32_t to)
 			       .from = 4400,
 			       .to = to,
 			       .every = 580,
-			       .interval = BLOCK,
-			       .keep = 50.0 / 580});
+			       .interval = BLOCK * 580 / 50,
+			       .keep = 1});
 }
 
 /* Six survivors in the later half are too few, but 56 since the warm-up are enough. */
@@ -126,39 +126,8 @@ test_growth_since_warm_up_is_leak(void **state)
 	struct log_builder log;
 
 	(void)state;
-	add_thinned(&log, 10000);
+	add_sparser(&log, 10000);
 	leaks_expect(&log, TH_VERDICT_LEAK, TH_REASON_GROWS);
-}
-
-/* The same site, beside one that is not thinned out: the heap's density stays the same. */
-static void
-add_thinned_beside_another(struct log_builder *log, uint32_t to)
-{
-	add_thinned(log, to);
-	leaks_add(log, (struct leaks_series){.stack = STACK_C,
-			       .to = END_MS,
-			       .every = 5,
-			       .life = 1,
-			       .interval = BLOCK,
-			       .keep = 1});
-}
-
-static void
-test_only_the_site_is_thinned(void **state)
-{
-	struct log_builder log;
-	struct leaks_found found;
-
-	(void)state;
-	add_thinned_beside_another(&log, 10000);
-	leaks_find(&found, &log);
-	assert_int_equal(found.findings[0].evidence.verdict, TH_VERDICT_LEAK);
-	assert_int_equal(found.findings[0].evidence.reason, TH_REASON_GROWS);
-	leaks_end(&found, &log);
-	add_thinned_beside_another(&log, 6000);
-	leaks_find(&found, &log);
-	assert_int_equal(found.findings[0].evidence.verdict, TH_VERDICT_PLATEAU);
-	leaks_end(&found, &log);
 }
 
 /* The same site, which freed one old block. */
@@ -168,7 +137,7 @@ test_growth_with_loss_is_unclear(void **state)
 	struct log_builder log;
 
 	(void)state;
-	add_thinned(&log, 10000);
+	add_sparser(&log, 10000);
 	leaks_add(&log, (struct leaks_series){.stack = STACK_WORK,
 				.from = 2500,
 				.to = 2600,
@@ -186,7 +155,7 @@ test_growth_before_is_plateau(void **state)
 	struct log_builder log;
 
 	(void)state;
-	add_thinned(&log, 6000);
+	add_sparser(&log, 6000);
 	leaks_expect(&log, TH_VERDICT_PLATEAU, TH_REASON_STOPPED);
 }
 
@@ -284,49 +253,57 @@ test_slowing_is_plateau(void **state)
 	leaks_expect(&log, TH_VERDICT_PLATEAU, TH_REASON_SLOWED);
 }
 
-/* A block every 20 ms until 6 s, and then samples that are kept with the given probability. */
+/* A block every 20 ms until 6 s, and then samples at the given interval. */
 static void
 expect_after_change(struct leaks_series later, enum th_verdict verdict, enum th_reason reason)
 {
 	struct log_builder log;
 
 	later.stack = STACK_WORK;
-	later.interval = 8 * BLOCK;
-	leaks_begin_sampled(&log, later.interval);
-	leaks_add(&log, (struct leaks_series){.stack = STACK_WORK,
-				.to = 6000,
-				.every = 20,
-				.interval = later.interval});
+	leaks_begin_sampled(&log, 8 * BLOCK);
+	leaks_add(&log,
+		(struct leaks_series){
+			.stack = STACK_WORK, .to = 6000, .every = 20, .interval = 8 * BLOCK});
 	leaks_add(&log, later);
 	leaks_expect(&log, verdict, reason);
 }
 
 /*
- * A constant leak while rate control keeps a tenth of the samples: 10 of 220 are in the last
- * quarter of the time, as many as expected. The same number, all of them kept, is a slowdown.
+ * A constant leak while the interval grows tenfold: 10 of 220 are in the last
+ * quarter of the time, as many as expected. The same number at the same interval is a slowdown.
  */
 static void
-test_thinning_is_no_slowing(void **state)
+test_sparser_sampling_is_no_slowing(void **state)
 {
-	struct leaks_series later = {.from = 6000, .to = END_MS, .every = 200};
+	struct leaks_series later = {
+		.from = 6000, .to = END_MS, .every = 200, .interval = 8 * BLOCK};
 
 	(void)state;
 	expect_after_change(later, TH_VERDICT_PLATEAU, TH_REASON_SLOWED);
+	later.interval = 80 * BLOCK;
+	expect_after_change(later, TH_VERDICT_LEAK, TH_REASON_GROWS);
+	/* Earlier versions kept one sample in ten instead. */
+	later.interval = 8 * BLOCK;
 	later.keep = 0.1;
 	expect_after_change(later, TH_VERDICT_LEAK, TH_REASON_GROWS);
 }
 
 /*
- * If one in a hundred is kept, three seconds without a sample do not show an end: 1.5 were
- * expected, and the other rules have no evidence either. If every one is kept, they do.
+ * At a hundred times the interval, three seconds without a sample do not show an end: 1.5 were
+ * expected, and the other rules have no evidence either. At the same interval they do.
  */
 static void
-test_thinning_is_no_end(void **state)
+test_sparser_sampling_is_no_end(void **state)
 {
-	struct leaks_series later = {.from = 6000, .to = 7000, .every = 500};
+	struct leaks_series later = {
+		.from = 6000, .to = 7000, .every = 500, .interval = 8 * BLOCK};
 
 	(void)state;
 	expect_after_change(later, TH_VERDICT_PLATEAU, TH_REASON_STOPPED);
+	later.interval = 800 * BLOCK;
+	expect_after_change(later, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
+	/* Earlier versions kept one sample in a hundred instead. */
+	later.interval = 8 * BLOCK;
 	later.keep = 0.01;
 	expect_after_change(later, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
 }
@@ -339,11 +316,9 @@ test_slowing_shows_through_closer_sampling(void **state)
 
 	(void)state;
 	leaks_begin_sampled(&log, 8 * BLOCK);
-	leaks_add(&log, (struct leaks_series){.stack = STACK_WORK,
-				.to = 6000,
-				.every = 50,
-				.interval = 8 * BLOCK,
-				.keep = 0.1});
+	leaks_add(&log,
+		(struct leaks_series){
+			.stack = STACK_WORK, .to = 6000, .every = 50, .interval = 80 * BLOCK});
 	leaks_add(&log, (struct leaks_series){.stack = STACK_WORK,
 				.from = 6000,
 				.to = END_MS,
@@ -980,7 +955,6 @@ main(void)
 		cmocka_unit_test(test_sampled_leak),
 		cmocka_unit_test(test_few_samples),
 		cmocka_unit_test(test_growth_since_warm_up_is_leak),
-		cmocka_unit_test(test_only_the_site_is_thinned),
 		cmocka_unit_test(test_growth_with_loss_is_unclear),
 		cmocka_unit_test(test_growth_before_is_plateau),
 		cmocka_unit_test(test_start_up_is_plateau),
@@ -989,8 +963,8 @@ main(void)
 		cmocka_unit_test(test_short_rest_is_still_leak),
 		cmocka_unit_test(test_bursts_are_a_leak),
 		cmocka_unit_test(test_slowing_is_plateau),
-		cmocka_unit_test(test_thinning_is_no_slowing),
-		cmocka_unit_test(test_thinning_is_no_end),
+		cmocka_unit_test(test_sparser_sampling_is_no_slowing),
+		cmocka_unit_test(test_sparser_sampling_is_no_end),
 		cmocka_unit_test(test_slowing_shows_through_closer_sampling),
 		cmocka_unit_test(test_late_start_is_unclear),
 		cmocka_unit_test(test_short_lives_are_churn),

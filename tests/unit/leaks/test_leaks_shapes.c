@@ -111,48 +111,6 @@ test_a_pause_of_a_busy_program(void **state)
 	expect_beside_garbage(END_MS, TH_VERDICT_PLATEAU, TH_REASON_STOPPED);
 }
 
-/*
- * A site of which all is kept grows until 6.5 s, but for a second in which another site is thinned
- * less.  What the heap keeps then says nothing about this site, so its last pause is the longest.
- */
-static void
-test_a_pause_while_another_site_is_thinned_less(void **state)
-{
-	static const struct {
-		uint32_t from;
-		uint32_t to;
-		float keep;
-	} beside[] = {{0, 3000, 0.1f}, {3000, 4000, 1}, {4000, END_MS, 0.1f}};
-	struct log_builder log;
-	struct leaks_found found;
-
-	(void)state;
-	leaks_begin_sampled(&log, BLOCK);
-	leaks_add(&log, (struct leaks_series){.stack = STACK_WORK,
-				.to = 3000,
-				.every = 50,
-				.interval = BLOCK,
-				.keep = 1});
-	leaks_add(&log, (struct leaks_series){.stack = STACK_WORK,
-				.from = 4000,
-				.to = 6500,
-				.every = 50,
-				.interval = BLOCK,
-				.keep = 1});
-	for (size_t i = 0; i < sizeof(beside) / sizeof(beside[0]); i++)
-		leaks_add(&log, (struct leaks_series){.stack = STACK_C,
-					.from = beside[i].from,
-					.to = beside[i].to,
-					.every = 5,
-					.life = 1,
-					.interval = BLOCK,
-					.keep = beside[i].keep});
-	leaks_find(&found, &log);
-	assert_int_equal(found.findings[0].evidence.verdict, TH_VERDICT_PLATEAU);
-	assert_int_equal(found.findings[0].evidence.reason, TH_REASON_STOPPED);
-	leaks_end(&found, &log);
-}
-
 /* Churn */
 
 /*
@@ -232,7 +190,6 @@ main(void)
 		cmocka_unit_test(test_a_step_says_when),
 		cmocka_unit_test(test_a_few_early_blocks_do_not_spread_a_step),
 		cmocka_unit_test(test_a_pause_of_a_busy_program),
-		cmocka_unit_test(test_a_pause_while_another_site_is_thinned_less),
 		cmocka_unit_test(test_a_leak_in_much_churn),
 		cmocka_unit_test(test_sparse_samples_elsewhere_hide_nothing_here),
 	};

@@ -27,7 +27,7 @@ void recorder_fixture_init(void);
 /* Opens a log with a maximum size of `max_bytes` and starts recording all heaps. */
 void recorder_start(uint64_t interval, uint32_t depth, uint64_t max_bytes);
 
-/* Checks the invariant of the counters: each due sample was recorded, thinned out or lost. */
+/* Checks the invariant of the counters: each due sample was recorded or lost. */
 void recorder_check_sum(void);
 
 /* Drops the log and the recorder's state; checks the counters. */

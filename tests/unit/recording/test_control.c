@@ -36,10 +36,8 @@ set_up(void **state)
 	(void)state;
 	log_fixture_open(8 << 20);
 	th_log_header()->start_monotonic = 0; /* NOW is later */
-	th_throttle_start(&(const struct th_recorder_settings){.interval = INTERVAL,
-		.least_interval = INTERVAL,
-		.most_interval = TH_CONTROL_INTERVAL_MAX,
-		.rate = TARGET});
+	th_throttle_start(&(const struct th_recorder_settings){
+		.interval = INTERVAL, .least_interval = INTERVAL, .rate = TARGET});
 	return 0;
 }
 
@@ -64,14 +62,14 @@ settings_change(void **state)
 {
 	(void)state;
 	assert_int_equal(ask(TH_CONTROL_INTERVAL, 65536, ""), TH_CONTROL_DONE);
-	assert_int_equal(th_throttle_interval(TH_HEAP_JAVA), 65536);
+	assert_int_equal(th_throttle_interval(), 65536);
 	assert_int_equal(th_log_header()->interval, 65536);
 	assert_int_equal(page()->interval, 65536);
 	assert_int_equal(ask(TH_CONTROL_RATE, 50, ""), TH_CONTROL_DONE);
-	assert_int_equal(th_throttle_target(), 50);
+	assert_int_equal(th_throttle_rate(), 50);
 	assert_int_equal(th_log_header()->rate, 50);
 	assert_int_equal(ask(TH_CONTROL_RATE, 0, ""), TH_CONTROL_DONE);
-	assert_int_equal(th_throttle_target(), 0);
+	assert_int_equal(th_throttle_rate(), 0);
 }
 
 static void
@@ -85,8 +83,8 @@ nonsense_is_refused(void **state)
 	assert_int_equal(ask(TH_CONTROL_RATE, UINT64_MAX, ""), TH_CONTROL_REFUSED);
 	assert_int_equal(ask(TH_CONTROL_MARK, 0, ""), TH_CONTROL_REFUSED);
 	assert_int_equal(ask(77, 1, "x"), TH_CONTROL_UNKNOWN);
-	assert_int_equal(th_throttle_interval(TH_HEAP_JAVA), INTERVAL);
-	assert_int_equal(th_throttle_target(), TARGET);
+	assert_int_equal(th_throttle_interval(), INTERVAL);
+	assert_int_equal(th_throttle_rate(), TARGET);
 	assert_int_equal(th_log_header()->tail, tail);
 }
 
@@ -285,7 +283,7 @@ no_log(void **state)
 	(void)state;
 	log_fixture_detach();
 	th_control_poll(NOW);
-	assert_int_equal(th_throttle_interval(TH_HEAP_JAVA), INTERVAL);
+	assert_int_equal(th_throttle_interval(), INTERVAL);
 }
 
 int

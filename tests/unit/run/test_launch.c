@@ -180,6 +180,25 @@ test_environment_of_the_command(void **state)
 	assert_null(getenv("LD_PRELOAD"));
 }
 
+/* A budget of `run`'s own, unless something else determines the number of samples. */
+static void
+test_budget_of_the_command(void **state)
+{
+	char script[] = "echo ${TWINHEAP_MAX_OVERHEAD-unset}";
+
+	(void)state;
+	RUN("-q", "sh", "-c", script);
+	assert_string_equal(launched.out, "2%\n");
+	RUN("-q", "--max-overhead", "3%", "sh", "-c", script);
+	assert_string_equal(launched.out, "3%\n");
+	RUN("-q", "-i", "2M", "sh", "-c", script);
+	assert_string_equal(launched.out, "unset\n");
+	setenv("TWINHEAP_RATE", "100", 1);
+	RUN("-q", "sh", "-c", script);
+	unsetenv("TWINHEAP_RATE");
+	assert_string_equal(launched.out, "unset\n");
+}
+
 static void
 test_earlier_preload_is_kept(void **state)
 {
@@ -338,6 +357,7 @@ main(void)
 		cmocka_unit_test(test_values_that_are_taken),
 		cmocka_unit_test(test_variables_are_checked_too),
 		cmocka_unit_test(test_environment_of_the_command),
+		cmocka_unit_test(test_budget_of_the_command),
 		cmocka_unit_test(test_earlier_preload_is_kept),
 		cmocka_unit_test(test_output_becomes_absolute),
 		cmocka_unit_test(test_library_that_is_missing),

@@ -49,7 +49,7 @@ pass(struct run *run, const struct process *process, double seconds)
 		double used = process->demand < run->allowance ? process->demand
 							       : run->allowance;
 
-		run->times.captures += (uint64_t)(used * seconds_of(PERIOD));
+		run->times.samples += (uint64_t)(used * seconds_of(PERIOD));
 		run->times.others += (uint64_t)(process->agent * seconds_of(PERIOD));
 		run->times.process += (uint64_t)(process->cpu * PERIOD);
 		run->allowance = th_budget_look(
@@ -60,7 +60,7 @@ pass(struct run *run, const struct process *process, double seconds)
 static double
 spent(const struct run *run)
 {
-	return (double)(run->times.captures + run->times.others);
+	return (double)(run->times.samples + run->times.others);
 }
 
 /* 1 % and the burst: never more, and in the long run all of it. */
@@ -109,20 +109,6 @@ a_quiet_time_saves_the_burst_only(void **state)
 	assert_true(spent(&run) <= BURST + 0.01 * 11 * SECOND);
 }
 
-/* Savings are used slowly, by a fifth per second: an allowance that swings makes weights uneven. */
-static void
-savings_last(void **state)
-{
-	const struct process quiet = {1, 0, 0};
-	struct run run;
-	double expected = 0.01 * SECOND + BURST / 5;
-
-	(void)state;
-	begin(&run, LIMIT);
-	pass(&run, &quiet, 20);
-	assert_true(run.allowance >= 0.99 * expected && run.allowance <= 1.01 * expected);
-}
-
 /* Load that changes from one second to the next: errors of the forecast are made up for. */
 static void
 a_changing_process(void **state)
@@ -140,20 +126,69 @@ a_changing_process(void **state)
 	assert_true(spent(&run) <= BURST + 0.0115 * (double)run.times.process);
 }
 
-/* The agent alone exceeds the budget: half of it is left for samples. */
+/* The agent thread counts in full: what it takes is missing for samples. */
 static void
-an_agent_that_is_too_expensive(void **state)
+an_agent_that_takes_most(void **state)
 {
-	const struct process process = {1, 1e9, 30e6};
+	const struct process process = {1, 1e9, 8e6};
 	struct run run;
 
 	(void)state;
 	begin(&run, LIMIT);
-	pass(&run, &process, 20);
-	assert_true(run.allowance >= 0.0049 * SECOND && run.allowance <= 0.0051 * SECOND);
+	pass(&run, &process, 5);
+	double before = spent(&run);
+	double cpu = (double)run.times.process;
+	pass(&run, &process, 60);
+	double share = (spent(&run) - before) / ((double)run.times.process - cpu);
+	assert_true(share >= 0.0095 && share <= 0.0102);
 }
 
-/* In an idle process captures may take 2 ms in a second. */
+static void
+pass_with_bursts(struct run *run, unsigned count)
+{
+	const struct process process = {1, 1e9, 0};
+
+	for (unsigned i = 0; i < count; i++) {
+		run->times.others += 30000000;
+		pass(run, &process, 6);
+	}
+}
+
+/*
+ * What the agent thread takes at once, half of the budget, counts as well, and does not stop samples
+ * for long.
+ */
+static void
+an_agent_that_takes_much_at_times(void **state)
+{
+	struct run run;
+
+	(void)state;
+	begin(&run, LIMIT);
+	pass_with_bursts(&run, 1);
+	assert_true(run.allowance >= 0.004 * SECOND);
+	pass_with_bursts(&run, 4);
+	double before = spent(&run);
+	double cpu = (double)run.times.process;
+	pass_with_bursts(&run, 20);
+	double share = (spent(&run) - before) / ((double)run.times.process - cpu);
+	assert_true(share >= 0.0095 && share <= 0.0105);
+}
+
+/* What was owed after the first 5 s is not repaid. */
+static void
+an_expensive_start(void **state)
+{
+	struct run run;
+
+	(void)state;
+	begin(&run, LIMIT);
+	run.times.samples = SECOND / 2;
+	pass(&run, &(const struct process){1, 0, 0}, 6);
+	assert_true(run.allowance >= 0.0099 * SECOND);
+}
+
+/* In an idle process samples may take 2 ms in a second, whatever the agent thread takes. */
 static void
 an_idle_process(void **state)
 {
@@ -216,9 +251,10 @@ main(void)
 		cmocka_unit_test(a_busy_process),
 		cmocka_unit_test(a_short_process),
 		cmocka_unit_test(a_quiet_time_saves_the_burst_only),
-		cmocka_unit_test(savings_last),
 		cmocka_unit_test(a_changing_process),
-		cmocka_unit_test(an_agent_that_is_too_expensive),
+		cmocka_unit_test(an_agent_that_takes_most),
+		cmocka_unit_test(an_agent_that_takes_much_at_times),
+		cmocka_unit_test(an_expensive_start),
 		cmocka_unit_test(an_idle_process),
 		cmocka_unit_test(times_that_are_expensive),
 		cmocka_unit_test(an_allowance_does_not_last),

@@ -18,12 +18,10 @@
 #define KIB 1024
 #define MIB (1024 * KIB)
 #define GIB ((uint64_t)1024 * MIB)
-#define JAVA (TH_HEAP_JAVA - 1)
-#define NATIVE (TH_HEAP_NATIVE - 1)
 
 struct process {
-	double bytes[TH_PLAN_HEAPS]; /* per second */
-	double cpu;                  /* processors in use */
+	double bytes; /* per second, all heaps */
+	double cpu;   /* processors in use */
 	double capture_ns;
 	double sample_bytes; /* in the log */
 	double agent_ns;     /* per second */
@@ -32,17 +30,14 @@ struct process {
 struct run {
 	struct th_plan plan;
 	struct th_plan_figures figures;
-	struct th_plan_target target;
 	uint64_t now;
-	double due[TH_PLAN_HEAPS];
-	double kept[TH_PLAN_HEAPS];
+	double due;
 	double log;
 };
 
 /* The defaults. */
-static const struct th_plan_limits adaptive = {.interval = 128 * KIB,
-	.least_interval = 8 * KIB,
-	.most_interval = 64 * MIB,
+static const struct th_plan_limits adaptive = {.interval = 1232 * KIB,
+	.least_interval = 32 * KIB,
 	.overhead = 10000,
 	.burst = 50000000,
 	.saves_space = true};
@@ -51,17 +46,9 @@ static void
 init(struct run *run, const struct th_plan_limits *limits)
 {
 	*run = (struct run){.now = SECOND};
-	run->target.rate = th_plan_init(&run->plan, limits, run->now);
-	for (unsigned i = 0; i < TH_PLAN_HEAPS; i++)
-		run->target.keep[i] = (double)run->target.rate / TH_PLAN_HEAPS;
+	th_plan_init(&run->plan, limits, run->now);
 	run->figures.log_room = GIB;
 	th_plan_review(&run->plan, run->now, &run->figures);
-}
-
-static double
-sum(const double *values)
-{
-	return values[0] + values[1] + values[2];
 }
 
 static void
@@ -69,27 +56,19 @@ pass_tick(struct run *run, const struct process *process)
 {
 	const double part = (double)TICK / SECOND;
 
-	for (unsigned i = 0; i < TH_PLAN_HEAPS; i++) {
-		double due = process->bytes[i] * part /
-			     (double)th_plan_interval(&run->plan, (enum th_heap)(i + 1));
-		double most = run->target.rate ? run->target.keep[i] * part : due;
-		double kept = due < most ? due : most;
+	double due = process->bytes * part / (double)th_plan_interval(&run->plan);
 
-		run->due[i] += due;
-		run->kept[i] += kept;
-		run->figures.due[i] = (uint64_t)run->due[i];
-		run->figures.times.due += (uint64_t)(due * th_plan_due_ns[i]);
-		run->figures.times.captures += (uint64_t)(kept * process->capture_ns);
-		run->log += kept * process->sample_bytes;
-	}
-	run->figures.kept = (uint64_t)sum(run->kept);
+	run->due += due;
+	run->figures.due = (uint64_t)run->due;
+	run->figures.times.samples += (uint64_t)(due * process->capture_ns);
+	run->log += due * process->sample_bytes;
 	run->figures.times.others += (uint64_t)(process->agent_ns * part);
 	run->figures.times.process += (uint64_t)(process->cpu * TICK);
 	run->figures.log_bytes = (uint64_t)run->log;
 	run->figures.log_room = GIB - run->figures.log_bytes;
 	run->now += TICK;
 	if (th_plan_is_due(&run->plan, run->now))
-		run->target = th_plan_review(&run->plan, run->now, &run->figures);
+		th_plan_review(&run->plan, run->now, &run->figures);
 }
 
 static void
@@ -102,22 +81,21 @@ pass(struct run *run, const struct process *process, double seconds)
 }
 
 static uint64_t
-interval_of(const struct run *run, enum th_heap heap)
+interval_of(const struct run *run)
 {
-	return th_plan_interval(&run->plan, heap);
+	return th_plan_interval(&run->plan);
 }
 
 static double
 spent(const struct run *run)
 {
-	return (double)(run->figures.times.captures + run->figures.times.due +
-			run->figures.times.others);
+	return (double)(run->figures.times.samples + run->figures.times.others);
 }
 
-/* A service of 40 MB/s in each heap that uses one processor. */
-static const struct process quiet = {{40e6, 40e6, 0}, 1, 4000, 110, 1e6};
+/* A service of 80 MB/s that uses one processor. */
+static const struct process quiet = {80e6, 1, 5000, 110, 1e6};
 /* 3 GB/s on two processors. */
-static const struct process heavy = {{2e9, 1e9, 0}, 2, 5000, 110, 2e6};
+static const struct process heavy = {3e9, 2, 6000, 110, 2e6};
 
 /* Finer than the first interval, within 20 seconds, and within the budget. */
 static void
@@ -128,8 +106,7 @@ a_quiet_process_is_sampled_finely(void **state)
 	(void)state;
 	init(&run, &adaptive);
 	pass(&run, &quiet, 20);
-	assert_in_range(interval_of(&run, TH_HEAP_JAVA), 8 * KIB, 46 * KIB);
-	assert_in_range(interval_of(&run, TH_HEAP_NATIVE), 8 * KIB, 46 * KIB);
+	assert_in_range(interval_of(&run), 32 * KIB, 46 * KIB);
 	assert_true(spent(&run) <= 50e6 + 0.0105 * (double)run.figures.times.process);
 }
 
@@ -145,46 +122,12 @@ a_heavy_process_stays_within_the_budget(void **state)
 		pass(&run, &heavy, 1);
 		assert_true(spent(&run) <= 65e6 + 0.0105 * (double)run.figures.times.process);
 	}
-	uint64_t interval = interval_of(&run, TH_HEAP_JAVA);
+	uint64_t interval = interval_of(&run);
 	double before = spent(&run);
 	pass(&run, &heavy, 20);
-	assert_int_equal(interval_of(&run, TH_HEAP_JAVA), interval);
+	assert_int_equal(interval_of(&run), interval);
 	assert_true(spent(&run) - before >= 0.005 * 2 * 20 * SECOND);
 	assert_true(interval >= 256 * KIB);
-}
-
-/* Native churn of 100 times the bytes takes no samples away from the Java heap's half. */
-static void
-one_heap_does_not_thin_the_other(void **state)
-{
-	const struct process both = {{40e6, 4e9, 0}, 2, 5000, 110, 2e6};
-	struct run run;
-
-	(void)state;
-	init(&run, &adaptive);
-	pass(&run, &both, 30);
-	double java = run.kept[JAVA];
-	double native = run.kept[NATIVE];
-	pass(&run, &both, 30);
-	java = run.kept[JAVA] - java;
-	native = run.kept[NATIVE] - native;
-	assert_true(java >= 0.8 * native);
-	assert_true(interval_of(&run, TH_HEAP_JAVA) < interval_of(&run, TH_HEAP_NATIVE) / 32);
-}
-
-/* A heap without load leaves its half to the other. */
-static void
-an_unused_share_is_not_lost(void **state)
-{
-	const struct process java = {{2e9, 0, 0}, 2, 5000, 110, 2e6};
-	struct run run;
-
-	(void)state;
-	init(&run, &adaptive);
-	pass(&run, &java, 30);
-	double before = spent(&run);
-	pass(&run, &java, 30);
-	assert_true(spent(&run) - before >= 0.005 * 2 * 30 * SECOND);
 }
 
 /* The log is never full, however long the recording, and grows while it can. */
@@ -196,32 +139,32 @@ the_log_lasts(void **state)
 	(void)state;
 	init(&run, &adaptive);
 	pass(&run, &heavy, 3600);
-	/* 1 - 6^(-1/8) of it. */
-	assert_true(run.log <= 0.3 * (double)GIB);
+	/* An eighth in the first ten minutes, then 1 - 6^(-1/8) of the rest. */
+	assert_true(run.log <= 0.33 * (double)GIB);
 	assert_true(run.log >= 0.05 * (double)GIB);
 	pass(&run, &heavy, 9 * 3600);
-	assert_true(run.log <= 0.5 * (double)GIB);
-	assert_true(run.target.rate >= 2);
+	assert_true(run.log <= 0.53 * (double)GIB);
+	assert_true(run.plan.wanted >= 2);
 }
 
 /* Idle for minutes, then full load: not at the smallest interval. */
 static void
 an_idle_heap_is_not_sampled_finely(void **state)
 {
-	const struct process idle = {{0, 0, 0}, 0.01, 4000, 110, 1e6};
+	const struct process idle = {0, 0.01, 5000, 110, 1e6};
 	struct run run;
 
 	(void)state;
 	init(&run, &adaptive);
 	pass(&run, &heavy, 20);
 	pass(&run, &idle, 300);
-	assert_int_equal(interval_of(&run, TH_HEAP_JAVA), 128 * KIB);
+	assert_int_equal(interval_of(&run), 1232 * KIB);
 	pass(&run, &quiet, 20);
 	pass(&run, &idle, 20);
-	assert_int_equal(interval_of(&run, TH_HEAP_JAVA), 128 * KIB);
+	assert_int_equal(interval_of(&run), 1232 * KIB);
 }
 
-/* 4 GB alive at 8 KiB would be 500,000 blocks in the tables. */
+/* 4 GB alive at 32 KiB would be 125,000 blocks in the tables. */
 static void
 live_blocks_limit_the_interval(void **state)
 {
@@ -230,39 +173,36 @@ live_blocks_limit_the_interval(void **state)
 	(void)state;
 	init(&run, &adaptive);
 	pass(&run, &quiet, 20);
-	assert_true(interval_of(&run, TH_HEAP_NATIVE) < 64 * KIB);
-	run.figures.live_blocks = 4096 * 6;
+	assert_true(interval_of(&run) < 64 * KIB);
+	run.figures.live_blocks = 4096 * 4;
 	pass(&run, &quiet, 2);
-	assert_int_equal(interval_of(&run, TH_HEAP_NATIVE), 512 * KIB);
-	assert_true(interval_of(&run, TH_HEAP_JAVA) < 64 * KIB);
+	assert_in_range(interval_of(&run), 512 * KIB, 725 * KIB);
 }
 
 /* A given interval without a limit stays; with a budget it is raised, and returns. */
 static void
 a_given_interval(void **state)
 {
-	struct th_plan_limits limits = {
-		.interval = 16 * KIB, .least_interval = 16 * KIB, .most_interval = INT32_MAX};
+	struct th_plan_limits limits = {.interval = 16 * KIB, .least_interval = 16 * KIB};
 	struct run run;
 
 	(void)state;
 	init(&run, &limits);
 	pass(&run, &heavy, 10);
-	assert_int_equal(interval_of(&run, TH_HEAP_JAVA), 16 * KIB);
-	assert_int_equal(run.target.rate, 0);
+	assert_int_equal(interval_of(&run), 16 * KIB);
 	limits.overhead = 10000;
 	init(&run, &limits);
 	pass(&run, &heavy, 10);
-	assert_true(interval_of(&run, TH_HEAP_JAVA) > 256 * KIB);
-	pass(&run, &(const struct process){{1e6, 1e6, 0}, 1, 4000, 110, 1e6}, 60);
-	assert_int_equal(interval_of(&run, TH_HEAP_JAVA), 16 * KIB);
+	assert_true(interval_of(&run) > 256 * KIB);
+	pass(&run, &(const struct process){2e6, 1, 5000, 110, 1e6}, 60);
+	assert_int_equal(interval_of(&run), 16 * KIB);
 }
 
-/* Every allocation is recorded: raised only by a budget, and back to 0. */
+/* Every allocation is recorded: raised by a rate or a budget, and back to 0. */
 static void
 every_allocation(void **state)
 {
-	struct th_plan_limits limits = {.most_interval = INT32_MAX, .rate = 300};
+	struct th_plan_limits limits = {.rate = 300};
 	struct th_plan plan;
 	struct th_plan_figures figures = {.log_room = GIB};
 	uint64_t now = SECOND;
@@ -272,16 +212,16 @@ every_allocation(void **state)
 		limits.overhead = with_budget ? 10000 : 0;
 		th_plan_init(&plan, &limits, now);
 		for (int i = 0; i < 100; i++, now += SECOND / 10) {
-			figures.due[JAVA] += 100000;
+			figures.due += 100000;
 			figures.times.process += SECOND / 10;
 			th_plan_review(&plan, now, &figures);
 		}
-		assert_int_equal(th_plan_interval(&plan, TH_HEAP_JAVA) > 0, with_budget);
+		assert_true(th_plan_interval(&plan) > 0);
 		for (int i = 0; i < 1000; i++, now += SECOND / 10) {
 			figures.times.process += SECOND / 10;
 			th_plan_review(&plan, now, &figures);
 		}
-		assert_int_equal(th_plan_interval(&plan, TH_HEAP_JAVA), 0);
+		assert_int_equal(th_plan_interval(&plan), 0);
 	}
 }
 
@@ -291,8 +231,6 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_quiet_process_is_sampled_finely),
 		cmocka_unit_test(a_heavy_process_stays_within_the_budget),
-		cmocka_unit_test(one_heap_does_not_thin_the_other),
-		cmocka_unit_test(an_unused_share_is_not_lost),
 		cmocka_unit_test(the_log_lasts),
 		cmocka_unit_test(an_idle_heap_is_not_sampled_finely),
 		cmocka_unit_test(live_blocks_limit_the_interval),

@@ -78,12 +78,6 @@ simulated_allocate(
 		take_sample(heap, thread_index, site, size);
 }
 
-static double
-keep_of(const void *samples, size_t i)
-{
-	return ((const struct simulated_sample *)samples)[i].keep;
-}
-
 double
 simulated_gap(const struct simulated_heap *heap)
 {
@@ -92,8 +86,8 @@ simulated_gap(const struct simulated_heap *heap)
 	for (size_t i = 0; i < heap->sample_count; i++) {
 		const struct simulated_sample *sample = &heap->samples[i];
 
-		th_mean_interval_add(&gaps, sample->size, sample->interval, sample->keep,
-			th_mean_interval_rare(keep_of, heap->samples, heap->sample_count, i));
+		th_mean_interval_add(
+			&gaps, sample->size, sample->interval, sample->keep, sample->keep);
 	}
 	return heap->sample_count > 0 ? th_mean_interval_thin(&gaps) : (double)heap->interval;
 }

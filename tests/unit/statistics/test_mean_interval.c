@@ -91,35 +91,6 @@ test_certain_samples_say_nothing(void **state)
 	assert_true(th_mean_interval_thin(&gaps) == 2000);
 }
 
-static double
-keep_at(const void *samples, size_t i)
-{
-	return ((const double *)samples)[i];
-}
-
-/*
- * A frequent site is thinned out between samples of rare ones; then all are. The first of these
- * has rare ones before it, but none after.
- */
-static void
-test_the_gap_is_that_of_a_rare_site(void **state)
-{
-	enum { MIXED = 40, THINNED = 40 };
-	double keeps[MIXED + THINNED];
-	struct th_mean_interval gaps = {0};
-
-	(void)state;
-	for (size_t i = 0; i < MIXED + THINNED; i++)
-		keeps[i] = i < MIXED && i % 10 == 9 ? 1 : 0.01;
-	for (size_t i = 0; i < MIXED; i++)
-		assert_true(th_mean_interval_rare(keep_at, keeps, MIXED + THINNED, i) ==
-			    (i > 8 ? 1 : 0.01));
-	for (size_t i = MIXED; i < MIXED + THINNED; i++)
-		assert_true(th_mean_interval_rare(keep_at, keeps, MIXED + THINNED, i) == 0.01);
-	th_mean_interval_add(&gaps, 16, INTERVAL, 0.01, 1);
-	assert_true(fabs(th_mean_interval_thin(&gaps) / (double)INTERVAL - 1) < 1e-12);
-}
-
 /* From a damaged log. */
 static void
 test_impossible_probabilities_do_no_harm(void **state)
@@ -144,7 +115,6 @@ main(void)
 		cmocka_unit_test(test_bytes_count_and_not_samples),
 		cmocka_unit_test(test_large_blocks_bring_their_bytes),
 		cmocka_unit_test(test_certain_samples_say_nothing),
-		cmocka_unit_test(test_the_gap_is_that_of_a_rare_site),
 		cmocka_unit_test(test_impossible_probabilities_do_no_harm),
 	};
 

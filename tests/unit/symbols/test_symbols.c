@@ -474,6 +474,62 @@ test_missing_module(void **state)
 	assert_int_equal(warnings, 1);
 }
 
+/* Whether a cache that looked up a copy of the library is current after a command. */
+static bool
+is_current_after(const char *command)
+{
+	struct th_symbols *symbols = th_symbols_create(NULL, NULL);
+	const struct th_symbol *frames;
+	char path[160];
+
+	snprintf(path, sizeof(path), "%s/copy.so", fixture.directory);
+	th_symbols_lookup(
+		symbols, path, fixture.build_id, fixture.address[MARK_PLAIN], &frames);
+	assert_true(th_symbols_is_current(symbols));
+	assert_int_equal(shell("cd %s && %s", fixture.directory, command), 0);
+	bool is_current = th_symbols_is_current(symbols);
+	th_symbols_destroy(symbols);
+	return is_current;
+}
+
+static void
+test_files_that_change_after_the_lookup(void **state)
+{
+	(void)state;
+	need_objcopy();
+	assert_int_equal(shell("cp %s %s/copy.so", fixture.library, fixture.directory), 0);
+	/* Written to, replaced, removed, put there again. */
+	assert_false(is_current_after("printf x >>copy.so"));
+	assert_false(is_current_after("cp copy.so new.so && mv new.so copy.so"));
+	assert_true(is_current_after("mv copy.so gone.so"));
+	assert_false(is_current_after("cp gone.so copy.so"));
+	/* The same for its debug file. */
+	assert_int_equal(shell("cd %s && $OBJCOPY --only-keep-debug gone.so copy.so.debug && "
+			       "$OBJCOPY --strip-all gone.so copy.so",
+				 fixture.directory),
+		0);
+	assert_false(is_current_after("printf x >>copy.so.debug"));
+	assert_true(is_current_after("rm copy.so.debug"));
+}
+
+static void
+test_a_cache_of_too_many_answers_is_not_current(void **state)
+{
+	struct th_symbols *symbols = th_symbols_create(NULL, NULL);
+	const struct th_symbol *frames;
+	uint64_t address = 0;
+
+	(void)state;
+	for (; address < 1000; address++)
+		th_symbols_lookup(symbols, "[vdso]", "", address, &frames);
+	assert_true(th_symbols_is_current(symbols));
+	for (; th_symbols_is_current(symbols); address++) {
+		assert_in_range(address, 0, 1000000);
+		th_symbols_lookup(symbols, "[vdso]", "", address, &frames);
+	}
+	th_symbols_destroy(symbols);
+}
+
 /* The module was replaced, but the directory of debug files still has the old one. */
 static void
 test_debug_file_of_a_replaced_module(void **state)
@@ -755,6 +811,8 @@ main(void)
 		cmocka_unit_test(test_debug_file_of_another_build_is_not_used),
 		cmocka_unit_test(test_debug_link_checksum),
 		cmocka_unit_test(test_changed_module_is_not_used_and_said_once),
+		cmocka_unit_test(test_files_that_change_after_the_lookup),
+		cmocka_unit_test(test_a_cache_of_too_many_answers_is_not_current),
 		cmocka_unit_test(test_build_id_appeared),
 		cmocka_unit_test(test_missing_module),
 		cmocka_unit_test(test_debug_file_of_a_replaced_module),

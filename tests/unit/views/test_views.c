@@ -164,9 +164,8 @@ test_summary(void **state)
 	(void)state;
 	small_log_build(&log);
 	log_header(&log)->counters[TH_COUNTER_DROPPED_STACKS_FULL] = 1234;
-	log_header(&log)->counters[TH_COUNTER_SAMPLES_DUE] = 6000;
+	log_header(&log)->counters[TH_COUNTER_SAMPLES_DUE] = 5234;
 	log_header(&log)->counters[TH_COUNTER_NATIVE_SAMPLES] = 4000;
-	log_header(&log)->counters[TH_COUNTER_RATE_THINNED] = 766;
 	log_header(&log)->counters[TH_COUNTER_DROPPED_THREADS_FULL] = 5;
 	log_header(&log)->counters[TH_COUNTER_JAVA_STACK_BELOW] = 200;
 	log_header(&log)->counters[TH_COUNTER_JAVA_STACK_FOUND] = 100;
@@ -180,8 +179,7 @@ test_summary(void **state)
 	expect_text(text, " 88.0 %      176 B  exact             byte[] in "
 			  "java.util.Arrays.copyOf < app.Codec.decode\n");
 	expect_text(text, " libwork.so+0x10 < app.Codec.decode\n");
-	expect_text(text,
-		"  6,000 samples were due: 4,000 recorded, 766 thinned out, 1,234 lost\n");
+	expect_text(text, "  5,234 samples were due: 4,000 recorded, 1,234 lost\n");
 	assert_null(strstr(text, "do not add up"));
 	expect_text(text, "warning: 1,234 samples lost: the stack table is full\n");
 	expect_text(text, "warning: 5 threads not sampled");
@@ -201,7 +199,7 @@ test_summary(void **state)
 	log_deinit(&log);
 }
 
-/* A due sample that is neither recorded, thinned out nor lost is an error of the recording. */
+/* A due sample that is neither recorded nor lost is an error of the recording. */
 static void
 test_counters_that_do_not_add_up(void **state)
 {
@@ -214,7 +212,7 @@ test_counters_that_do_not_add_up(void **state)
 	log_header(&log)->counters[TH_COUNTER_JAVA_SAMPLES] = 5;
 	show(&shown, &log, NULL);
 	char *text = show_summary(&shown, false);
-	expect_text(text, "  6 samples were due: 5 recorded, 0 thinned out, 0 lost\n");
+	expect_text(text, "  6 samples were due: 5 recorded, 0 lost\n");
 	expect_text(text, "warning: these counters do not add up\n");
 	free(text);
 	show_end(&shown);
