@@ -9,6 +9,9 @@
 
 /* Threads that start threads, followed towards the first. */
 #define STARTERS_MAX 8
+/* Bits of key_of() below the function. */
+#define METHOD 32
+#define NO_LINE UINT64_MAX
 
 struct work {
 	struct th_leaks *leaks;
@@ -160,7 +163,7 @@ key_of(const struct th_leaks *leaks, uint32_t line)
 {
 	const struct th_frame *frame = th_frames_get(leaks->profile->frames, line);
 
-	return (uint64_t)frame->function << 32 | frame->line;
+	return (uint64_t)frame->function << METHOD | frame->line;
 }
 
 static void
@@ -177,11 +180,11 @@ unite_by(struct work *work, uint64_t key, uint32_t number)
 
 /* Clients of libraries */
 
-/* The code around the line of a leak, by functions; TH_NO_FRAME: there is none. */
+/* The code around the line of a leak. */
 struct around {
-	uint32_t method;  /* that has the line */
-	uint32_t caller;  /* of the application, that calls it */
-	uint32_t library; /* that is called at the line, 0 = none */
+	uint64_t line;    /* key_of(), as for the call */
+	uint64_t call;    /* of the method with the line, in the program; NO_LINE: none */
+	uint32_t library; /* that is called at the line; 0 = none */
 };
 
 /* Collections and threads are not what a client of a library consists of. */
@@ -198,7 +201,7 @@ look_around(const struct th_leaks *leaks, uint32_t number)
 {
 	const struct th_leak_cause *cause = &leaks->causes[number];
 	struct th_frames *frames = leaks->profile->frames;
-	struct around around = {TH_NO_FRAME, TH_NO_FRAME, 0};
+	struct around around = {.call = NO_LINE};
 
 	if (cause->line == TH_NO_FRAME)
 		return around;
@@ -206,44 +209,72 @@ look_around(const struct th_leaks *leaks, uint32_t number)
 	uint32_t at = path.count - 1;
 	while (path.frames[at] != cause->line)
 		at--;
-	around.method = th_frames_function_at(frames, cause->line);
+	around.line = key_of(leaks, cause->line);
 	if (at + 1 < path.count)
 		around.library = th_frames_function_of(frames, path.frames[at + 1])->library;
 	if (is_basic(frames, around.library))
 		around.library = 0;
-	while (at && around.caller == TH_NO_FRAME) {
-		uint32_t function = th_frames_function_at(frames, path.frames[--at]);
-
-		if (th_frames_function(frames, function)->is_program)
-			around.caller = function;
-	}
+	while (at && around.call == NO_LINE)
+		if (th_frames_function_of(frames, path.frames[--at])->is_program)
+			around.call = key_of(leaks, path.frames[at]);
 	return around;
 }
 
+/* Whether calls of one library have a line in common, or, with METHOD as `shift`, a method. */
 static bool
-is_near(const struct around *a, const struct around *b)
+is_near(const struct around *a, const struct around *b, unsigned shift)
 {
 	return a->library && a->library == b->library &&
-	       (a->method == b->method || a->method == b->caller || a->caller == b->method ||
-		       (a->caller != TH_NO_FRAME && a->caller == b->caller));
+	       (a->line >> shift == b->line >> shift || a->line >> shift == b->call >> shift ||
+		       a->call >> shift == b->line >> shift ||
+		       (a->call != NO_LINE && a->call >> shift == b->call >> shift));
+}
+
+/* The only client of a library that is near to a leak; TH_NO_FRAME: there are none, or several. */
+static uint32_t
+find_client(const struct th_leaks *leaks, const struct around *around, uint32_t number,
+	unsigned shift)
+{
+	uint32_t found = TH_NO_FRAME;
+
+	for (uint32_t i = 0; i < leaks->tallies.leaks_count; i++) {
+		uint32_t leader = th_causes_leader(leaks, i);
+
+		if (!is_near(&around[i], &around[number], shift) || leader == found)
+			continue;
+		if (found != TH_NO_FRAME)
+			return TH_NO_FRAME;
+		found = leader;
+	}
+	return found;
 }
 
 /*
  * A client of a library that is never closed leaks its threads or classes where it is made, and
- * buffers and connections where it is used: calls of one library, by one method.
+ * buffers and connections where it is used: calls of one library, by one method.  Threads and
+ * classes of different lines are those of different clients.
  */
 static void
 unite_clients(struct work *work, uint32_t count)
 {
 	const struct th_leaks *leaks = work->leaks;
+	uint32_t tallies = (uint32_t)leaks->tallies.leaks_count;
 	struct around *around = th_allocate(count, sizeof(*around));
 
 	for (uint32_t i = 0; i < count; i++)
 		around[i] = look_around(leaks, i);
-	for (uint32_t i = 0; i < leaks->tallies.leaks_count; i++)
-		for (uint32_t j = 0; j < count; j++)
-			if (i != j && is_near(&around[i], &around[j]))
+	for (uint32_t i = 0; i < tallies; i++)
+		for (uint32_t j = 0; j < i; j++)
+			if (is_near(&around[i], &around[j], 0))
 				unite(work, i, j);
+	for (uint32_t i = tallies; i < count; i++) {
+		uint32_t client = find_client(leaks, around, i, 0);
+
+		if (client == TH_NO_FRAME)
+			client = find_client(leaks, around, i, METHOD);
+		if (client != TH_NO_FRAME)
+			unite(work, client, i);
+	}
 	free(around);
 }
 

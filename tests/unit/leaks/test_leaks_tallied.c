@@ -426,6 +426,81 @@ a_client_is_one_leak(void **state)
 	leaks_end(&found, &log);
 }
 
+/*
+ * Two lines of one method make clients of one library: two leaks.  Objects of one of them belong to it,
+ * and those that both may use to neither.
+ */
+static void
+two_clients_are_two_leaks(void **state)
+{
+	enum { CLIENT = 100, SESSION, CONNECT, OPEN, SEND, OTHER };
+	const uint64_t client = th_frame_java(CLIENT, 0);
+	const uint64_t lines[] = {
+		(uint64_t)0 << 32 | 10, (uint64_t)5 << 32 | 11, (uint64_t)9 << 32 | 12};
+	const uint64_t first = th_frame_java(SESSION, 0), second = th_frame_java(SESSION, 5);
+	struct leaks_found found;
+	struct log_builder log;
+	uint64_t births[SLOTS];
+
+	(void)state;
+	leaks_begin(&log);
+	log_method(&log, CLIENT, "Ljdk/internal/net/http/Client;", "go");
+	log_add_fields(&log, TH_EVENT_METHOD, LOG_U32(SESSION), LOG_U32(1),
+		LOG_TEXT("Lapp/Main;"), LOG_TEXT("session"), LOG_TEXT("()V"),
+		LOG_TEXT("Source.java"), LOG_WORDS(lines, 3));
+	log_method(&log, CONNECT, "Lapp/Main;", "connect");
+	log_method(&log, OPEN, "Lapp/Main;", "open");
+	log_method(&log, OTHER, "Lapp/Main;", "other");
+	log_stack(&log, CONNECT, (uint64_t[]){client, th_frame_java(CONNECT, 0), first}, 3);
+	log_stack(&log, OPEN, (uint64_t[]){client, th_frame_java(OPEN, 0), second}, 3);
+	log_stack(&log, SEND, (uint64_t[]){client, th_frame_java(CONNECT, 5), first}, 3);
+	log_stack(&log, OTHER,
+		(uint64_t[]){client, th_frame_java(OTHER, 0), th_frame_java(SESSION, 9)}, 3);
+	leaks_add_leak(&log, SEND);
+	leaks_add_leak(&log, OTHER);
+	for (uint32_t i = 1; i <= SLOTS; i++) {
+		spread(births, 0, i, 10);
+		add_tally(&log, TH_TALLY_THREADS, i * SLOT_MS - 1, CONNECT, births, 0);
+		add_tally(&log, TH_TALLY_THREADS, i * SLOT_MS - 1, OPEN, births, 0);
+	}
+	leaks_find(&found, &log);
+	assert_int_equal(found.leaks.causes_count, 4);
+	assert_int_equal(th_leaks_totals(&found.leaks).leaks, 3);
+	char *text = leaks_print(&found, th_view_leaks);
+	expect_text(text, "\nleak     native, app.Main.connect (Source.java:11)\n");
+	expect_text(text, " with   threads started at app.Main.connect (Source.java:10)");
+	expect_text(text, "\nleak     threads started at app.Main.open (Source.java:10)\n");
+	expect_text(text, "\nleak     native, app.Main.other (Source.java:10)\n");
+	free(text);
+	leaks_end(&found, &log);
+}
+
+/* Without threads or classes of a client, objects of two methods are two leaks. */
+static void
+objects_of_a_library_are_separate(void **state)
+{
+	enum { CLIENT = 100, SESSION, SEND, OTHER };
+	const uint64_t client = th_frame_java(CLIENT, 0);
+	struct leaks_found found;
+	struct log_builder log;
+
+	(void)state;
+	leaks_begin(&log);
+	log_method(&log, CLIENT, "Ljdk/internal/net/http/Client;", "go");
+	log_method(&log, SESSION, "Lapp/Main;", "session");
+	log_method(&log, SEND, "Lapp/Main;", "send");
+	log_method(&log, OTHER, "Lapp/Main;", "other");
+	log_stack(&log, SEND,
+		(uint64_t[]){client, th_frame_java(SEND, 0), th_frame_java(SESSION, 0)}, 3);
+	log_stack(&log, OTHER,
+		(uint64_t[]){client, th_frame_java(OTHER, 0), th_frame_java(SESSION, 5)}, 3);
+	leaks_add_leak(&log, SEND);
+	leaks_add_leak(&log, OTHER);
+	leaks_find(&found, &log);
+	assert_int_equal(th_leaks_totals(&found.leaks).leaks, 2);
+	leaks_end(&found, &log);
+}
+
 /* Without the stack that started them they are leaks of their own. */
 static void
 unknown_starters_join_nothing(void **state)
@@ -466,6 +541,8 @@ main(void)
 		cmocka_unit_test(a_concurrent_cycle_judges_old_loaders),
 		cmocka_unit_test(one_cause_is_one_leak),
 		cmocka_unit_test(a_client_is_one_leak),
+		cmocka_unit_test(two_clients_are_two_leaks),
+		cmocka_unit_test(objects_of_a_library_are_separate),
 		cmocka_unit_test(unknown_starters_join_nothing),
 	};
 
