@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What holds the objects of a finding, in the outputs of leaks and holders. */
+/* What holds the objects of a finding, in the outputs of leaks and holders (view_holders.c). */
 #ifndef TH_REPORT_VIEWS_HOLDER_PARTS_H
 #define TH_REPORT_VIEWS_HOLDER_PARTS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What native code holds of the Java VM, in several outputs: counts of references, threads that ended
- * while attached, and entries of the ledger.
+ * while attached, and entries of the ledger (view_ledger.c).
  */
 #ifndef TH_REPORT_VIEWS_LEDGER_PARTS_H
 #define TH_REPORT_VIEWS_LEDGER_PARTS_H

@@ -77,6 +77,7 @@ enum th_log_state {
 	X(SELF_CAPTURE_NS, self_capture_ns, "CPU time spent in captures, nanoseconds")         \
 	X(SELF_AGENT_NS, self_agent_ns, "CPU time of the agent thread, nanoseconds")           \
 	X(SELF_MEMORY_BYTES, self_memory_bytes, "resident tables of the library, bytes")       \
+	X(PACKAGES_FULL, packages_full, "Java packages without a location: the table is full") \
 	X(SAMPLES_DUE, samples_due, "samples due: expired countdowns of all heaps")            \
 	X(DROPPED_STOPPED, dropped_stopped, "samples lost: the recording was ending")          \
 	X(MAPPED_SAMPLES, mapped_samples, "mapped memory samples recorded")                    \
@@ -126,8 +127,7 @@ enum th_log_state {
 	X(STACKS_REMEMBERED, stacks_remembered,                                                \
 		"stacks known by their youngest frames and depth, without a walk")  \
 	X(STACKS_WRONG, stacks_wrong,                                                          \
-		"stacks that were not as remembered when walked to check")                     \
-	X(PACKAGES_FULL, packages_full, "Java packages without a location: the table is full")
+		"stacks that were not as remembered when walked to check")
 
 enum th_log_counter {
 #define X(NAME, name, description) TH_COUNTER_##NAME,
@@ -192,7 +192,7 @@ struct th_log_control {
 	uint32_t answer;   /* enum th_control_answer, of that request */
 	uint64_t interval; /* in effect */
 	uint64_t due;      /* samples due in the last second */
-	uint64_t unused;
+	uint64_t unused; /* the fields behind it stay where older processes have them */
 	uint64_t looked;   /* CLOCK_MONOTONIC when the library last wrote these */
 	uint32_t begun;    /* number of the last request started; it may take a while */
 	/*
@@ -200,7 +200,7 @@ struct th_log_control {
 	 * so after it has written `asked`.
 	 */
 	uint32_t calls;
-	uint64_t unused_too;
+	uint64_t unused_too; /* as above */
 	/* Of the last TH_CONTROL_HOLDERS: estimated, or measured if it was not refused. */
 	uint64_t holders_pause_ns;
 	uint64_t holders_bytes;  /* memory */
