@@ -74,6 +74,13 @@ real_of(const struct th_box *box)
 	return box->type == TH_BOX_REAL ? box->real : (double)box->integer;
 }
 
+/* NaN and what is out of range, of a damaged log, is the largest. */
+static uint64_t
+count_of(double value)
+{
+	return value < 0 ? 0 : value < 0x1p64 ? (uint64_t)value : UINT64_MAX;
+}
+
 static struct th_number
 number_text(char kind, const struct th_box *box)
 {
@@ -88,7 +95,7 @@ number_text(char kind, const struct th_box *box)
 	case 'E':
 		return th_format_number(value, TH_UNIT_OBJECTS);
 	case 'c':
-		return th_format_count((uint64_t)value);
+		return th_format_count(count_of(value));
 	case 'i':
 		return th_estimate_interval(box->estimate, TH_UNIT_BYTES);
 	case 'I':

@@ -71,13 +71,16 @@ TH_BOX_FUNCTION(estimate, const struct th_estimate *, TH_BOX_ESTIMATE, estimate)
 TH_BOX_FUNCTION(frame, struct th_frame_of, TH_BOX_FRAME, frame)
 TH_BOX_FUNCTION(json, json_t *, TH_BOX_JSON, json)
 #undef TH_BOX_FUNCTION
+/* Only a damaged log has larger ones. */
+static inline struct th_box th_box_unsigned(uint64_t value)
+{ return th_box_integer(value < INT64_MAX ? (int64_t)value : INT64_MAX); }
 
 #define TH_BOX(value) _Generic((value), \
 	double: th_box_real, float: th_box_real, bool: th_box_bool, char *: th_box_string, \
 	const char *: th_box_string, struct th_text: th_box_text, json_t *: th_box_json, \
 	struct th_frame_of: th_box_frame, \
 	struct th_estimate *: th_box_estimate, const struct th_estimate *: th_box_estimate, \
-	default: th_box_integer)(value),
+	uint64_t: th_box_unsigned, default: th_box_integer)(value),
 #define TH_BOX_TYPE(value) _Generic((value), \
 	double: TH_BOX_REAL, float: TH_BOX_REAL, bool: TH_BOX_BOOL, char *: TH_BOX_STRING, \
 	const char *: TH_BOX_STRING, struct th_text: TH_BOX_TEXT, json_t *: TH_BOX_JSON, \

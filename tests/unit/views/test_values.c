@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Text and JSON of typed values, and the types of the values in every call of the report. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -114,6 +115,19 @@ test_wrong_values_print_a_question_mark(void **state)
 	require(th_printed_boxes("{*c}{", boxes), "??");
 }
 
+/* Figures of a damaged log, which no conversion may overflow. */
+static void
+test_figures_out_of_range(void **state)
+{
+	(void)state;
+	require(th_printed("{}", UINT64_MAX), "9223372036854775807");
+	require(th_printed("{c}", UINT64_MAX), "9,223,372,036,854,775,808");
+	require(th_printed("{c} {c}", -1.0, -INFINITY), "0 0");
+	require(th_printed("{c}", (double)NAN), "18,446,744,073,709,551,615");
+	require(th_printed("{c}", 1e300), "18,446,744,073,709,551,615");
+	require_json(th_json("a", UINT64_MAX), "{\"a\":9223372036854775807}");
+}
+
 /* Text */
 
 static void
@@ -178,6 +192,7 @@ main(void)
 		cmocka_unit_test(test_values_of_every_call_fit),
 		cmocka_unit_test(test_wrong_values_are_found),
 		cmocka_unit_test(test_wrong_values_print_a_question_mark),
+		cmocka_unit_test(test_figures_out_of_range),
 		cmocka_unit_test(test_text_of_each_field),
 		cmocka_unit_test(test_json_of_each_type),
 		cmocka_unit_test(test_json_of_an_array),
