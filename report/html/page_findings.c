@@ -49,8 +49,8 @@ name_json(struct th_frames *frames, const char *name)
 }
 
 /*
- * What the finding is about: a method above many lines, a class, a library; else the application
- * line, or the allocating function.
+ * What the finding is about: a method above many lines, else the application line, or the allocating
+ * function.
  */
 static json_t *
 place_json(const struct th_page_names *names, const struct th_leaks *leaks,
@@ -65,8 +65,6 @@ place_json(const struct th_page_names *names, const struct th_leaks *leaks,
 	if (finding->level == TH_LEVEL_PATH)
 		return th_json_frame(
 			frames, path.frames[leaks->places.ways.items[finding->key].length - 1]);
-	if (finding->level != TH_LEVEL_LINE)
-		return name_json(frames, th_frames_string(frames, finding->key));
 	return th_json_frame(
 		frames, place->creator ? th_leak_sites_creator_frame(&leaks->places, place)
 				       : path.frames[path.count - 1]);

@@ -66,9 +66,7 @@ line_of(const struct th_leaks_work *work, const struct th_leak_group *group)
 	const struct th_leak_site *place = &work->leaks->places.items[group->places[0]];
 
 	if (group->node != TH_NO_NODE)
-		return work->found[group->node].level == TH_LEVEL_PATH
-			       ? work->found[group->node].key
-			       : 0;
+		return work->found[group->node].key;
 	return place->creator && !place->internal ? work->makers[group->places[0]] : 0;
 }
 
@@ -165,8 +163,7 @@ find_nodes(const struct th_leaks_work *work, struct uses *uses)
 	for (uint32_t i = 0; i < work->groups_count; i++) {
 		const struct th_leak_group *group = &work->groups[i];
 
-		if (!group->places_count || group->node == TH_NO_NODE ||
-			work->found[group->node].level != TH_LEVEL_PATH)
+		if (!group->places_count || group->node == TH_NO_NODE)
 			continue;
 		struct place_of_node node = {work->found[group->node].key, i};
 

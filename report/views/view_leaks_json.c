@@ -111,7 +111,7 @@ parts_json(const struct th_leaks *leaks, const struct th_listed *listed)
 			frames_json(leaks, place_of(leaks, part->place))));
 }
 
-/* The method, class or library whose growth is significant; null: that of a line is. */
+/* The method whose growth is significant; null: that of a line is. */
 static json_t *
 node_json(const struct th_leaks *leaks, const struct th_finding *finding)
 {
@@ -121,8 +121,6 @@ node_json(const struct th_leaks *leaks, const struct th_finding *finding)
 
 	if (finding->level == TH_LEVEL_LINE)
 		return NULL;
-	if (finding->level != TH_LEVEL_PATH)
-		return json_string(th_frames_string(profile->frames, finding->key));
 	return th_json_frame(profile->frames,
 		path.frames[leaks->places.ways.items[finding->key].length - 1]);
 }
