@@ -6,27 +6,24 @@
 
 #include "report/base/allocate.h"
 #include "report/leaks/causes.h"
+#include "report/views/elision.h"
 #include "report/views/values.h"
 
 /* Column at which the lines begin. */
 #define COLUMN 16
 #define LINES_MAX 12
-/* Frames of the program that are wanted, within these or beside them. */
-#define PROGRAM_MAX 8
 
 /* A line: a frame, or frames without names in one library.  Depths count from the allocation. */
 struct step {
 	uint32_t depth;
 	uint32_t count;
-	bool is_kept;
 };
 
 struct stack {
 	const struct th_profile *profile;
 	struct th_path path;
 	struct step *steps;
-	uint32_t count;
-	uint32_t kept;
+	size_t count;
 };
 
 static uint32_t
@@ -69,55 +66,38 @@ split(struct stack *stack)
 
 /* Choosing */
 
+static uint32_t
+frame_of(const struct stack *stack, size_t step)
+{
+	return frame_at(stack, stack->steps[step].depth);
+}
+
 /* The lines that name a finding. */
 static bool
-is_named(const struct stack *stack, uint32_t frame)
+is_named(const void *list, size_t step)
 {
+	const struct stack *stack = list;
 	uint32_t creator = th_leak_sites_creator_length(stack->profile, &stack->path);
+	uint32_t frame = frame_of(stack, step);
 
 	return creator && (frame == stack->path.frames[creator - 1] ||
 				  frame == th_leak_sites_user_of(stack->profile, &stack->path));
 }
 
 static bool
-is_of_program(const struct stack *stack, uint32_t frame)
+is_of_program(const void *list, size_t step)
 {
-	return th_frames_function_of(stack->profile->frames, frame)->is_program;
+	const struct stack *stack = list;
+
+	return th_frames_function_of(stack->profile->frames, frame_of(stack, step))->is_program;
 }
 
 static bool
-is_any(const struct stack *stack, uint32_t frame)
+is_any(const void *list, size_t step)
 {
-	(void)stack;
-	(void)frame;
+	(void)list;
+	(void)step;
 	return true;
-}
-
-/* Keeps the innermost of the lines that are wanted, until `most` lines are kept. */
-static void
-keep(struct stack *stack, bool (*is_wanted)(const struct stack *, uint32_t frame),
-	uint32_t most)
-{
-	for (uint32_t i = 0; i < stack->count && stack->kept < most; i++) {
-		struct step *step = &stack->steps[i];
-
-		if (step->is_kept || !is_wanted(stack, frame_at(stack, step->depth)))
-			continue;
-		step->is_kept = true;
-		stack->kept++;
-	}
-}
-
-/* Number of frames of the program that may be kept beside those that are. */
-static uint32_t
-count_missing(const struct stack *stack)
-{
-	uint32_t missing = PROGRAM_MAX;
-
-	for (uint32_t i = 0; i < stack->count && missing; i++)
-		missing -= stack->steps[i].is_kept &&
-			   is_of_program(stack, frame_at(stack, stack->steps[i].depth));
-	return missing;
 }
 
 /* Printing */
@@ -137,23 +117,28 @@ print_step(FILE *file, const struct stack *stack, const struct step *step, const
 	free(before);
 }
 
-/* A line that says what is left out takes the place of two steps at least. */
 static void
 print_steps(FILE *file, const struct stack *stack, const char *label)
 {
-	for (uint32_t i = 0; i < stack->count;) {
-		uint32_t end = i, frames = 0;
+	struct th_elision elision;
 
-		for (; end < stack->count && !stack->steps[end].is_kept; end++)
-			frames += stack->steps[end].count;
-		if (end > i + 1)
-			th_print(file, "              < {} more\n", frames);
-		else if (end > i)
+	th_elision_init(&elision, stack, stack->count);
+	th_elision_keep(&elision, is_named, LINES_MAX);
+	th_elision_keep(&elision, is_any, LINES_MAX);
+	th_elision_keep_program(&elision, is_of_program);
+	for (size_t i = 0; i < stack->count; i++) {
+		size_t gap = th_elision_gap(&elision, i);
+		uint32_t frames = 0;
+
+		if (!gap)
 			print_step(file, stack, &stack->steps[i], label);
-		if (end < stack->count)
-			print_step(file, stack, &stack->steps[end], label);
-		i = end + 1;
+		for (size_t k = 0; k < gap; k++)
+			frames += stack->steps[i + k].count;
+		if (gap)
+			th_print(file, "              < {} more\n", frames);
+		i += gap ? gap - 1 : 0;
 	}
+	th_elision_deinit(&elision);
 }
 
 void
@@ -167,9 +152,6 @@ th_stack_lines_print(
 	};
 
 	split(&stack);
-	keep(&stack, is_named, LINES_MAX);
-	keep(&stack, is_any, LINES_MAX);
-	keep(&stack, is_of_program, stack.kept + count_missing(&stack));
 	print_steps(file, &stack, label);
 	free(stack.steps);
 }
