@@ -319,6 +319,35 @@ test_tree(void **state)
 	log_deinit(&log);
 }
 
+/* One sample of 100 bytes represents 4 KiB, but 500 were allocated. */
+static void
+test_parts_of_counted_bytes(void **state)
+{
+	struct log_builder log;
+	struct shown shown;
+
+	(void)state;
+	log_init(&log, 4096);
+	log_thread(&log, 1, "main");
+	log_module(&log, 1, "/nonexistent/libwork.so");
+	log_stack(&log, 1, (uint64_t[]){th_frame_native(1, 0x10)}, 1);
+	log_native(&log, (struct log_sample){.ms = 10,
+				 .size = 100,
+				 .interval = 4096,
+				 .thread_bytes = 100,
+				 .thread = 1,
+				 .stack = 1});
+	log_thread_bytes(&log, 90, TH_HEAP_NATIVE, 1, 500);
+	log_end(&log, 100);
+	show(&shown, &log, "--min", "0", NULL);
+	char *text = show_text(&shown, th_view_tree);
+	expect_text(text, "     500 B  exact                all\n");
+	expect_text(text, "     500 B  139 .. 500 B         libwork.so+0x10\n");
+	free(text);
+	show_end(&shown);
+	log_deinit(&log);
+}
+
 /*
  * Forty functions of a library call the application: the middle of them is left out, and they do not
  * take its lines.
@@ -409,6 +438,7 @@ main(void)
 		cmocka_unit_test(test_missed_samples_are_said),
 		cmocka_unit_test(test_tree),
 		cmocka_unit_test(test_top_of_tree),
+		cmocka_unit_test(test_parts_of_counted_bytes),
 		cmocka_unit_test(test_libraries_in_tree),
 	};
 
