@@ -1,53 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/views/elision.h"
 
-#include <stdlib.h>
-
-#include "report/base/allocate.h"
-
-void
-th_elision_init(struct th_elision *elision, const void *list, size_t count)
-{
-	*elision = (struct th_elision){
-		.list = list,
-		.is_kept = th_allocate(count, sizeof(*elision->is_kept)),
-		.count = count,
-	};
-}
+/* Items of the program that are wanted, among the first ones or beside them. */
+#define PROGRAM_MAX 8
 
 void
-th_elision_deinit(struct th_elision *elision)
+th_elide(enum th_elision *items, size_t count, size_t most)
 {
-	free(elision->is_kept);
-}
+	size_t kept = 0, program = 0;
 
-void
-th_elision_keep(struct th_elision *elision, th_elision_wants *is_wanted, size_t most)
-{
-	for (size_t i = 0; i < elision->count && elision->kept < most; i++) {
-		if (elision->is_kept[i] || !is_wanted(elision->list, i))
+	for (size_t i = 0; i < count; i++)
+		kept += items[i] == TH_ELISION_NAMED;
+	for (size_t i = 0; i < count; i++) {
+		size_t wanted = items[i] == TH_ELISION_PROGRAM && program < PROGRAM_MAX;
+
+		if (items[i] == TH_ELISION_NAMED)
 			continue;
-		elision->is_kept[i] = true;
-		elision->kept++;
+		if (kept >= most && !wanted)
+			items[i] = TH_ELISION_OUT;
+		kept++;
+		program += wanted;
 	}
 }
 
-void
-th_elision_keep_program(struct th_elision *elision, th_elision_wants *is_of_program)
-{
-	size_t missing = TH_ELISION_PROGRAM_MAX;
-
-	for (size_t i = 0; i < elision->count && missing; i++)
-		missing -= elision->is_kept[i] && is_of_program(elision->list, i);
-	th_elision_keep(elision, is_of_program, elision->kept + missing);
-}
-
 size_t
-th_elision_gap(const struct th_elision *elision, size_t item)
+th_elision_gap(const enum th_elision *items, size_t count, size_t item)
 {
 	size_t end = item;
 
-	while (end < elision->count && !elision->is_kept[end])
+	while (end < count && items[end] == TH_ELISION_OUT)
 		end++;
 	return end - item > 1 ? end - item : 0;
 }

@@ -66,38 +66,31 @@ split(struct stack *stack)
 
 /* Choosing */
 
-static uint32_t
-frame_of(const struct stack *stack, size_t step)
-{
-	return frame_at(stack, stack->steps[step].depth);
-}
-
 /* The lines that name a finding. */
 static bool
-is_named(const void *list, size_t step)
+is_named(const struct stack *stack, uint32_t frame)
 {
-	const struct stack *stack = list;
 	uint32_t creator = th_leak_sites_creator_length(stack->profile, &stack->path);
-	uint32_t frame = frame_of(stack, step);
 
 	return creator && (frame == stack->path.frames[creator - 1] ||
 				  frame == th_leak_sites_user_of(stack->profile, &stack->path));
 }
 
-static bool
-is_of_program(const void *list, size_t step)
+static enum th_elision *
+choose(const struct stack *stack)
 {
-	const struct stack *stack = list;
+	enum th_elision *items = th_allocate(stack->count, sizeof(*items));
 
-	return th_frames_function_of(stack->profile->frames, frame_of(stack, step))->is_program;
-}
+	for (size_t i = 0; i < stack->count; i++) {
+		uint32_t frame = frame_at(stack, stack->steps[i].depth);
 
-static bool
-is_any(const void *list, size_t step)
-{
-	(void)list;
-	(void)step;
-	return true;
+		if (th_frames_function_of(stack->profile->frames, frame)->is_program)
+			items[i] = TH_ELISION_PROGRAM;
+		if (is_named(stack, frame))
+			items[i] = TH_ELISION_NAMED;
+	}
+	th_elide(items, stack->count, LINES_MAX);
+	return items;
 }
 
 /* Printing */
@@ -120,14 +113,10 @@ print_step(FILE *file, const struct stack *stack, const struct step *step, const
 static void
 print_steps(FILE *file, const struct stack *stack, const char *label)
 {
-	struct th_elision elision;
+	enum th_elision *items = choose(stack);
 
-	th_elision_init(&elision, stack, stack->count);
-	th_elision_keep(&elision, is_named, LINES_MAX);
-	th_elision_keep(&elision, is_any, LINES_MAX);
-	th_elision_keep_program(&elision, is_of_program);
 	for (size_t i = 0; i < stack->count; i++) {
-		size_t gap = th_elision_gap(&elision, i);
+		size_t gap = th_elision_gap(items, stack->count, i);
 		uint32_t frames = 0;
 
 		if (!gap)
@@ -138,7 +127,7 @@ print_steps(FILE *file, const struct stack *stack, const char *label)
 			th_print(file, "              < {} more\n", frames);
 		i += gap ? gap - 1 : 0;
 	}
-	th_elision_deinit(&elision);
+	free(items);
 }
 
 void

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/allocate.h"
 #include "report/base/format.h"
 #include "report/base/heap_names.h"
 #include "report/base/line.h"
@@ -58,41 +59,29 @@ maker_of(const struct th_profile *profile, const struct th_holder *holder)
 	return th_frame_of(profile->frames, path.frames[path.count - 1]);
 }
 
-/* A path, and whose its classes are. */
-struct owned_path {
-	const struct th_holder *holder;
-	struct th_frames *frames;
-};
-
-static bool
-is_end(const void *list, size_t element)
+static enum th_elision *
+choose(struct th_frames *frames, const struct th_holder *holder)
 {
-	const struct owned_path *path = list;
+	enum th_elision *items = th_allocate(holder->path_count, sizeof(*items));
 
-	return element < ENDS_SHOWN || path->holder->path_count - element <= ENDS_SHOWN;
-}
-
-static bool
-is_of_program(const void *list, size_t element)
-{
-	const struct owned_path *path = list;
-
-	return th_frames_is_of_program(path->frames, path->holder->path[element].name);
+	for (size_t i = 0; i < holder->path_count; i++)
+		if (i < ENDS_SHOWN || holder->path_count - i <= ENDS_SHOWN)
+			items[i] = TH_ELISION_NAMED;
+		else if (th_frames_is_of_program(frames, holder->path[i].name))
+			items[i] = TH_ELISION_PROGRAM;
+	th_elide(items, holder->path_count, 0);
+	return items;
 }
 
 char *
 th_holder_parts_path(struct th_frames *frames, const struct th_holder *holder)
 {
-	const struct owned_path path = {holder, frames};
-	struct th_elision elision;
+	enum th_elision *items = choose(frames, holder);
 	struct th_line line;
 
 	th_line_begin(&line);
-	th_elision_init(&elision, &path, holder->path_count);
-	th_elision_keep(&elision, is_end, holder->path_count);
-	th_elision_keep_program(&elision, is_of_program);
 	for (size_t i = 0; i < holder->path_count; i++) {
-		size_t gap = th_elision_gap(&elision, i);
+		size_t gap = th_elision_gap(items, holder->path_count, i);
 
 		fputs(i ? " -> " : "", line.stream);
 		if (gap)
@@ -102,7 +91,7 @@ th_holder_parts_path(struct th_frames *frames, const struct th_holder *holder)
 				holder->path[i].name);
 		i += gap ? gap - 1 : 0;
 	}
-	th_elision_deinit(&elision);
+	free(items);
 	return th_line_end(&line);
 }
 

@@ -458,7 +458,7 @@ end_row(struct tree *tree)
 static void
 rank_visited(struct tree *tree, struct node *node)
 {
-	bool is_other = !is_of_library(tree, node);
+	bool is_other = !node->level || !is_of_library(tree, node);
 
 	if (!node->is_chained || is_other)
 		end_row(tree);
