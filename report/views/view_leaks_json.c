@@ -170,7 +170,7 @@ finding_json(const struct th_held_samples *held, const struct th_listed *listed)
 	struct th_finding finding = th_leaks_measured(leaks, listed);
 	const struct th_evidence *evidence = &finding.evidence;
 	const struct th_leak_site *place = place_of(leaks, finding.place);
-	const char *advice = th_ledger_parts_advice(leaks, place);
+	char *advice = th_ledger_parts_advice(leaks, place);
 	json_t *json = th_json("verdict heap class? thread", verdict_of(&finding),
 		th_heap_word(place->heap), class_of(leaks, place),
 		th_frames_function_name(profile->frames, place->thread));
@@ -186,6 +186,7 @@ finding_json(const struct th_held_samples *held, const struct th_listed *listed)
 		th_released_only_at_exit(profile, evidence));
 	if (advice)
 		th_json_set(json, "cause", advice);
+	free(advice);
 	if (evidence->reason == TH_REASON_UNCLOSED)
 		set_unclosed(json, leaks, &finding);
 	if (evidence->verdict == TH_VERDICT_LEAK)
