@@ -113,9 +113,16 @@ check_report(const struct death *death)
 {
 	struct th_recording recording = {.log = death->log};
 	char *summary = th_command_output(TH_WORDS(TH_TOOL, "summary", death->log));
+	struct th_outcome tree;
 	struct th_figure site;
 
+	th_command_check(
+		&(struct th_command){.arguments = TH_WORDS(TH_TOOL, "tree", death->log)},
+		&tree);
 	assert_int_equal(strstr(summary, "the log has no end") != NULL, !death->is_complete);
+	assert_int_equal(
+		strstr(tree.errors, "the log has no end") != NULL, !death->is_complete);
+	th_outcome_deinit(&tree);
 	th_recording_load(&recording);
 	assert_int_equal(json_is_true(json_object_get(
 				 json_object_get(recording.report, "process"), "complete")),
