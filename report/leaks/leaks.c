@@ -441,16 +441,7 @@ th_leaks_measured(const struct th_leaks *leaks, const struct th_listed *listed)
 const char *
 th_leak_level_name(enum th_leak_level level)
 {
-	switch (level) {
-	case TH_LEVEL_PATH:
-		return "path";
-	case TH_LEVEL_CLASS:
-		return "class";
-	case TH_LEVEL_LIBRARY:
-		return "library";
-	default:
-		return "line";
-	}
+	return level == TH_LEVEL_PATH ? "path" : "line";
 }
 
 bool

@@ -4,8 +4,7 @@
  * behind it, worst first.
  *
  * Every site is judged separately. Growth that no site of a line shows is tested for the line,
- * then for each method of the application above it, for classes and for libraries; the error
- * rate is shared among these levels. A finding is at the lowest level that shows the growth, and
+ * then for each method of the application above it; the error rate is shared among these levels. A finding is at the lowest level that shows the growth, and
  * its sites are its parts. Related sites (one path to one line of the application) with the same
  * verdict are one finding, in all heaps: a leak of several blocks, and a Java object with the
  * native memory that it owns, are listed once. With --group-by, the sites of a group are
@@ -40,10 +39,8 @@ struct th_owner {
 
 /* What shows the growth of a finding. */
 enum th_leak_level {
-	TH_LEVEL_LINE,    /* sites of one line of the application, or its sites together */
-	TH_LEVEL_PATH,    /* all below a method of the application */
-	TH_LEVEL_CLASS,   /* all objects of a class */
-	TH_LEVEL_LIBRARY, /* all blocks allocated by a native library */
+	TH_LEVEL_LINE, /* sites of one line of the application, or its sites together */
+	TH_LEVEL_PATH, /* all below a method of the application */
 };
 
 const char *th_leak_level_name(enum th_leak_level level);
@@ -65,7 +62,7 @@ struct th_finding {
 	struct th_evidence_sums sums;
 	struct th_owner owner;
 	enum th_leak_level level;
-	uint32_t key;   /* path prefix (TH_LEVEL_PATH), string of the class or library */
+	uint32_t key;   /* path prefix of TH_LEVEL_PATH */
 	uint32_t lines; /* number of lines of the application below which its sites are */
 	uint32_t next;  /* th_leaks_next(): the next heap of this finding; UINT32_MAX: none */
 };

@@ -29,7 +29,7 @@ struct th_leak_group {
 /* Where growth that no single site shows became significant. */
 struct th_leak_node {
 	enum th_leak_level level;
-	uint32_t key; /* path prefix, or string number of the class or library */
+	uint32_t key; /* path prefix; of a line its maker */
 	double chance_limit;
 };
 

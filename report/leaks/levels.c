@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Growth spread over many sites. Each sample counts at several levels: its site, the line of the
- * application that made it, the methods of the application above that line, and its class or
- * library. leaks.c judged the sites; here the levels above follow, the lowest first. What a
- * finding explains is left out of the tests above it, whether it grows or shrinks is not:
- * leaving out sites that shrink would make noise grow.
+ * application that made it, and the methods of the application above that line. leaks.c judged
+ * the sites; here the levels above follow, the lowest first. What a finding explains is left out
+ * of the tests above it, whether it grows or shrinks is not: leaving out sites that shrink would
+ * make noise grow.
  *
- * The error rate of all tests that a sample takes part in is TH_ERROR_RATE. Of it the site has
- * one half, the line a quarter, the class or library a sixteenth, and the methods above the line
- * three sixteenths. Half of that is for methods of the line's own library, the other half for those
+ * The error rate of all tests that a sample takes part in is at most TH_ERROR_RATE. Of it the site
+ * has one half, the line a quarter, and the methods above the line three sixteenths. Half of that
+ * is for methods of the line's own library, the other half for those
  * of others: an application that uses a library is behind many methods of that. In each half the
  * d-th from the line has 1/2, 1/6, 1/12 ... 1/(d(d+1)), whose sum is at most 1.
  *
@@ -30,7 +30,6 @@
 
 #define LINE_SHARE 0.25
 #define PATH_SHARE 0.09375 /* twice */
-#define KIND_SHARE 0.0625
 /* Survivors at a line that had one before, by a twentieth of the time or more. */
 #define ENOUGH_AGAIN 5
 #define AGAIN_PART 0.05
@@ -39,11 +38,11 @@
 /* Sites whose paths are prefetched. */
 #define AHEAD 8
 
-/* A node: the sites of a heap that have a line, a method above it, a class or a library in common. */
+/* A node: the sites of a heap that have a line or a method above it in common. */
 struct node {
 	enum th_heap heap;
 	enum th_leak_level level;
-	uint32_t key;    /* maker, or string number of the class or library; not of a path */
+	uint32_t maker;  /* of a line */
 	uint32_t length; /* of a path */
 };
 
@@ -95,7 +94,7 @@ struct levels {
 	bool *is_application;
 	uint32_t *library;
 	TH_ARRAY(struct site, sites);
-	TH_ARRAY(uint64_t, keyed);  /* key << 32 | site */
+	TH_ARRAY(uint64_t, keyed);  /* maker << 32 | site */
 	TH_ARRAY(uint32_t, places); /* of the current node */
 };
 
@@ -306,50 +305,14 @@ has_lines(const struct levels *levels)
 	return false;
 }
 
-/* The string number of the library that allocated, the C and C++ runtime aside; 0: none. */
-static uint32_t
-library_of(const struct levels *levels, const struct th_leak_site *place)
-{
-	const struct th_leaks *leaks = levels->work->leaks;
-	struct th_frames *frames = leaks->profile->frames;
-	struct th_path path = th_paths_get(leaks->profile->paths, place->path);
-
-	for (uint32_t i = path.count; i-- > 0;) {
-		uint32_t function = th_frames_function_at(frames, path.frames[i]);
-
-		if (th_frames_kind(frames, path.frames[i]) != TH_KIND_NATIVE)
-			return 0;
-		const char *library = th_frames_library(frames, function);
-		if (library[0] && !levels->is_runtime[function])
-			return th_frames_intern(frames, library);
-	}
-	return 0;
-}
-
-/* The key of a site at a level other than that of paths; 0: none. */
-static uint32_t
-key_of(const struct levels *levels, enum th_leak_level level, uint32_t number)
-{
-	const struct th_leak_site *place = &levels->work->leaks->places.items[number];
-
-	if (level == TH_LEVEL_LINE)
-		return levels->work->makers[number];
-	return level == TH_LEVEL_CLASS ? place->class_name : library_of(levels, place);
-}
-
 /* Nodes */
 
 static double
 share_of(enum th_leak_level level, uint32_t distance)
 {
-	switch (level) {
-	case TH_LEVEL_LINE:
-		return LINE_SHARE;
-	case TH_LEVEL_PATH:
-		return PATH_SHARE / ((double)distance * ((double)distance + 1));
-	default:
-		return KIND_SHARE;
-	}
+	return level == TH_LEVEL_LINE
+		       ? LINE_SHARE
+		       : PATH_SHARE / ((double)distance * ((double)distance + 1));
 }
 
 static struct gains
@@ -408,7 +371,7 @@ grows(struct levels *levels, const struct node *node, double chance_limit)
 static uint32_t
 number_of(struct th_leaks_work *work, const struct node *node, uint32_t place)
 {
-	uint32_t number = node->key;
+	uint32_t number = node->maker;
 
 	if (node->level == TH_LEVEL_PATH)
 		th_path_prefixes_add(&work->leaks->places.ways,
@@ -452,7 +415,7 @@ judge_node(struct levels *levels, const struct node *node, uint32_t distance)
 		explain(levels, node, limit);
 }
 
-/* Lines, classes and libraries */
+/* Lines */
 
 static int
 compare_words(const void *a, const void *b)
@@ -463,43 +426,36 @@ compare_words(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* The sites of a heap at a level, by key. */
+/* The sites of a heap by line. */
 static void
-sort_by_key(struct levels *levels, enum th_leak_level level, enum th_heap heap)
+sort_by_line(struct levels *levels, enum th_heap heap)
 {
 	const struct th_leaks_work *work = levels->work;
 
 	levels->keyed_count = 0;
-	for (uint32_t i = 0; i < work->leaks->places.items_count; i++) {
-		if (work->leaks->places.items[i].heap != heap || !counts(levels, i))
-			continue;
-		uint64_t key = key_of(levels, level, i);
-		if (key || level == TH_LEVEL_LINE)
-			th_array_append(levels, keyed, key << 32 | i);
-	}
+	for (uint32_t i = 0; i < work->leaks->places.items_count; i++)
+		if (work->leaks->places.items[i].heap == heap && counts(levels, i))
+			th_array_append(levels, keyed, (uint64_t)work->makers[i] << 32 | i);
 	if (levels->keyed_count)
 		qsort(levels->keyed, levels->keyed_count, sizeof(uint64_t), compare_words);
 }
 
 static void
-judge_keys(struct levels *levels, enum th_leak_level level, enum th_heap heap)
+judge_lines(struct levels *levels, enum th_heap heap)
 {
 	size_t end;
 
-	sort_by_key(levels, level, heap);
+	sort_by_line(levels, heap);
 	for (size_t i = 0; i < levels->keyed_count; i = end) {
 		struct node node = {.heap = heap,
-			.level = level,
-			.key = (uint32_t)(levels->keyed[i] >> 32)};
+			.level = TH_LEVEL_LINE,
+			.maker = (uint32_t)(levels->keyed[i] >> 32)};
 
 		levels->places_count = 0;
 		for (end = i; end < levels->keyed_count; end++) {
-			uint32_t place = (uint32_t)levels->keyed[end];
-
-			if (levels->keyed[end] >> 32 != node.key)
+			if (levels->keyed[end] >> 32 != node.maker)
 				break;
-			if (levels->work->nodes[place] == TH_NO_NODE)
-				th_array_append(levels, places, place);
+			th_array_append(levels, places, (uint32_t)levels->keyed[end]);
 		}
 		judge_node(levels, &node, 1);
 	}
@@ -765,11 +721,10 @@ judge_methods(struct levels *levels, enum th_heap heap)
 static void
 judge_heap(struct levels *levels, enum th_heap heap)
 {
-	judge_keys(levels, TH_LEVEL_LINE, heap);
+	judge_lines(levels, heap);
 	if (levels->work->leaks->profile->options->group_by || heap == TH_HEAP_MAPPED)
 		return;
 	judge_methods(levels, heap);
-	judge_keys(levels, heap == TH_HEAP_JAVA ? TH_LEVEL_CLASS : TH_LEVEL_LIBRARY, heap);
 }
 
 /* In arrays, since they are used for every frame of every site. */

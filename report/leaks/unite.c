@@ -66,9 +66,7 @@ line_of(const struct th_leaks_work *work, const struct th_leak_group *group)
 	const struct th_leak_site *place = &work->leaks->places.items[group->places[0]];
 
 	if (group->node != TH_NO_NODE)
-		return work->found[group->node].level == TH_LEVEL_PATH
-			       ? work->found[group->node].key
-			       : 0;
+		return work->found[group->node].key;
 	return place->creator && !place->internal ? work->makers[group->places[0]] : 0;
 }
 
@@ -155,8 +153,7 @@ find_nodes(const struct th_leaks_work *work, struct uses *uses)
 		const struct th_leak_group *group = &work->groups[i];
 		bool added;
 
-		if (!group->places_count || group->node == TH_NO_NODE ||
-			work->found[group->node].level != TH_LEVEL_PATH)
+		if (!group->places_count || group->node == TH_NO_NODE)
 			continue;
 		uint32_t number = th_id_map_intern(
 			&uses->paths, work->found[group->node].key, &added);

@@ -68,7 +68,7 @@ print_place(FILE *file, const struct th_leaks *leaks, const struct th_leak_site 
 	th_view_leaks_line(file, &leaks->places, place);
 }
 
-/* A line, a method above many lines, a class or a library. */
+/* A line, or a method above many lines. */
 void
 th_view_finding_title(
 	FILE *file, const struct th_leaks *leaks, const struct th_finding *finding)
@@ -79,13 +79,10 @@ th_view_finding_title(
 
 	if (finding->level == TH_LEVEL_LINE)
 		print_place(file, leaks, place);
-	else if (finding->level == TH_LEVEL_PATH)
+	else
 		th_print(file, "{}, in { line} below it",
 			th_frame_of(frames,
 				path.frames[leaks->places.ways.items[finding->key].length - 1]),
-			finding->lines);
-	else
-		th_print(file, "{}, in { line}", th_frames_string(frames, finding->key),
 			finding->lines);
 }
 

@@ -118,7 +118,7 @@ frame_json(uint32_t frame)
 	return frame == TH_NO_FRAME ? NULL : th_frame_texts_mark(&frame, 1);
 }
 
-/* The method, class or library whose growth is significant; null: that of a line is. */
+/* The method whose growth is significant; null: that of a line is. */
 static json_t *
 node_json(const struct th_leaks *leaks, const struct th_finding *finding)
 {
@@ -128,8 +128,6 @@ node_json(const struct th_leaks *leaks, const struct th_finding *finding)
 
 	if (finding->level == TH_LEVEL_LINE)
 		return NULL;
-	if (finding->level != TH_LEVEL_PATH)
-		return json_string(th_frames_string(profile->frames, finding->key));
 	return frame_json(path.frames[leaks->places.ways.items[finding->key].length - 1]);
 }
 

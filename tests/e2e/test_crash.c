@@ -96,8 +96,9 @@ check_log(const struct death *death)
 
 	th_dump_init(&dump, death->log);
 	double samples = (double)th_dump_count(&dump, "native_alloc");
-	print_message("%.0f allocations completed, %.0f recorded, %zu torn\n", death->completed,
-		samples, th_dump_torn(&dump));
+	print_message("%.0f allocations completed, %.0f recorded, %zu torn, %.0f dropped\n",
+		death->completed, samples, th_dump_torn(&dump),
+		(double)th_dump_counter(&dump, "dropped_busy"));
 	check_samples(death, samples, OTHERS_MAX);
 	assert_true(th_dump_torn(&dump) <= THREADS);
 	assert_int_equal(th_dump_damaged(&dump), 0);

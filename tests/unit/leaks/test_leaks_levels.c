@@ -15,7 +15,7 @@
 #include "tests/unit/leaks/leaks_fixture.h"
 
 #define SITES 30u
-enum { STACK_SPREAD = 100, METHOD_LINE = 100, CLASS_ITEM = 100, METHOD_OTHER = 200 };
+enum { STACK_SPREAD = 100, METHOD_LINE = 100, METHOD_OTHER = 200 };
 
 /* libwork.so+0x1000, 0x1010 ... < app.Work.work < app.Main.main: one line of the application. */
 static void
@@ -50,11 +50,10 @@ add_stacks_of_lines(struct log_builder *log)
  * survivors of the later half. Together one every 100 ms.
  */
 static void
-add_spread_leak(struct log_builder *log, uint32_t class)
+add_spread_leak(struct log_builder *log)
 {
 	for (uint32_t i = 0; i < SITES; i++)
 		leaks_add(log, (struct leaks_series){.stack = STACK_SPREAD + i,
-				       .class = class,
 				       .from = 100 * i,
 				       .to = END_MS,
 				       .every = 100 * SITES});
@@ -80,7 +79,7 @@ test_a_line_of_many_stacks(void **state)
 	(void)state;
 	leaks_begin(&log);
 	add_stacks_of_a_line(&log);
-	add_spread_leak(&log, 0);
+	add_spread_leak(&log);
 	leaks_find(&found, &log);
 	const struct th_finding *finding = leak_of(&found);
 	assert_int_equal(found.findings_count, 1);
@@ -100,7 +99,7 @@ test_a_method_above_many_lines(void **state)
 	(void)state;
 	leaks_begin(&log);
 	add_stacks_of_lines(&log);
-	add_spread_leak(&log, 0);
+	add_spread_leak(&log);
 	leaks_find(&found, &log);
 	const struct th_finding *finding = leak_of(&found);
 	assert_int_equal(finding->level, TH_LEVEL_PATH);
@@ -261,7 +260,7 @@ test_a_library_used_by_a_method(void **state)
 		log_stack(&log, i < SITES ? STACK_SPREAD + i : STACK_BIG, frames, 4);
 		free(class);
 	}
-	add_spread_leak(&log, 0);
+	add_spread_leak(&log);
 	leaks_add_leak(&log, STACK_BIG);
 	leaks_find(&found, &log);
 	const struct th_finding *finding = leak_of(&found);
@@ -382,63 +381,6 @@ test_ways_through_a_library(void **state)
 		assert_true(
 			finding->evidence.live_bytes.estimate == (2 - (double)i) * 100 * BLOCK);
 	}
-	leaks_end(&found, &log);
-}
-
-/* Items made by thirty threads that have no method in common: a leak of the class. */
-static void
-test_a_class(void **state)
-{
-	struct log_builder log;
-	struct leaks_found found;
-
-	(void)state;
-	leaks_begin(&log);
-	log_class(&log, CLASS_ITEM, "Lapp/Item;");
-	for (uint32_t i = 0; i < SITES; i++) {
-		const uint64_t frame = th_frame_java(METHOD_LINE + i, 0);
-		char *class = th_format_new("Lapp/Line%u;", i);
-
-		log_method(&log, METHOD_LINE + i, class, "run");
-		log_stack(&log, STACK_SPREAD + i, &frame, 1);
-		free(class);
-	}
-	add_spread_leak(&log, CLASS_ITEM);
-	leaks_collect(&log, 9900, 1, FULL);
-	leaks_find(&found, &log);
-	const struct th_finding *finding = leak_of(&found);
-	assert_int_equal(finding->level, TH_LEVEL_CLASS);
-	assert_int_equal(finding->place_count, SITES);
-	char *text = leaks_print(&found, th_view_leaks);
-	expect_text(text, "leak     Java, app.Item, in 30 lines\n");
-	free(text);
-	leaks_end(&found, &log);
-}
-
-/* The same of a native library. */
-static void
-test_a_library(void **state)
-{
-	struct log_builder log;
-	struct leaks_found found;
-
-	(void)state;
-	leaks_begin(&log);
-	for (uint32_t i = 0; i < SITES; i++) {
-		const uint64_t frames[] = {th_frame_native(MODULE_WORK, 0x1000 + 16 * i),
-			th_frame_java(METHOD_LINE + i, 0)};
-		char *class = th_format_new("Lapp/Line%u;", i);
-
-		log_method(&log, METHOD_LINE + i, class, "run");
-		log_stack(&log, STACK_SPREAD + i, frames, 2);
-		free(class);
-	}
-	add_spread_leak(&log, 0);
-	leaks_find(&found, &log);
-	assert_int_equal(leak_of(&found)->level, TH_LEVEL_LIBRARY);
-	char *text = leaks_print(&found, th_view_leaks);
-	expect_text(text, "leak     native, libwork.so, in 30 lines\n");
-	free(text);
 	leaks_end(&found, &log);
 }
 
@@ -621,8 +563,6 @@ main(void)
 		cmocka_unit_test(test_a_library_used_by_a_method),
 		cmocka_unit_test(test_a_library_used_by_several_methods),
 		cmocka_unit_test(test_ways_through_a_library),
-		cmocka_unit_test(test_a_class),
-		cmocka_unit_test(test_a_library),
 		cmocka_unit_test(test_a_line_leaks_in_both_heaps),
 		cmocka_unit_test(test_an_object_and_its_memory),
 		cmocka_unit_test(test_an_object_made_by_the_runtime),
