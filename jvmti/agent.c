@@ -704,12 +704,14 @@ on_thread_start(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 static void JNICALL
 on_thread_end(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 {
+	(void)jvmti;
+	(void)thread;
 	th_guard_enter();
 	if (th_thread.record)
 		th_thread.record->is_attached = false;
 	th_shutdown_thread_ends(th_thread.record);
 	th_guard_leave();
-	th_heap_thread_ends(jvmti, env, thread);
+	th_heap_thread_ends(env);
 }
 
 /* The first call of a method is about to come; its library may have been loaded just now. */

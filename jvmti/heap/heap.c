@@ -238,14 +238,35 @@ name_thread(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, struct th_thread_recor
 	(*env)->DeleteLocalRef(env, info.context_class_loader);
 }
 
+/*
+ * The record of a thread; NULL: it has none.  Searches from the record after `last` on: in the order of
+ * the records each is the next.
+ */
+static struct th_thread_record *
+record_of(JNIEnv *env, jthread thread, struct th_thread_record *last)
+{
+	const char *java_thread = th_older_threads_java_thread(env, thread);
+	struct th_thread_record *record = last;
+
+	if (!java_thread)
+		return NULL;
+	do {
+		record = record ? th_thread_next(record) : NULL;
+		if (!record)
+			record = th_thread_first();
+		if (record && th_load_acquire(&record->java_thread) == java_thread)
+			return record;
+	} while (record && record != last && (last || th_thread_next(record)));
+	return NULL;
+}
+
 /* A virtual thread has no record: it runs on a carrier, which keeps its own name. */
 void
 th_heap_look_at_name(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 {
-	struct th_thread_record *record = NULL;
+	struct th_thread_record *record = record_of(env, thread, NULL);
 
-	if (!(*jvmti)->GetThreadLocalStorage(jvmti, thread, (void **)&record) && record &&
-		!th_older_threads_is_mark(record))
+	if (record)
 		name_thread(jvmti, env, thread, record);
 }
 
@@ -256,30 +277,29 @@ th_heap_meet_threads(jvmtiEnv *jvmti, JNIEnv *env)
 }
 
 /*
- * What the calling thread, which has no record in the VM yet, allocated before the recording; `now`:
+ * What the calling thread, which is not counted yet, allocated before the recording; `now`:
  * what it has allocated so far.
  */
 static uint64_t
-past_of(jvmtiEnv *jvmti, struct th_thread_record *record, uint64_t now)
+past_of(const char *thread, uint64_t now)
 {
 	uint64_t past;
 
-	if (!th_older_threads_take(jvmti, record, &past))
+	if (!th_older_threads_take(thread, &past))
 		return 0;
 	return past == TH_OLDER_THREADS_UNKNOWN ? now : past;
 }
 
 /* The exact bytes of the calling thread, including the object just sampled. */
 static bool
-bytes_with(jvmtiEnv *jvmti, struct th_thread_record *record, char *thread, uint64_t size,
-	uint64_t *bytes_ret)
+bytes_with(struct th_thread_record *record, char *thread, uint64_t size, uint64_t *bytes_ret)
 {
 	uint64_t bytes;
 
 	if (!th_thread_bytes(heap.hotspot, thread, &bytes))
 		return false;
 	if (record->java_thread != thread)
-		join(record, thread, past_of(jvmti, record, bytes - size));
+		join(record, thread, past_of(thread, bytes - size));
 	/* The VM may post an object that was allocated before the thread joined. */
 	if (bytes - record->java_before < size)
 		record->java_before = bytes - size;
@@ -375,8 +395,7 @@ admit(const struct sampled *sampled, struct th_thread_record *record,
 	if (heap.hotspot) {
 		thread = th_hotspot_thread(heap.hotspot, sampled->env);
 		/* An end of the countdown that was in this object is counted at the next. */
-		if (!bytes_with(
-			    sampled->jvmti, record, thread, event->size, &event->thread_bytes))
+		if (!bytes_with(record, thread, event->size, &event->thread_bytes))
 			return false;
 	}
 	return is_sampled(record, thread, event) && is_counted(record, event);
@@ -455,13 +474,18 @@ th_heap_sampled(
 void
 th_heap_look_at_names(jvmtiEnv *jvmti, JNIEnv *env)
 {
+	struct th_thread_record *record = NULL;
 	jthread *threads;
 	jint count;
 
 	if ((*jvmti)->GetAllThreads(jvmti, &count, &threads))
 		return;
-	for (jint i = 0; i < count; i++) {
-		th_heap_look_at_name(jvmti, env, threads[i]);
+	/* The newest is the last of these, but the first record. */
+	for (jint i = count; i-- > 0;) {
+		struct th_thread_record *found = record_of(env, threads[i], record);
+
+		if (found)
+			name_thread(jvmti, env, threads[i], record = found);
 		(*env)->DeleteLocalRef(env, threads[i]);
 	}
 	(*jvmti)->Deallocate(jvmti, (unsigned char *)threads);
@@ -473,19 +497,17 @@ void
 th_heap_thread_starts(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, bool skip_past)
 {
 	struct th_thread_record *record;
-	uint64_t past;
 
 	th_guard_enter();
 	record = th_thread_record();
 	if (record && !record->java_named)
 		name_thread(jvmti, env, thread, record);
-	/* This thread is counted from here on, whatever it allocated before. */
-	if (!th_older_threads_take(jvmti, record, &past))
-		(*jvmti)->SetThreadLocalStorage(jvmti, thread, record);
 	if (record && heap.hotspot) {
 		char *java_thread = th_hotspot_thread(heap.hotspot, env);
-		uint64_t bytes;
+		uint64_t bytes, past;
 
+		/* This thread is counted from here on, whatever it allocated before. */
+		th_older_threads_take(java_thread, &past);
 		/*
 		 * Counting has begun already if a sample came first, or if the thread existed
 		 * before.
@@ -534,23 +556,22 @@ th_heap_settle(jvmtiEnv *jvmti, JNIEnv *env)
 }
 
 void
-th_heap_thread_ends(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
+th_heap_thread_ends(JNIEnv *env)
 {
 	struct th_thread_record *record;
 
-	(void)thread;
 	th_guard_enter();
 	record = th_thread.record;
 	if (heap.hotspot) {
 		uint64_t bytes, past;
-		bool is_known = th_thread_bytes(
-			heap.hotspot, th_hotspot_thread(heap.hotspot, env), &bytes);
+		char *java_thread = th_hotspot_thread(heap.hotspot, env);
+		bool is_known = th_thread_bytes(heap.hotspot, java_thread, &bytes);
 
 		if (record && record->java_thread && is_known)
 			log_end(record, bytes - record->java_before);
 		else if (record && record->java_thread) /* what was logged last counts */
 			th_store_release(&record->java_thread, NULL);
-		else if (th_older_threads_take(jvmti, NULL, &past) && is_known &&
+		else if (th_older_threads_take(java_thread, &past) && is_known &&
 			 past != TH_OLDER_THREADS_UNKNOWN && counts_older())
 			th_add_relaxed(&heap.quiet_bytes, bytes - past);
 	}

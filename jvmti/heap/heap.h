@@ -30,7 +30,7 @@ void th_heap_begin(bool own_draws);
 void th_heap_take_over(void);
 
 /*
- * Marks the existing threads: each is counted from now on (older_threads.h).  Before samples are
+ * Notes the existing threads: each is counted from now on (older_threads.h).  Before samples are
  * recorded. [jvmti]
  */
 void th_heap_meet_threads(jvmtiEnv *jvmti, JNIEnv *env);
@@ -68,7 +68,7 @@ void JNICALL th_heap_sampled(
 void th_heap_thread_starts(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, bool skip_past);
 
 /* The calling thread leaves the VM: its exact bytes go to the log. [jvmti] */
-void th_heap_thread_ends(jvmtiEnv *jvmti, JNIEnv *env, jthread thread);
+void th_heap_thread_ends(JNIEnv *env);
 
 /*
  * Counts the threads that are older than the recording and never had a sample.  Before the events at

@@ -3,8 +3,8 @@
  * Threads that attach to the VM while it samples objects, in JDK 19 to 21 (JDK-8319935).
  *
  * With the event of sampled objects, the first allocation of a thread gives it a state of JVMTI.
- * For a thread that attaches this is the allocation of its java.lang.Thread, and when that exists
- * the VM makes a second state.  The first stays in the VM's list for ever, with a pointer to the
+ * For a thread that attaches this is the allocation of its java.lang.Thread, and what later asks for the
+ * state of that, as a debugger's SetThreadLocalStorage() does, makes a second.  The first stays in the VM's list for ever, with a pointer to the
  * thread's JavaThread: after the thread has detached each change of an event reads that memory,
  * whoever has it then, and decrements a word of it (_interp_only_mode) that is not 0.
  *

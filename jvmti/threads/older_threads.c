@@ -14,22 +14,24 @@
 #define THREADS_MAX 4096
 
 struct older {
-	const char *thread; /* atomic: its JavaThread; NULL: taken, or not known */
+	const char *thread; /* atomic: its JavaThread; NULL: taken */
 	uint64_t past;
 };
 
 static struct {
 	const struct th_hotspot *hotspot;
 	jfieldID eetop;
-	struct older threads[THREADS_MAX]; /* the first: without a known past */
-	uint32_t count;
+	struct older threads[THREADS_MAX];
+	uint32_t count;    /* atomic */
+	uint32_t is_vague; /* atomic: the past of some threads is not known */
 } older;
 
-/* A thread's JavaThread; NULL: it does not run, or the field is not known. */
-static const char *
-java_thread(JNIEnv *env, jthread thread, jfieldID eetop)
+const char *
+th_older_threads_java_thread(JNIEnv *env, jthread thread)
 {
-	return eetop ? (const char *)(uintptr_t)(*env)->GetLongField(env, thread, eetop) : NULL;
+	return older.eetop
+		       ? (const char *)(uintptr_t)(*env)->GetLongField(env, thread, older.eetop)
+		       : NULL;
 }
 
 static jfieldID
@@ -43,19 +45,20 @@ find_eetop(JNIEnv *env)
 	return field;
 }
 
-static struct older *
+/* False: its past is not known. */
+static bool
 add(JNIEnv *env, jthread thread)
 {
-	struct older *entry = &older.threads[older.count];
-	const char *found = java_thread(env, thread, older.eetop);
+	uint32_t count = older.count;
+	const char *found = th_older_threads_java_thread(env, thread);
 
-	if (!older.hotspot || !found || older.count == THREADS_MAX ||
-		!th_thread_bytes_of(older.hotspot, found, &entry->past) ||
-		java_thread(env, thread, older.eetop) != found)
-		return &older.threads[0];
-	th_store_release(&entry->thread, found);
-	older.count++;
-	return entry;
+	if (!older.hotspot || !found || count == THREADS_MAX ||
+		!th_thread_bytes_of(older.hotspot, found, &older.threads[count].past) ||
+		th_older_threads_java_thread(env, thread) != found)
+		return false;
+	th_store_relaxed(&older.threads[count].thread, found);
+	th_store_release(&older.count, count + 1);
+	return true;
 }
 
 void
@@ -65,60 +68,51 @@ th_older_threads_meet(jvmtiEnv *jvmti, JNIEnv *env, const struct th_hotspot *hot
 	jint count;
 
 	older.hotspot = hotspot;
-	older.eetop = hotspot ? find_eetop(env) : NULL;
-	older.count = 1;
+	older.eetop = find_eetop(env);
+	th_store_relaxed(&older.count, 0);
+	th_store_relaxed(&older.is_vague, 0);
 	if ((*jvmti)->GetAllThreads(jvmti, &count, &threads))
 		return;
 	for (jint i = 0; i < count; i++) {
-		(*jvmti)->SetThreadLocalStorage(jvmti, threads[i], add(env, threads[i]));
+		if (!add(env, threads[i]))
+			th_store_relaxed(&older.is_vague, 1);
 		(*env)->DeleteLocalRef(env, threads[i]);
 	}
 	(*jvmti)->Deallocate(jvmti, (unsigned char *)threads);
 }
 
-bool
-th_older_threads_is_mark(const void *mark)
+/* NULL: not, or no longer, one of them. */
+static struct older *
+find(const char *java_thread)
 {
-	return (uintptr_t)mark - (uintptr_t)older.threads < sizeof(older.threads);
+	for (uint32_t i = th_load_acquire(&older.count); i-- > 0;)
+		if (th_load_relaxed(&older.threads[i].thread) == java_thread)
+			return &older.threads[i];
+	return NULL;
 }
 
 bool
-th_older_threads_take(jvmtiEnv *jvmti, void *record, uint64_t *past_ret)
+th_older_threads_take(const char *java_thread, uint64_t *past_ret)
 {
-	void *mark;
-	struct older *entry;
-	const char *found;
+	struct older *entry = find(java_thread);
 
-	if ((*jvmti)->GetThreadLocalStorage(jvmti, NULL, &mark) ||
-		!th_older_threads_is_mark(mark) ||
-		(*jvmti)->SetThreadLocalStorage(jvmti, NULL, record))
-		return false;
-	entry = mark;
-	found = th_load_acquire(&entry->thread);
 	*past_ret = TH_OLDER_THREADS_UNKNOWN;
-	/* Without one: it has no known past, or its bytes are settled. */
-	if (found && th_cas_acq_rel(&entry->thread, &found, NULL))
-		*past_ret = entry->past;
+	if (!entry || !th_cas_acq_rel(&entry->thread, &java_thread, NULL))
+		return th_load_relaxed(&older.is_vague);
+	*past_ret = entry->past;
 	return true;
 }
 
-/* The bytes of a live thread with a mark, once; 0: it has none. */
+/* The bytes of a live thread, once; 0: it is not one of them. */
 static uint64_t
-settle(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
+settle(JNIEnv *env, jthread thread)
 {
-	struct older *entry;
-	const char *found;
+	const char *found = th_older_threads_java_thread(env, thread);
+	struct older *entry = found ? find(found) : NULL;
 	uint64_t bytes;
-	void *mark;
 
-	if ((*jvmti)->GetThreadLocalStorage(jvmti, thread, &mark) ||
-		!th_older_threads_is_mark(mark))
-		return 0;
-	entry = mark;
-	found = th_load_acquire(&entry->thread);
-	if (!found || java_thread(env, thread, older.eetop) != found ||
-		!th_thread_bytes_of(older.hotspot, found, &bytes) ||
-		java_thread(env, thread, older.eetop) != found || bytes < entry->past ||
+	if (!entry || !th_thread_bytes_of(older.hotspot, found, &bytes) ||
+		th_older_threads_java_thread(env, thread) != found || bytes < entry->past ||
 		!th_cas_acq_rel(&entry->thread, &found, NULL))
 		return 0;
 	return bytes - entry->past;
@@ -133,8 +127,9 @@ th_older_threads_settle(jvmtiEnv *jvmti, JNIEnv *env)
 
 	if (!older.hotspot || !older.eetop || (*jvmti)->GetAllThreads(jvmti, &count, &threads))
 		return 0;
+	th_store_relaxed(&older.is_vague, 1);
 	for (jint i = 0; i < count; i++) {
-		sum += settle(jvmti, env, threads[i]);
+		sum += settle(env, threads[i]);
 		(*env)->DeleteLocalRef(env, threads[i]);
 	}
 	(*jvmti)->Deallocate(jvmti, (unsigned char *)threads);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The Java threads that ran before the recording began: what they had allocated until then is read
- * from their JavaThreads, so that their bytes are exact from that time on.  Each has a mark in its
- * JVMTI thread-local storage until it has a record of its own.
+ * from their JavaThreads, so that their bytes are exact from that time on.
+ *
+ * Threads are found by the address of their JavaThread, and not by JVMTI's thread-local storage, which
+ * would give a second state to those that attached while another agent sampled objects (attaching.h).
  */
 #ifndef TH_JVMTI_THREADS_OLDER_THREADS_H
 #define TH_JVMTI_THREADS_OLDER_THREADS_H
@@ -17,23 +19,23 @@
 #define TH_OLDER_THREADS_UNKNOWN UINT64_MAX
 
 /*
- * Marks all threads.  `hotspot`: NULL if bytes cannot be read.  Before samples are recorded; later
- * calls forget the marks of earlier ones. [jvmti]
+ * Notes all threads.  `hotspot`: NULL if bytes cannot be read.  Before samples are recorded; later calls
+ * forget those of earlier ones. [jvmti]
  */
 void th_older_threads_meet(jvmtiEnv *jvmti, JNIEnv *env, const struct th_hotspot *hotspot);
 
-/* Whether this thread-local storage is a mark. [any] */
-bool th_older_threads_is_mark(const void *mark);
+/* The JavaThread of a thread; NULL: it does not run, or the VM is another. [jvmti] */
+const char *th_older_threads_java_thread(JNIEnv *env, jthread thread);
 
 /*
- * Whether the calling thread has a mark, which `record` replaces. *past_ret: the bytes that it had
- * allocated before the recording. [jvmti]
+ * Whether the thread, which calls, may be one of them; it then is not any more.  *past_ret: the bytes
+ * that it had allocated before the recording. [any]
  */
-bool th_older_threads_take(jvmtiEnv *jvmti, void *record, uint64_t *past_ret);
+bool th_older_threads_take(const char *java_thread, uint64_t *past_ret);
 
 /*
- * What the threads that still have a mark have allocated since; they are not counted again.  Before
- * the events at the end of threads are switched off. [jvmti]
+ * What the threads that were not taken have allocated since; they are not counted again.  Before the
+ * events at the end of threads are switched off. [jvmti]
  */
 uint64_t th_older_threads_settle(jvmtiEnv *jvmti, JNIEnv *env);
 

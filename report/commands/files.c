@@ -141,18 +141,35 @@ th_input_read(const struct th_options *options, struct th_recording **recording_
 	return error;
 }
 
+static void
+report_defect(const struct th_options *options, char *text)
+{
+	if (text) {
+		th_progress_clear();
+		th_notice("%s: %s", options->log ? options->log : options->input, text);
+	}
+	free(text);
+}
+
+/* Nothing is wrong with the log of a running process. */
+static bool
+is_running(const struct th_recording *recording)
+{
+	return !th_recording_missing_bytes(recording) &&
+	       th_running_is_alive(th_reader_header(recording->reader));
+}
+
 struct th_error *
 th_input_load(const struct th_options *options, struct th_recording **recording_ret)
 {
 	struct th_error *error = th_input_read(options, recording_ret);
-	char *damage = error ? NULL : th_health_damage(*recording_ret);
 
-	if (damage) {
-		th_progress_clear();
-		th_notice("%s: %s", options->log ? options->log : options->input, damage);
-	}
-	free(damage);
-	return error;
+	if (error)
+		return error;
+	if (!is_running(*recording_ret))
+		report_defect(options, th_health_end(*recording_ret));
+	report_defect(options, th_health_damage(*recording_ret));
+	return NULL;
 }
 
 struct th_error *

@@ -45,7 +45,7 @@ struct th_error *th_input_find_current(const struct th_options *options, char **
 struct th_error *
 th_input_read(const struct th_options *options, struct th_recording **recording_ret);
 
-/* The same, with a line on stderr if the log is truncated or damaged. */
+/* The same, with lines on stderr if the log is damaged, or was not closed and its process is gone. */
 struct th_error *
 th_input_load(const struct th_options *options, struct th_recording **recording_ret);
 

@@ -29,66 +29,13 @@ print_escaped(FILE *file, const char *text)
 }
 
 void
-th_page_print_json(FILE *file, json_t *json)
+th_page_print_json(FILE *file, const char *before, json_t *json)
 {
-	char *text = th_json_dump(json, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+	char *text = th_json_dump(json, JSON_ENSURE_ASCII);
 
+	fputs(before, file);
 	print_escaped(file, text);
 	free(text);
-}
-
-/* Lists */
-
-void
-th_page_begin_list(FILE *file, const char *before, const char *name)
-{
-	fprintf(file, "%s\"%s\":[", before, name);
-}
-
-static void
-print_separator(FILE *file, size_t index)
-{
-	if (index)
-		putc_unlocked(',', file);
-}
-
-/* Prints the digits of `value`, padded with zeros to at least `least`. */
-static void
-print_digits(FILE *file, uint64_t value, int least)
-{
-	char text[24];
-	char *at = text + sizeof(text);
-
-	for (; value || least > 0; value /= 10, least--)
-		*--at = (char)('0' + value % 10);
-	fwrite_unlocked(at, 1, (size_t)(text + sizeof(text) - at), file);
-}
-
-/* Nine significant digits: values with nine or more integer digits have no decimals. */
-void
-th_page_print_number(FILE *file, size_t index, double value)
-{
-	uint64_t scale = 1;
-	int places = 0;
-
-	if (!(value >= 1e-3 && value < 1e18)) {
-		print_separator(file, index);
-		fprintf(file, "%.9g", value);
-		return;
-	}
-	while (value * (double)scale < 1e8 && places < 11 && value != floor(value)) {
-		scale *= 10;
-		places++;
-		if (value * (double)scale == floor(value * (double)scale))
-			break;
-	}
-	uint64_t whole = (uint64_t)llround(value * (double)scale);
-	print_separator(file, index);
-	print_digits(file, whole / scale, 1);
-	if (!places)
-		return;
-	putc_unlocked('.', file);
-	print_digits(file, whole % scale, places);
 }
 
 /* Columns */

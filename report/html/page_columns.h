@@ -16,17 +16,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Prints a value and drops the caller's reference. */
-void th_page_print_json(FILE *file, json_t *json);
-
-/*
- * Starts a list with `before` and its name.  Each value is printed with its separator,
- * depending on its index.  The caller prints the closing "]".
- */
-void th_page_begin_list(FILE *file, const char *before, const char *name);
-
-/* Prints nine significant digits: far finer than any confidence interval. */
-void th_page_print_number(FILE *file, size_t index, double value);
+/* Prints `before` and a value, and drops the caller's reference. */
+void th_page_print_json(FILE *file, const char *before, json_t *json);
 
 /* Bytes that are encoded at a time: a multiple of three. */
 #define TH_PAGE_COLUMN_BYTES 3072
@@ -50,5 +41,19 @@ void th_page_column_add_integer(struct th_page_column *column, int64_t value);
 void th_page_column_add_float(struct th_page_column *column, double value);
 
 void th_page_column_end(struct th_page_column *column);
+
+/* A column of `expression` for each index `i` below `count`. */
+#define th_page_integers(file, before, name, i, count, expression) \
+	TH_PAGE_COLUMN(integer, file, before, name, i, count, expression)
+#define th_page_floats(file, before, name, i, count, expression) \
+	TH_PAGE_COLUMN(float, file, before, name, i, count, expression)
+#define TH_PAGE_COLUMN(type, file, before, name, i, count, expression)     \
+	do {                                                               \
+		struct th_page_column column_;                             \
+		th_page_column_begin(&column_, file, before, name);        \
+		for (size_t i = 0; i < (count); i++)                       \
+			th_page_column_add_##type(&column_, (expression)); \
+		th_page_column_end(&column_);                              \
+	} while (0)
 
 #endif

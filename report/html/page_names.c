@@ -3,10 +3,9 @@
  * Numbers what rows refer to.  Rows are visited in the order of their paths, so that a path
  * shares its first nodes with its predecessor and the tree is built without a search.
  */
-#include "report/html/page_names.h"
+#include "report/html/page.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "report/base/allocate.h"
 #include "report/html/page_columns.h"
@@ -34,6 +33,12 @@ add(struct th_page_index *index, uint32_t number)
 	return true;
 }
 
+uint32_t
+th_page_names_string(const struct th_page_names *names, uint32_t string)
+{
+	return find(&names->strings, string) - 1;
+}
+
 static uint32_t
 add_string(struct th_page_names *names, uint32_t string)
 {
@@ -52,8 +57,8 @@ add_function(struct th_page_names *names, uint32_t number)
 	add(&names->strings, function->module);
 }
 
-static uint32_t
-add_frame(struct th_page_names *names, uint32_t number)
+uint32_t
+th_page_names_frame(struct th_page_names *names, uint32_t number)
 {
 	const struct th_frame *frame = th_frames_get(names->profile->frames, number);
 
@@ -62,13 +67,6 @@ add_frame(struct th_page_names *names, uint32_t number)
 		add(&names->strings, frame->file);
 	}
 	return find(&names->frames, number) - 1;
-}
-
-void
-th_page_names_add(struct th_page_names *names, struct th_path path)
-{
-	for (uint32_t i = 0; i < path.count; i++)
-		add_frame(names, path.frames[i]);
 }
 
 /* The name of the group that a row belongs to, by its stack as shown. */
@@ -135,7 +133,7 @@ add_path(struct th_page_names *names, struct branch *branch, const struct th_row
 	branch->frames_count = branch->nodes_count = shared;
 	for (uint32_t i = shared; i < length_of(row, &path); i++) {
 		uint32_t frame = frame_at(names, row, &path, i);
-		uint32_t index = add_frame(names, frame);
+		uint32_t index = th_page_names_frame(names, frame);
 		uint32_t parent = i ? branch->nodes[i - 1] : 0;
 
 		th_array_append(names, node_parents, parent);
@@ -179,124 +177,60 @@ number_names(struct th_page_names *names)
 
 /* Printing */
 
-static void
-print_strings(FILE *file, const struct th_page_names *names)
+void
+th_page_nodes_print(FILE *file, struct th_page_names *names)
 {
-	th_page_begin_list(file, ",\n", "strings");
-	for (size_t i = 0; i < names->strings.numbers_count; i++) {
-		if (i)
-			fputc(',', file);
-		th_page_print_json(file, json_string(th_frames_string(names->profile->frames,
-						 names->strings.numbers[i])));
-	}
-	fputc(']', file);
-}
-
-/* Value of a column of functions or frames. */
-typedef int64_t entry_value(const struct th_page_names *, uint32_t number);
-
-static int64_t
-function_name(const struct th_page_names *names, uint32_t number)
-{
-	return th_page_names_string(
-		names, th_frames_function(names->profile->frames, number)->name);
-}
-
-static int64_t
-function_module(const struct th_page_names *names, uint32_t number)
-{
-	return th_page_names_string(
-		names, th_frames_function(names->profile->frames, number)->module);
-}
-
-static int64_t
-function_kind(const struct th_page_names *names, uint32_t number)
-{
-	return th_frames_function(names->profile->frames, number)->kind;
-}
-
-static int64_t
-frame_function(const struct th_page_names *names, uint32_t number)
-{
-	return th_page_names_function(
-		names, th_frames_get(names->profile->frames, number)->function);
-}
-
-static int64_t
-frame_file(const struct th_page_names *names, uint32_t number)
-{
-	return th_page_names_string(names, th_frames_get(names->profile->frames, number)->file);
-}
-
-/* Line numbers fit the page's integers. */
-static int64_t
-frame_line(const struct th_page_names *names, uint32_t number)
-{
-	uint32_t line = th_frames_get(names->profile->frames, number)->line;
-
-	return line < INT32_MAX ? line : INT32_MAX;
-}
-
-static int64_t
-frame_inlined(const struct th_page_names *names, uint32_t number)
-{
-	return th_frames_get(names->profile->frames, number)->is_inlined;
-}
-
-static void
-print_column(FILE *file, const struct th_page_names *names, const struct th_page_index *index,
-	const char *before, const char *name, entry_value *value)
-{
-	struct th_page_column column;
-
-	th_page_column_begin(&column, file, before, name);
-	for (size_t i = 0; i < index->numbers_count; i++)
-		th_page_column_add_integer(&column, value(names, index->numbers[i]));
-	th_page_column_end(&column);
-}
-
-static void
-print_nodes(FILE *file, const struct th_page_names *names)
-{
-	struct th_page_column column;
-
-	th_page_column_begin(&column, file, ",\n\"nodes\":{", "parent");
-	for (size_t i = 0; i < names->node_parents_count; i++)
-		th_page_column_add_integer(&column, (int64_t)names->node_parents[i] - 1);
-	th_page_column_end(&column);
-	th_page_column_begin(&column, file, ",", "frame");
-	for (size_t i = 0; i < names->node_frames_count; i++)
-		th_page_column_add_integer(&column, names->node_frames[i]);
-	th_page_column_end(&column);
+	th_page_integers(file, ",\n\"nodes\":{", "parent", i, names->node_parents_count,
+		(int64_t)names->node_parents[i] - 1);
+	th_page_integers(
+		file, ",", "frame", i, names->node_frames_count, names->node_frames[i]);
 	fputc('}', file);
-}
-
-/* They take more memory than all that follows. */
-static void
-forget_nodes(struct th_page_names *names)
-{
 	free(names->node_parents);
 	free(names->node_frames);
 	names->node_parents = names->node_frames = NULL;
 }
 
-void
-th_page_names_print(FILE *file, struct th_page_names *names)
+static const struct th_function *
+function_at(const struct th_page_names *names, size_t index)
 {
-	const struct th_page_index *functions = &names->functions;
-	const struct th_page_index *frames = &names->frames;
+	return th_frames_function(names->profile->frames, names->functions.numbers[index]);
+}
 
-	print_strings(file, names);
-	print_column(file, names, functions, ",\n\"functions\":{", "name", function_name);
-	print_column(file, names, functions, ",", "module", function_module);
-	print_column(file, names, functions, ",", "kind", function_kind);
-	print_column(file, names, frames, "},\n\"frames\":{", "function", frame_function);
-	print_column(file, names, frames, ",", "file", frame_file);
-	print_column(file, names, frames, ",", "line", frame_line);
-	print_column(file, names, frames, ",", "inlined", frame_inlined);
+static const struct th_frame *
+frame_at_index(const struct th_page_names *names, size_t index)
+{
+	return th_frames_get(names->profile->frames, names->frames.numbers[index]);
+}
+
+/* Line numbers fit the page's integers. */
+static int64_t
+line_of(const struct th_frame *frame)
+{
+	return frame->line < INT32_MAX ? frame->line : INT32_MAX;
+}
+
+void
+th_page_names_print(FILE *file, const struct th_page_names *names)
+{
+	const struct th_frames *known = names->profile->frames;
+	size_t functions = names->functions.numbers_count;
+	size_t frames = names->frames.numbers_count;
+
+	for (size_t i = 0; i < names->strings.numbers_count; i++)
+		th_page_print_json(file, i ? "," : ",\n\"strings\":[",
+			json_string(th_frames_string(known, names->strings.numbers[i])));
+	th_page_integers(file, "],\n\"functions\":{", "name", i, functions,
+		th_page_names_string(names, function_at(names, i)->name));
+	th_page_integers(file, ",", "module", i, functions,
+		th_page_names_string(names, function_at(names, i)->module));
+	th_page_integers(file, ",", "kind", i, functions, function_at(names, i)->kind);
+	th_page_integers(file, "},\n\"frames\":{", "function", i, frames,
+		find(&names->functions, frame_at_index(names, i)->function) - 1);
+	th_page_integers(file, ",", "file", i, frames,
+		th_page_names_string(names, frame_at_index(names, i)->file));
+	th_page_integers(file, ",", "line", i, frames, line_of(frame_at_index(names, i)));
+	th_page_integers(file, ",", "inlined", i, frames, frame_at_index(names, i)->is_inlined);
 	fputc('}', file);
-	print_nodes(file, names);
-	forget_nodes(names);
 }
 
 /* Life */
@@ -318,39 +252,19 @@ th_page_names_init(struct th_page_names *names, const struct th_profile *profile
 	number_names(names);
 }
 
-static void
-index_deinit(struct th_page_index *index)
-{
-	free(index->indices);
-	free(index->numbers);
-}
-
 void
 th_page_names_deinit(struct th_page_names *names)
 {
-	index_deinit(&names->strings);
-	index_deinit(&names->functions);
-	index_deinit(&names->frames);
-	forget_nodes(names);
+	struct th_page_index *const all[] = {
+		&names->strings, &names->functions, &names->frames};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		free(all[i]->indices);
+		free(all[i]->numbers);
+	}
+	free(names->node_parents);
+	free(names->node_frames);
 	free(names->row_nodes);
 	free(names->row_packages);
 	free(names->row_libraries);
-}
-
-uint32_t
-th_page_names_string(const struct th_page_names *names, uint32_t string)
-{
-	return find(&names->strings, string) - 1;
-}
-
-uint32_t
-th_page_names_function(const struct th_page_names *names, uint32_t function)
-{
-	return find(&names->functions, function) - 1;
-}
-
-uint32_t
-th_page_names_frame(const struct th_page_names *names, uint32_t frame)
-{
-	return find(&names->frames, frame) - 1;
 }

@@ -4,15 +4,15 @@
  * can group rows in any way.  Most rows have one or two samples, and many have equal sums:
  * equal sums are written once.
  */
-#include "report/html/page_rows.h"
+#include "report/html/page.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/base/allocate.h"
 #include "report/base/hash.h"
 #include "report/html/page_columns.h"
+#include "report/views/values.h"
 
 /* Samples whose row is prefetched: rows are scattered in memory. */
 #define AHEAD 16
@@ -143,129 +143,80 @@ doubt_of(const struct th_sums *sums)
 	return sums->unseen - sums->missed;
 }
 
-static void
-print_sums_of(const struct rows *rows, const char *name, size_t offset)
+/* Bytes or objects of each sum. */
+static const struct th_sums *
+sums_at(const struct rows *rows, size_t number, bool is_objects)
 {
-	static const char *const names[] = {"seen", "unseen", "variance", "doubt"};
-	const char *before = "";
+	const struct th_estimator *sum = sum_of(rows, rows->sums[number]);
 
-	fprintf(rows->file, ",\"%s\":{", name);
-	for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++, before = ",") {
-		struct th_page_column column;
+	return is_objects ? &sum->objects : &sum->bytes;
+}
 
-		th_page_column_begin(&column, rows->file, before, names[k]);
-		for (size_t i = 0; i < rows->sums_count; i++) {
-			const struct th_estimator *sum = sum_of(rows, rows->sums[i]);
-			const struct th_sums *sums = (const void *)((const char *)sum + offset);
-			const double values[] = {
-				sums->seen, sums->unseen, sums->variance, doubt_of(sums)};
+static void
+print_sums_of(const struct rows *rows, const char *before, bool is_objects)
+{
+	size_t count = rows->sums_count;
 
-			th_page_column_add_float(&column, values[k]);
-		}
-		th_page_column_end(&column);
-	}
+	th_page_floats(
+		rows->file, before, "seen", i, count, sums_at(rows, i, is_objects)->seen);
+	th_page_floats(
+		rows->file, ",", "unseen", i, count, sums_at(rows, i, is_objects)->unseen);
+	th_page_floats(
+		rows->file, ",", "variance", i, count, sums_at(rows, i, is_objects)->variance);
+	th_page_floats(
+		rows->file, ",", "doubt", i, count, doubt_of(sums_at(rows, i, is_objects)));
 	fputc('}', rows->file);
 }
 
 static void
 print_sums(const struct rows *rows)
 {
-	struct th_page_column column;
+	size_t count = rows->sums_count;
 
-	th_page_column_begin(&column, rows->file, ",\n\"sums\":{", "samples");
-	for (size_t i = 0; i < rows->sums_count; i++)
-		th_page_column_add_integer(
-			&column, (int64_t)sum_of(rows, rows->sums[i])->samples);
-	th_page_column_end(&column);
-	th_page_column_begin(&column, rows->file, ",", "covariance");
-	for (size_t i = 0; i < rows->sums_count; i++)
-		th_page_column_add_float(&column, sum_of(rows, rows->sums[i])->covariance);
-	th_page_column_end(&column);
-	print_sums_of(rows, "bytes", offsetof(struct th_estimator, bytes));
-	print_sums_of(rows, "objects", offsetof(struct th_estimator, objects));
+	th_page_integers(rows->file, ",\n\"sums\":{", "samples", i, count,
+		(int64_t)sum_of(rows, rows->sums[i])->samples);
+	th_page_floats(rows->file, ",", "covariance", i, count,
+		sum_of(rows, rows->sums[i])->covariance);
+	print_sums_of(rows, ",\"bytes\":{", false);
+	print_sums_of(rows, ",\"objects\":{", true);
 	fputc('}', rows->file);
 }
 
 /* Rows */
 
-/* Value of a column. */
-typedef int64_t row_value(const struct rows *, size_t row);
-
+/* The number of the heap whose blocks a row holds, plus one; 0 = none. */
 static int64_t
-row_heap(const struct rows *rows, size_t row)
+contents_of(const struct th_profile *profile, const struct th_row *row)
 {
-	return rows->profile->rows[row].heap - TH_HEAP_JAVA;
-}
-
-/* The number of the heap whose blocks it holds, plus one; 0 = none. */
-static int64_t
-row_contains(const struct rows *rows, size_t row)
-{
-	enum th_heap heap = th_profile_contents(rows->profile, &rows->profile->rows[row]);
+	enum th_heap heap = th_profile_contents(profile, row);
 
 	return heap ? heap - TH_HEAP_JAVA + 1 : 0;
-}
-
-static int64_t
-row_thread(const struct rows *rows, size_t row)
-{
-	const struct th_profile *profile = rows->profile;
-
-	return th_page_names_string(rows->names,
-		th_frames_function(profile->frames, profile->rows[row].thread)->name);
-}
-
-static int64_t
-row_class(const struct rows *rows, size_t row)
-{
-	return th_page_names_string(rows->names, rows->profile->rows[row].class_name);
-}
-
-static int64_t
-row_node(const struct rows *rows, size_t row)
-{
-	return (int64_t)rows->names->row_nodes[row] - 1;
-}
-
-static int64_t
-row_package(const struct rows *rows, size_t row)
-{
-	return rows->names->row_packages[row];
-}
-
-static int64_t
-row_library(const struct rows *rows, size_t row)
-{
-	return rows->names->row_libraries[row];
 }
 
 static void
 print_rows(struct rows *rows)
 {
-	static const struct {
-		const char *name;
-		row_value *value;
-	} columns[] = {{"heap", row_heap}, {"thread", row_thread}, {"class", row_class},
-		{"node", row_node}, {"package", row_package}, {"library", row_library},
-		{"contains", row_contains}};
-	size_t count = rows->profile->rows_count;
-	struct th_page_column column;
+	const struct th_profile *profile = rows->profile;
+	const struct th_page_names *names = rows->names;
+	const struct th_row *row = profile->rows;
+	size_t count = profile->rows_count;
+	FILE *file = rows->file;
 
-	fprintf(rows->file, ",\n\"rows\":{\"count\":%zu", count);
-	for (size_t c = 0; c < sizeof(columns) / sizeof(columns[0]); c++) {
-		th_page_column_begin(&column, rows->file, ",", columns[c].name);
-		for (size_t i = 0; i < count; i++)
-			th_page_column_add_integer(&column, columns[c].value(rows, i));
-		th_page_column_end(&column);
-	}
-	for (int figure = 0; figure < FIGURES; figure++) {
-		th_page_column_begin(&column, rows->file, ",", figure_names[figure]);
-		for (uint32_t i = 0; i < count; i++)
-			th_page_column_add_integer(&column,
-				intern_sum(rows, (struct sum_at){i, (enum figure)figure}));
-		th_page_column_end(&column);
-	}
-	fputc('}', rows->file);
+	fprintf(file, ",\n\"rows\":{\"count\":%zu", count);
+	th_page_integers(file, ",", "heap", i, count, row[i].heap - TH_HEAP_JAVA);
+	th_page_integers(file, ",", "thread", i, count,
+		th_page_names_string(
+			names, th_frames_function(profile->frames, row[i].thread)->name));
+	th_page_integers(
+		file, ",", "class", i, count, th_page_names_string(names, row[i].class_name));
+	th_page_integers(file, ",", "node", i, count, (int64_t)names->row_nodes[i] - 1);
+	th_page_integers(file, ",", "package", i, count, names->row_packages[i]);
+	th_page_integers(file, ",", "library", i, count, names->row_libraries[i]);
+	th_page_integers(file, ",", "contains", i, count, contents_of(profile, &row[i]));
+	for (int figure = 0; figure < FIGURES; figure++)
+		th_page_integers(file, ",", figure_names[figure], i, count,
+			intern_sum(rows, (struct sum_at){(uint32_t)i, (enum figure)figure}));
+	fputc('}', file);
 	print_sums(rows);
 }
 
@@ -274,15 +225,14 @@ print_rows(struct rows *rows)
 static json_t *
 estimate_json(const struct th_estimate *estimate)
 {
-	return json_pack("{s:f, s:f, s:f}", "estimate", estimate->estimate, "low",
-		estimate->low, "high", estimate->high);
+	return th_json("estimate low high", estimate->estimate, estimate->low, estimate->high);
 }
 
 static json_t *
 sums_json(const struct th_sums *sums)
 {
-	return json_pack("{s:f, s:f, s:f, s:f}", "seen", sums->seen, "unseen", sums->unseen,
-		"variance", sums->variance, "doubt", doubt_of(sums));
+	return th_json("seen unseen variance doubt", sums->seen, sums->unseen, sums->variance,
+		doubt_of(sums));
 }
 
 /* The calibration that applies to sums of a figure. */
@@ -321,9 +271,8 @@ figure_json(const struct rows *rows, enum th_heap heap, enum figure figure)
 		if (figure == (enum figure)TH_MEASURE_LIVE)
 			bytes = th_profile_live(rows->profile, heap);
 	}
-	return json_pack("{s:b, s:f, s:o, s:o}", "share", calibration.is_calibrated, "gap",
-		calibration.gap, "bytes", estimate_json(&bytes), "objects",
-		estimate_json(&objects));
+	return th_json("share gap bytes objects", (bool)calibration.is_calibrated,
+		calibration.gap, estimate_json(&bytes), estimate_json(&objects));
 }
 
 /* The part of the whole that is in no row. */
@@ -333,9 +282,8 @@ outside_json(const struct rows *rows, enum th_heap heap)
 	struct th_estimator outside = rows->profile->heaps[heap].whole;
 
 	th_estimator_subtract(&outside, &rows->profile->selected[heap][TH_MEASURE_ALLOC]);
-	return json_pack("{s:I, s:f, s:o, s:o}", "samples", (json_int_t)outside.samples,
-		"covariance", outside.covariance, "bytes", sums_json(&outside.bytes), "objects",
-		sums_json(&outside.objects));
+	return th_json("samples covariance bytes objects", outside.samples, outside.covariance,
+		sums_json(&outside.bytes), sums_json(&outside.objects));
 }
 
 static json_t *
@@ -345,27 +293,24 @@ heap_json(const struct rows *rows, enum th_heap heap)
 	json_t *figures = json_object();
 
 	for (int figure = 0; figure < FIGURES; figure++)
-		json_object_set_new(figures, figure_names[figure],
+		th_json_put(figures, figure_names[figure],
 			figure_json(rows, heap, (enum figure)figure));
-	return json_pack("{s:b, s:o, s:o, s:f, s:f, s:o, s:o}", "exact",
-		calibration->bytes.exact, "bytes", estimate_json(&calibration->bytes),
-		"objects", estimate_json(&calibration->objects), "total_error",
-		calibration->total_error, "share_error", calibration->share_error, "outside",
-		outside_json(rows, heap), "figures", figures);
+	return th_json("exact bytes total_error share_error outside figures",
+		(bool)calibration->bytes.exact, estimate_json(&calibration->bytes),
+		calibration->total_error, calibration->share_error, outside_json(rows, heap),
+		figures);
 }
 
-static void
-print_heaps(const struct rows *rows)
+static json_t *
+heaps_json(const struct rows *rows)
 {
 	json_t *heaps = json_array();
 
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		json_array_append_new(
-			heaps, th_profile_has_heap(rows->profile, (enum th_heap)heap)
-				       ? heap_json(rows, (enum th_heap)heap)
-				       : json_null());
-	fputs(",\n\"heaps\":", rows->file);
-	th_page_print_json(rows->file, heaps);
+		th_json_append(heaps, th_profile_has_heap(rows->profile, (enum th_heap)heap)
+					      ? heap_json(rows, (enum th_heap)heap)
+					      : NULL);
+	return heaps;
 }
 
 void
@@ -380,7 +325,7 @@ th_page_rows_print(FILE *file, const struct th_page_names *names, const struct t
 
 	sum_peak(&rows);
 	print_rows(&rows);
-	print_heaps(&rows);
+	th_page_print_json(file, ",\n\"heaps\":", heaps_json(&rows));
 	th_id_map_deinit(&rows.sum_ids);
 	free(rows.sums);
 	free(rows.peaks);

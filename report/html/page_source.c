@@ -3,7 +3,7 @@
  * Finds the files of wanted frames in one walk over the directory. Only regular files are read,
  * and symbolic links are not followed: the directory is the user's, the names are the log's.
  */
-#include "report/html/page_source.h"
+#include "report/html/page.h"
 
 #include <ctype.h>
 #include <fts.h>
@@ -36,7 +36,7 @@ struct wanted {
 };
 
 struct sources {
-	const struct th_page_names *names;
+	struct th_page_names *names;
 	TH_ARRAY(struct wanted, items);
 };
 
@@ -140,21 +140,13 @@ agreement_of(const char *a, const char *b)
 	return whole;
 }
 
-static const char *
-name_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static void
 offer(struct sources *sources, const char *path)
 {
 	for (size_t i = 0; i < sources->items_count; i++) {
 		struct wanted *wanted = &sources->items[i];
 
-		if (strcmp(name_of(wanted->path), name_of(path)) != 0)
+		if (strcmp(th_text_base_name(wanted->path), th_text_base_name(path)) != 0)
 			continue;
 		size_t agreement = agreement_of(wanted->path, path);
 		/* A class of another package is another class; binaries are built elsewhere. */
@@ -252,8 +244,7 @@ source_json(const struct sources *sources, const struct wanted *wanted)
 }
 
 void
-th_page_source_print(
-	FILE *file, const struct th_page_names *names, const struct th_leaks *leaks)
+th_page_source_print(FILE *file, struct th_page_names *names, const struct th_leaks *leaks)
 {
 	const char *directory = names->profile->options->source;
 	struct sources sources = {.names = names};
@@ -273,7 +264,6 @@ th_page_source_print(
 	}
 	if (directory && !json_array_size(list))
 		th_notice("--source %s: has no file of a finding", directory);
-	fputs(",\n\"sources\":", file);
-	th_page_print_json(file, list);
+	th_page_print_json(file, ",\n\"sources\":", list);
 	free(sources.items);
 }

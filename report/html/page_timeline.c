@@ -3,8 +3,9 @@
  * Time slices of the recording: the cells, which are sums of each row by slice, and the live
  * bytes, collections and marks over time.
  */
-#include "report/html/page_timeline.h"
+#include "report/html/page.h"
 
+#include "report/base/heap_names.h"
 #include "report/html/page_columns.h"
 #include "report/profile/time_slices.h"
 #include "report/views/values.h"
@@ -13,125 +14,27 @@
 #define SLICES 128
 #define CELLS_MAX 250000
 
-/* Columns of cells. */
-
-typedef int64_t cell_integer(const struct th_time_slice *);
-typedef double cell_number(const struct th_time_slices *, size_t cell);
-
-static int64_t
-cell_row(const struct th_time_slice *cell)
-{
-	return cell->row;
-}
-
-static int64_t
-cell_birth(const struct th_time_slice *cell)
-{
-	return cell->birth;
-}
-
-static int64_t
-cell_death(const struct th_time_slice *cell)
-{
-	return cell->death == TH_TIME_SLICE_NEVER ? -1 : (int64_t)cell->death;
-}
-
-static int64_t
-cell_temporary(const struct th_time_slice *cell)
-{
-	return cell->is_temporary;
-}
-
-static int64_t
-cell_size(const struct th_time_slice *cell)
-{
-	return cell->size;
-}
-
-static double
-cell_bytes(const struct th_time_slices *cells, size_t cell)
-{
-	return cells->items[cell].bytes;
-}
-
-static double
-cell_objects(const struct th_time_slices *cells, size_t cell)
-{
-	return cells->items[cell].objects;
-}
-
-static double
-cell_bytes_variance(const struct th_time_slices *cells, size_t cell)
-{
-	return cells->items[cell].bytes_variance;
-}
-
-static double
-cell_objects_variance(const struct th_time_slices *cells, size_t cell)
-{
-	return cells->items[cell].objects_variance;
-}
-
-static double
-cell_live_bytes(const struct th_time_slices *cells, size_t cell)
-{
-	return cells->live[cell].bytes;
-}
-
-static double
-cell_live_objects(const struct th_time_slices *cells, size_t cell)
-{
-	return cells->live[cell].objects;
-}
-
-static void
-print_integers(FILE *file, const struct th_time_slices *cells, const char *before,
-	const char *name, cell_integer *value)
-{
-	struct th_page_column column;
-
-	th_page_column_begin(&column, file, before, name);
-	for (size_t i = 0; i < cells->items_count; i++)
-		th_page_column_add_integer(&column, value(&cells->items[i]));
-	th_page_column_end(&column);
-}
-
-static void
-print_numbers(
-	FILE *file, const struct th_time_slices *cells, const char *name, cell_number *value)
-{
-	struct th_page_column column;
-
-	th_page_column_begin(&column, file, ",", name);
-	for (size_t i = 0; i < cells->items_count; i++)
-		th_page_column_add_float(&column, value(cells, i));
-	th_page_column_end(&column);
-}
-
 static void
 print_cells(FILE *file, const struct th_time_slices *cells)
 {
-	print_integers(file, cells, ",\n\"cells\":{", "row", cell_row);
-	print_integers(file, cells, ",", "birth", cell_birth);
-	print_integers(file, cells, ",", "death", cell_death);
-	print_integers(file, cells, ",", "temp", cell_temporary);
-	print_integers(file, cells, ",", "size", cell_size);
-	print_numbers(file, cells, "bytes", cell_bytes);
-	print_numbers(file, cells, "objects", cell_objects);
-	print_numbers(file, cells, "bytes_variance", cell_bytes_variance);
-	print_numbers(file, cells, "objects_variance", cell_objects_variance);
+	const struct th_time_slice *cell = cells->items;
+	size_t count = cells->items_count;
+
+	th_page_integers(file, ",\n\"cells\":{", "row", i, count, cell[i].row);
+	th_page_integers(file, ",", "birth", i, count, cell[i].birth);
+	th_page_integers(file, ",", "death", i, count,
+		cell[i].death == TH_TIME_SLICE_NEVER ? -1 : (int64_t)cell[i].death);
+	th_page_integers(file, ",", "temp", i, count, cell[i].is_temporary);
+	th_page_integers(file, ",", "size", i, count, cell[i].size);
+	th_page_floats(file, ",", "bytes", i, count, cell[i].bytes);
+	th_page_floats(file, ",", "objects", i, count, cell[i].objects);
+	th_page_floats(file, ",", "bytes_variance", i, count, cell[i].bytes_variance);
+	th_page_floats(file, ",", "objects_variance", i, count, cell[i].objects_variance);
 	if (cells->has_live) {
-		print_numbers(file, cells, "live_bytes", cell_live_bytes);
-		print_numbers(file, cells, "live_objects", cell_live_objects);
+		th_page_floats(file, ",", "live_bytes", i, count, cells->live[i].bytes);
+		th_page_floats(file, ",", "live_objects", i, count, cells->live[i].objects);
 	}
 	fputc('}', file);
-}
-
-static void
-print_list(FILE *file, const char *before, json_t *list)
-{
-	fputs(before, file);
-	th_page_print_json(file, list);
 }
 
 /* Collections, the use of the Java heap, numbers of JNI global references, marks. */
@@ -140,18 +43,18 @@ print_events(FILE *file, const struct th_profile *profile)
 {
 	const struct th_recording *recording = profile->recording;
 
-	print_list(file, ",\"collections\":",
+	th_page_print_json(file, ",\"collections\":",
 		th_json_map(gc, recording->collections, recording->collections_count,
 			th_json("start end kind", th_profile_seconds(profile, gc->start),
 				th_profile_seconds(profile, gc->end), gc->kind)));
-	print_list(file, ",\"uses\":",
+	th_page_print_json(file, ",\"uses\":",
 		th_json_map(use, recording->heap_uses, recording->heap_uses_count,
 			th_json_list(th_profile_seconds(profile, use->time), use->used,
 				use->committed)));
-	print_list(file, ",\"references\":",
+	th_page_print_json(file, ",\"references\":",
 		th_json_map(at, recording->references, recording->references_count,
 			th_json_list(th_profile_seconds(profile, at->time), at->globals)));
-	print_list(file, ",\"marks\":",
+	th_page_print_json(file, ",\"marks\":",
 		th_json_map(mark, recording->marks, recording->marks_count,
 			th_json("seconds name", th_profile_seconds(profile, mark->time),
 				mark->name)));
@@ -165,9 +68,10 @@ slice_of(const struct th_recording *recording, uint64_t time, double slice)
 	return number < SLICES ? (size_t)number : SLICES - 1;
 }
 
-/* Live bytes of a heap at the beginning of each of SLICES slices and at the end. */
+/* A column of live bytes of a heap at the beginning of each of SLICES slices and at the end. */
 static void
-print_live(FILE *file, const struct th_profile *profile, enum th_heap heap, double slice)
+print_live(FILE *file, const char *before, const struct th_profile *profile, enum th_heap heap,
+	double slice)
 {
 	const struct th_recording *recording = profile->recording;
 	const struct th_samples *samples = &recording->samples[heap];
@@ -190,10 +94,8 @@ print_live(FILE *file, const struct th_profile *profile, enum th_heap heap, doub
 		if (end <= recording->end)
 			changes[slice_of(recording, end, slice) + 1] -= bytes;
 	}
-	for (size_t i = 0; i <= SLICES; i++) {
-		live += changes[i];
-		th_page_print_number(file, i, live > 0 ? live : 0);
-	}
+	th_page_floats(file, before, th_heap_word(heap), i, SLICES + 1,
+		(live += changes[i]) > 0 ? live : 0);
 }
 
 void
@@ -209,13 +111,10 @@ th_page_timeline_print(
 	fprintf(file, ",\n\"timeline\":{\"slices\":%u,\"seconds\":%.9g,\"peak\":%.9g",
 		cells.slices, length / 1e9, th_profile_seconds(profile, peak->time));
 	th_time_slices_deinit(&cells);
-	fputs(",\"live\":[", file);
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		fputs(heap > TH_HEAP_JAVA ? ",[" : "[", file);
-		print_live(file, profile, (enum th_heap)heap, length / SLICES);
-		fputc(']', file);
-	}
-	fputc(']', file);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		print_live(file, heap > TH_HEAP_JAVA ? "," : ",\"live\":{", profile,
+			(enum th_heap)heap, length / SLICES);
+	fputc('}', file);
 	print_events(file, profile);
 	fputc('}', file);
 }

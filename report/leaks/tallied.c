@@ -2,6 +2,7 @@
 /* Groups the makers by their line, and judges each group (tallied.h). */
 #include "report/leaks/tallied.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,13 @@
 
 /* Unclosed: at least this part ended with the full collection at exit. */
 #define UNCLOSED_PART 0.5
+/*
+ * GCs before ended this part of those that ended, in that time after them: figures are a second old at
+ * most, and a Cleaner runs within another one.  Such times are at most half of all.
+ */
+#define ENDED_BY_GC_PART 0.9
+#define AFTER_GC_NS 2000000000
+#define AFTER_GCS_PART 0.5
 
 /* Fewer loaders without a verdict are not listed. */
 #define LEAST_UNCLEAR 64
@@ -42,6 +50,9 @@ struct maker {
 	const struct th_decoded_tally *last; /* NULL: made nothing so far */
 	double before;                       /* alive after the warm-up */
 	double collected;                    /* ended with the full collection at exit */
+	double ended;                        /* after the warm-up, before the end */
+	double ended_by_gc;                  /* of these, soon after a GC */
+	double made[TH_TALLIED_QUARTERS];
 };
 
 struct work {
@@ -50,6 +61,8 @@ struct work {
 	const struct th_profile *profile;
 	const struct th_observation_window *window;
 	uint64_t judged;            /* class loaders made before were judged */
+	size_t passed;              /* judgements before the tally that is read */
+	uint64_t collected;         /* end of the last collection of these */
 	struct th_id_map maker_ids; /* stack, type and kind */
 	TH_ARRAY(struct maker, makers);
 	struct th_id_map group_ids; /* key, class and kind */
@@ -93,6 +106,48 @@ scale_of(const struct th_decoded_tally *tally)
 	return tally->kind == TH_TALLY_LOADERS ? (double)((uint64_t)1 << tally->level) : 1;
 }
 
+/* Time */
+
+static bool
+is_judged(const struct work *work)
+{
+	const struct th_observation_window *window = work->window;
+
+	return work->judged > window->warm &&
+	       (double)(work->judged - window->warm) >=
+		       JUDGED_PART * (double)(window->end - window->warm);
+}
+
+/* The end of the quarters. */
+static double
+last_time(const struct work *work, uint32_t kind)
+{
+	if (kind == TH_TALLY_LOADERS && is_judged(work))
+		return (double)work->judged;
+	return (double)work->window->end - (double)work->window->old;
+}
+
+static double
+overlap(double from, double to, double low, double high)
+{
+	double both = (to < high ? to : high) - (from > low ? from : low);
+
+	return both > 0 ? both / (to - from) : 0;
+}
+
+/* Adds what was made in a slot to the quarters that it overlaps. */
+static void
+add_slot(const struct work *work, uint32_t kind, double from, double to, double count,
+	double *quarters)
+{
+	double begin = (double)work->window->warm;
+	double quarter = (last_time(work, kind) - begin) / TH_TALLIED_QUARTERS;
+
+	for (int i = 0; i < TH_TALLIED_QUARTERS; i++)
+		quarters[i] += count * overlap(from, to, begin + i * quarter,
+					       begin + (i + 1) * quarter);
+}
+
 /* Makers */
 
 /* Before the program's own shutdown hooks, which end threads, too. */
@@ -103,6 +158,39 @@ is_in_collection_at_exit(const struct th_profile *profile, uint64_t time)
 
 	return teardown->is_collection && profile->at.time == teardown->time &&
 	       time > teardown->time && time <= teardown->known;
+}
+
+/* Tallies come in the order of time, but for fractions of a second. */
+static bool
+is_soon_after_gc(struct work *work, uint64_t time)
+{
+	const struct th_lifetimes *lifetimes = &work->profile->lifetimes;
+
+	for (; work->passed < lifetimes->judgements_count &&
+		lifetimes->judgements[work->passed].time <= time;
+		work->passed++)
+		if (lifetimes->judgements[work->passed].is_collection)
+			work->collected = lifetimes->judgements[work->passed].time;
+	return work->collected && time <= work->collected + AFTER_GC_NS;
+}
+
+/* Counts what was made and what ended since the last tally. */
+static void
+count_changes(struct work *work, struct maker *maker, const struct th_decoded_tally *tally)
+{
+	static const struct th_decoded_tally none = {0};
+	const struct th_decoded_tally *last = maker->last ? maker->last : &none;
+	bool is_by_gc = is_soon_after_gc(work, tally->time);
+	double made = (double)tally->made - (double)last->made;
+	double ended = made + (double)last->alive - (double)tally->alive;
+	double from = (double)(last->time ? last->time : work->window->start);
+
+	if (tally->time <= work->window->warm || tally->time > work->window->end)
+		return;
+	if ((double)tally->time > from)
+		add_slot(work, tally->kind, from, (double)tally->time, made, maker->made);
+	maker->ended += ended;
+	maker->ended_by_gc += is_by_gc ? ended : 0;
 }
 
 static void
@@ -117,6 +205,8 @@ read_tally(struct work *work, const struct th_decoded_tally *tally)
 	if (added)
 		th_array_append(work, makers, (struct maker){.last = NULL});
 	struct maker *maker = &work->makers[number];
+	if (tally->kind == TH_TALLY_THREADS)
+		count_changes(work, maker, tally);
 	/* Figures are a second old at most: the first ones after the warm-up are used. */
 	if (!maker->last || maker->last->time <= window->warm)
 		maker->before = (double)tally->alive * scale_of(tally);
@@ -197,48 +287,6 @@ find_group(struct work *work, const struct th_decoded_tally *tally, uint32_t pat
 	return &work->tallies->items[number];
 }
 
-static bool
-is_judged(const struct work *work)
-{
-	const struct th_observation_window *window = work->window;
-
-	return work->judged > window->warm &&
-	       (double)(work->judged - window->warm) >=
-		       JUDGED_PART * (double)(window->end - window->warm);
-}
-
-/* The end of the quarters. */
-static double
-last_time(const struct work *work, enum th_tally_kind kind)
-{
-	if (kind == TH_TALLY_LOADERS && is_judged(work))
-		return (double)work->judged;
-	return (double)work->window->end - (double)work->window->old;
-}
-
-static double
-overlap(double from, double to, double low, double high)
-{
-	double both = (to < high ? to : high) - (from > low ? from : low);
-
-	return both > 0 ? both / (to - from) : 0;
-}
-
-/* Adds the births of a slot to the quarters that it overlaps. */
-static void
-add_slot(
-	const struct work *work, struct th_tallied *group, double from, double to, double count)
-{
-	double begin = (double)work->window->warm;
-	double end = last_time(work, group->kind);
-	double quarter = (end - begin) / TH_TALLIED_QUARTERS;
-
-	for (int i = 0; i < TH_TALLIED_QUARTERS; i++)
-		group->births[i] += count * overlap(from, to, begin + i * quarter,
-						    begin + (i + 1) * quarter);
-	group->born_after += count * overlap(from, to, end, (double)work->window->end);
-}
-
 static void
 add_parts(
 	const struct work *work, struct th_tallied *group, double from, double to, double count)
@@ -260,7 +308,9 @@ add_births(
 		double to = from + (double)tally->slot_ns;
 		double count = (double)tally->births.words[i] * scale_of(tally);
 
-		add_slot(work, group, from, to, count);
+		add_slot(work, group->kind, from, to, count, group->births);
+		group->born_after += count * overlap(from, to, last_time(work, group->kind),
+						     (double)work->window->end);
 		add_parts(work, group, from, to, count);
 	}
 }
@@ -295,6 +345,10 @@ add_maker(struct work *work, const struct maker *maker)
 	group->alive += alive;
 	group->alive_before += maker->before;
 	group->collected += maker->collected;
+	group->ended += maker->ended;
+	group->ended_by_gc += maker->ended_by_gc;
+	for (int i = 0; i < TH_TALLIED_QUARTERS; i++)
+		group->made_by_quarter[i] += maker->made[i];
 	group->parts += (double)tally->parts * scale;
 	group->bytes += (double)tally->bytes * scale;
 	if (tally->level > group->level)
@@ -344,6 +398,33 @@ goes_on(const struct work *work, const struct th_tallied *group)
 	       group->born_after >= LAST_PART * after * th_tallied_rate(group);
 }
 
+/* Part of the time after the warm-up that comes soon after GCs. */
+static double
+part_after_gcs(const struct work *work)
+{
+	const struct th_lifetimes *lifetimes = &work->profile->lifetimes;
+	double from = (double)work->window->warm, end = (double)work->window->end, sum = 0;
+
+	for (size_t i = 0; i < lifetimes->judgements_count; i++) {
+		double time = (double)lifetimes->judgements[i].time;
+
+		if (!lifetimes->judgements[i].is_collection || time > end)
+			continue;
+		sum += fmax(0, fmin(time + AFTER_GC_NS, end) - fmax(time, from));
+		from = fmax(from, time + AFTER_GC_NS);
+	}
+	return sum / (end - (double)work->window->warm);
+}
+
+/* Whether only GCs end them: those that ended would be alive without. */
+static bool
+is_ended_by_gcs(const struct work *work, const struct th_tallied *group)
+{
+	return group->collected >= fmax(LEAST_GROWTH, UNCLOSED_PART * group->alive) &&
+	       group->ended_by_gc >= fmax(LEAST_GROWTH, ENDED_BY_GC_PART * group->ended) &&
+	       part_after_gcs(work) <= AFTER_GCS_PART;
+}
+
 /* TH_VERDICT_PLATEAU stands for all that is not listed. */
 static enum th_verdict
 verdict_of(const struct work *work, const struct th_tallied *group)
@@ -351,7 +432,8 @@ verdict_of(const struct work *work, const struct th_tallied *group)
 	double births = born(group);
 
 	if (births < LEAST_GROWTH || !is_even(group) || !goes_on(work, group) ||
-		group->alive - group->alive_before < GROWTH_PART * births)
+		(!group->is_ended_by_gcs &&
+			group->alive - group->alive_before < GROWTH_PART * births))
 		return TH_VERDICT_PLATEAU;
 	if (group->kind == TH_TALLY_THREADS || is_judged(work))
 		return TH_VERDICT_LEAK;
@@ -369,6 +451,9 @@ judge(struct work *work)
 
 		group->seconds = (last_time(work, group->kind) - (double)work->window->warm) /
 				 1e9;
+		group->is_ended_by_gcs = is_ended_by_gcs(work, group);
+		if (group->is_ended_by_gcs)
+			memcpy(group->births, group->made_by_quarter, sizeof(group->births));
 		group->verdict = verdict_of(work, group);
 		tallies->leaks_count += group->verdict == TH_VERDICT_LEAK;
 		if (group->verdict != TH_VERDICT_PLATEAU)
@@ -493,15 +578,18 @@ th_tallied_heap(const struct th_tallied *tallied)
 	return tallied->kind == TH_TALLY_THREADS ? "threads" : "classes";
 }
 
-static const char *
+static char *
 qualifier_of(const struct th_tallied *tallied)
 {
+	if (th_tallied_reason(tallied) == TH_REASON_UNCLOSED)
+		return th_format_new(
+			"; %.0f ended with the full GC at exit", tallied->collected);
 	if (tallied->kind == TH_TALLY_THREADS)
-		return "";
-	return tallied->verdict == TH_VERDICT_LEAK
-		       ? " after the last old-generation GC"
-		       : ", but no old-generation GC has shown lately whether they can be "
-			 "unloaded: a full GC does";
+		return th_format_new("%s", "");
+	return th_format_new("%s", tallied->verdict == TH_VERDICT_LEAK
+					   ? " after the last old-generation GC"
+					   : ", but no old-generation GC has shown lately "
+					     "whether they can be unloaded: a full GC does");
 }
 
 char *
@@ -509,16 +597,17 @@ th_tallied_explain(const struct th_tallied *tallied)
 {
 	const double *births = tallied->births;
 
-	char *collected = th_tallied_reason(tallied) == TH_REASON_UNCLOSED
-				  ? th_format_new(
-					    "; of all, %.0f ended with the full GC at exit",
-					    tallied->collected)
-				  : th_format_new("%s", qualifier_of(tallied));
-	char *text = th_format_new(
-		"of those made in the quarters of %s, %.0f, %.0f, %.0f and %.0f are "
-		"alive%s",
+	char *qualifier = qualifier_of(tallied);
+	char *ended = tallied->is_ended_by_gcs
+			      ? th_format_new(
+					"were made; of the %.0f that ended, GCs ended %.0f",
+					tallied->ended, tallied->ended_by_gc)
+			      : th_format_new("%s", "are alive");
+	char *text = th_format_new("%sin the quarters of %s, %.0f, %.0f, %.0f and %.0f %s%s",
+		tallied->is_ended_by_gcs ? "" : "of those made ",
 		th_format_seconds(tallied->seconds).text, births[0], births[1], births[2],
-		births[3], collected);
-	free(collected);
+		births[3], ended, qualifier);
+	free(ended);
+	free(qualifier);
 	return text;
 }

@@ -13,7 +13,8 @@
  * verdict is unclear.
  *
  * Threads that end with the full collection at exit are unclosed, as blocks are: a Java object that
- * the program dropped would have ended them (an HttpClient, an executor).
+ * the program dropped would have ended them (an HttpClient, an executor).  If those that ended before
+ * did so soon after GCs, they count as if they were alive.
  *
  * What a leak holds: stacks of threads, from the breakdown; metaspace of classes, estimated by
  * the library; and what the VM allocates for either, from samples of the C heap.
@@ -52,9 +53,13 @@ struct th_tallied {
 	double births[TH_TALLIED_QUARTERS]; /* alive, of the quarters */
 	double born_after;                  /* alive, made after them */
 	double collected;                   /* of `alive`: ended with the full GC at exit */
-	double made_in[TH_TALLIED_PARTS];   /* alive, by part of the window in which made */
-	double seconds;                     /* of the quarters */
-	double resident;       /* of the stacks or the metaspace; at most `bytes` */
+	double ended;                       /* after the warm-up */
+	double ended_by_gc;                 /* of these, soon after a GC */
+	double made_by_quarter[TH_TALLIED_QUARTERS];
+	bool is_ended_by_gcs;             /* `births` are all that were made */
+	double made_in[TH_TALLIED_PARTS]; /* alive, by part of the window in which made */
+	double seconds;                   /* of the quarters */
+	double resident;                  /* of the stacks or the metaspace; at most `bytes` */
 	struct th_estimate vm; /* live bytes that the VM allocated for them in the C heap */
 	enum th_verdict verdict;
 };

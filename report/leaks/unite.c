@@ -120,31 +120,19 @@ library_of(const struct th_leaks_work *work, uint32_t way)
 		->library;
 }
 
-/* A node at which growth was found, by its path. */
-struct place_of_node {
-	uint32_t key; /* the prefix of the path */
-	uint32_t group;
-};
-
 /* A leak of a line that is part of the use of a library at a node. */
 struct use {
 	uint32_t node; /* group */
 	uint32_t line; /* group */
 };
 
+/* Nodes at which growth was found: by path, the first group, and of each the next one. */
 struct uses {
-	TH_ARRAY(struct place_of_node, nodes);
+	struct th_id_map paths;
+	TH_ARRAY(uint32_t, first);
+	uint32_t *next;
 	TH_ARRAY(struct use, items);
 };
-
-static int
-compare_nodes(const void *a, const void *b)
-{
-	const struct place_of_node *left = a;
-	const struct place_of_node *right = b;
-
-	return (left->key > right->key) - (left->key < right->key);
-}
 
 static int
 compare_uses(const void *a, const void *b)
@@ -160,34 +148,20 @@ compare_uses(const void *a, const void *b)
 static void
 find_nodes(const struct th_leaks_work *work, struct uses *uses)
 {
+	uses->next = th_allocate(work->groups_count, sizeof(*uses->next));
 	for (uint32_t i = 0; i < work->groups_count; i++) {
 		const struct th_leak_group *group = &work->groups[i];
+		bool added;
 
 		if (!group->places_count || group->node == TH_NO_NODE)
 			continue;
-		struct place_of_node node = {work->found[group->node].key, i};
-
-		th_array_append(uses, nodes, node);
+		uint32_t number = th_id_map_intern(
+			&uses->paths, work->found[group->node].key, &added);
+		if (added)
+			th_array_append(uses, first, TH_NO_GROUP);
+		uses->next[i] = uses->first[number];
+		uses->first[number] = i;
 	}
-	if (uses->nodes_count)
-		qsort(uses->nodes, uses->nodes_count, sizeof(*uses->nodes), compare_nodes);
-}
-
-/* The first node with that path, or the number of nodes. */
-static size_t
-first_node(const struct uses *uses, uint32_t key)
-{
-	size_t from = 0, to = uses->nodes_count;
-
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-
-		if (uses->nodes[middle].key < key)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from;
 }
 
 /* Whether the line and the node are of one library's use, and the user is not the library. */
@@ -217,15 +191,13 @@ find_uses_of_line(const struct th_leaks_work *work, uint32_t number, struct uses
 		return;
 	cursor = th_path_prefixes_last(&work->leaks->places.ways, site->creator);
 	while (th_path_prefixes_step(&cursor, &function)) {
-		uint32_t key = th_path_prefixes_left(&cursor);
+		uint32_t path = th_id_map_find(&uses->paths, th_path_prefixes_left(&cursor));
+		uint32_t node = path == TH_ID_MAP_NONE ? TH_NO_GROUP : uses->first[path];
 
-		for (size_t i = first_node(uses, key);
-			i < uses->nodes_count && uses->nodes[i].key == key; i++) {
-			struct use use = {uses->nodes[i].group, number};
-
-			if (is_use_of_library(work, &work->groups[use.node], site))
-				th_array_append(uses, items, use);
-		}
+		for (; node != TH_NO_GROUP; node = uses->next[node])
+			if (is_use_of_library(work, &work->groups[node], site))
+				th_array_append(uses, items,
+					((struct use){.node = node, .line = number}));
 	}
 }
 
@@ -245,7 +217,7 @@ unite_uses(struct th_leaks_work *work, uint32_t *leaders)
 	struct uses uses = {0};
 
 	find_nodes(work, &uses);
-	for (uint32_t i = 0; i < work->groups_count && uses.nodes_count; i++) {
+	for (uint32_t i = 0; i < work->groups_count && uses.first_count; i++) {
 		const struct th_leak_group *group = &work->groups[i];
 
 		if (group->verdict == TH_VERDICT_LEAK && group->places_count &&
@@ -264,7 +236,9 @@ unite_uses(struct th_leaks_work *work, uint32_t *leaders)
 		else if (line->places_count)
 			unite(work, leaders, uses.items[i].node, uses.items[i].line);
 	}
-	free(uses.nodes);
+	th_id_map_deinit(&uses.paths);
+	free(uses.first);
+	free(uses.next);
 	free(uses.items);
 }
 

@@ -275,31 +275,23 @@ collect(struct stacks *stacks, const struct th_live *live)
 		qsort(stacks->items, stacks->items_count, sizeof(*stacks->items), compare);
 }
 
+/* Its figures, and its frames from the allocation towards the root. */
 static void
-print_figure(FILE *file, const struct th_profile *profile, enum th_heap heap,
-	enum th_measure measure, const struct th_estimator *sum, const char *name)
+print_stack(FILE *file, const struct th_profile *profile, const struct stack *stack)
 {
-	struct th_estimate bytes = th_profile_bytes(profile, heap, measure, sum);
+	enum th_heap heap = stack->row->heap;
+	struct th_path path = th_paths_get(profile->paths, stack->row->path);
+	struct th_estimate live = th_profile_bytes(
+		profile, heap, TH_MEASURE_LIVE, &stack->live);
+	struct th_estimate allocated = th_profile_bytes(
+		profile, heap, TH_MEASURE_ALLOC, &stack->allocated);
 
-	fprintf(file, "%s %s (%s)", name, th_format_number(bytes.estimate, TH_UNIT_BYTES).text,
-		th_estimate_interval(&bytes, TH_UNIT_BYTES).text);
-}
-
-/* From the allocation towards the root. */
-static void
-print_frames(FILE *file, const struct th_profile *profile, const struct th_row *row)
-{
-	struct th_path path = th_paths_get(profile->paths, row->path);
-
-	for (uint32_t i = path.count; i-- > 0;) {
-		struct th_line line;
-
-		fputs(i + 1 == path.count ? "    " : "  < ", file);
-		th_line_begin(&line);
-		th_print(line.stream, "{}", th_frame_of(profile->frames, path.frames[i]));
-		th_line_cut(&line, file, th_terminal_room(file, 4, 20));
-		fputc('\n', file);
-	}
+	th_print(file, "\n  live {e}, allocated {e}, {} samples\n", &live, &allocated,
+		stack->allocated.samples);
+	for (uint32_t i = path.count; i-- > 0;)
+		th_print_cut(file, i + 1 == path.count ? "    " : "  < ", 4,
+			th_printed("{}", th_frame_of(profile->frames, path.frames[i])));
+	fputc('\n', file);
 }
 
 /* The stacks with most of the value of the options, one by one, with lines. */
@@ -314,26 +306,18 @@ print_stacks(FILE *file, const struct th_live *live)
 	collect(&stacks, live);
 	for (size_t i = 0; i < stacks.items_count && i < top; i++) {
 		const struct stack *stack = &stacks.items[i];
-		enum th_heap heap = stack->row->heap;
 		const char *class_name = th_frames_string(
 			profile->frames, stack->row->class_name);
 
-		fprintf(file, "%sstack %zu of %zu: %s%s%s%s\n  ",
-			th_terminal_code(file, TH_STYLE_HEADING), i + 1, stacks.items_count,
-			th_heap_title(heap), class_name[0] ? ", " : "", class_name,
-			th_terminal_code(file, TH_STYLE_PLAIN));
-		print_figure(file, profile, heap, TH_MEASURE_LIVE, &stack->live, "live");
-		print_figure(file, profile, heap, TH_MEASURE_ALLOC, &stack->allocated,
-			", allocated");
-		fprintf(file, ", %" PRIu64 " samples\n", stack->allocated.samples);
-		print_frames(file, profile, stack->row);
-		fputc('\n', file);
+		th_print(file, "{#}stack {} of {}: {}{}{}{/}", TH_STYLE_HEADING, i + 1,
+			stacks.items_count, th_heap_title(stack->row->heap),
+			class_name[0] ? ", " : "", class_name);
+		print_stack(file, profile, stack);
 	}
 	if (!stacks.items_count)
 		fputs("no samples match\n", file);
 	else if (stacks.items_count > top)
-		fprintf(file, "and %s more stacks\n",
-			th_format_count(stacks.items_count - top).text);
+		th_print(file, "and {c} more stacks\n", stacks.items_count - top);
 	free(stacks.items);
 }
 

@@ -815,6 +815,19 @@ calibration_of(const struct th_profile *profile, enum th_heap heap, enum th_meas
 		is_at ? &profile->at : &profile->end, samples);
 }
 
+/* What no part exceeds: the counted whole, or what the Java heap has in use. */
+static double
+most_of(const struct th_profile *profile, enum th_heap heap, enum th_measure measure)
+{
+	struct th_estimate whole = profile->heaps[heap].bytes;
+
+	if (measure == TH_MEASURE_LIVE && heap == TH_HEAP_JAVA)
+		return profile->java_bound;
+	if (measure == TH_MEASURE_LIVE && heap == TH_HEAP_MAPPED)
+		return th_mapped_use_live(profile, &whole) ? whole.estimate : HUGE_VAL;
+	return measure == TH_MEASURE_ALLOC && whole.exact ? whole.estimate : HUGE_VAL;
+}
+
 struct th_estimate
 th_profile_bytes_limit(const struct th_profile *profile, enum th_heap heap,
 	enum th_measure measure, const struct th_estimator *sum, enum th_limit which)
@@ -823,11 +836,10 @@ th_profile_bytes_limit(const struct th_profile *profile, enum th_heap heap,
 		profile, heap, measure, sum->samples);
 	struct th_estimate bytes = th_calibration_bytes_limit(&calibration, sum, which);
 
-	if (heap != TH_HEAP_JAVA || measure != TH_MEASURE_LIVE)
-		return bytes;
-	if (th_lifetimes_is_unjudged(&profile->lifetimes, heap))
+	if (heap == TH_HEAP_JAVA && measure == TH_MEASURE_LIVE &&
+		th_lifetimes_is_unjudged(&profile->lifetimes, heap))
 		bytes.high = profile->java_bound;
-	return th_heap_use_clamp(&bytes, profile->java_bound);
+	return th_heap_use_clamp(&bytes, most_of(profile, heap, measure));
 }
 
 struct th_estimate

@@ -110,6 +110,12 @@ find_owner(struct th_frames *frames, struct th_function *function, const char *n
 	}
 }
 
+bool
+th_frames_is_of_program(struct th_frames *frames, const char *member)
+{
+	return th_code_sources_owner(&frames->sources, member).is_program;
+}
+
 static uint32_t
 intern_function(struct th_frames *frames, const char *name, const char *module,
 	enum th_function_kind kind)

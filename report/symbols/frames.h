@@ -100,6 +100,8 @@ enum th_function_kind th_frames_kind(const struct th_frames *frames, uint32_t fr
 /* The number of the function of a frame, in a separate array for the same reason. */
 uint32_t th_frames_function_at(const struct th_frames *frames, uint32_t frame);
 const struct th_function *th_frames_function_of(const struct th_frames *frames, uint32_t frame);
+/* Whether a Java method or field is the program's own, by its name ("a.b.Class.field"). */
+bool th_frames_is_of_program(struct th_frames *frames, const char *member);
 const char *th_frames_string(const struct th_frames *frames, uint32_t string);
 const char *th_frames_function_name(const struct th_frames *frames, uint32_t function);
 

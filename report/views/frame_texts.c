@@ -22,14 +22,17 @@ th_frame_texts_deinit(struct th_frame_texts *texts)
 	free(texts->items);
 }
 
-/* The text of th_json_frame(); owned by `texts`. */
+/* The number, or the text of th_json_frame(); owned by `texts`. */
 static const char *
 get(struct th_frame_texts *texts, uint32_t frame)
 {
 	while (texts->items_count <= frame)
 		th_array_append(texts, items, NULL);
 	if (!texts->items[frame])
-		texts->items[frame] = th_json_dump(th_json_frame(texts->frames, frame), 0);
+		texts->items[frame] = th_json_dump(
+			texts->number_of ? json_integer(texts->number_of(texts->data, frame))
+					 : th_json_frame(texts->frames, frame),
+			0);
 	return texts->items[frame];
 }
 

@@ -14,6 +14,9 @@
 
 struct th_frame_texts {
 	const struct th_frames *frames;
+	/* Frames are printed as these numbers; NULL: as objects. */
+	uint32_t (*number_of)(void *data, uint32_t frame);
+	void *data;              /* of number_of */
 	TH_ARRAY(char *, items); /* by frame number; NULL: not built yet */
 };
 

@@ -163,23 +163,6 @@ add_jvm(struct th_health *health, const struct th_recording *recording)
 }
 
 static void
-add_completeness(struct th_health *health, const struct th_recording *recording)
-{
-	uint64_t missing = th_recording_missing_bytes(recording);
-
-	if (recording->is_complete)
-		return;
-	if (missing)
-		th_health_add(health, true,
-			"the log is truncated: %s bytes are missing at the end",
-			th_format_count(missing).text);
-	else
-		th_health_add(health, false,
-			"the log has no end: the process is still running, was killed, or "
-			"called _exit; totals are estimates");
-}
-
-static void
 add_damage(struct th_health *health, const struct th_recording *recording)
 {
 	if (recording->torn)
@@ -202,18 +185,38 @@ add_damage(struct th_health *health, const struct th_recording *recording)
 }
 
 char *
-th_health_damage(const struct th_recording *recording)
+th_health_end(const struct th_recording *recording)
 {
 	uint64_t missing = th_recording_missing_bytes(recording);
-	uint64_t skipped = recording->damaged + recording->undecodable;
 
+	if (recording->is_complete)
+		return NULL;
 	if (missing)
 		return th_format_new("the log is truncated: %s bytes are missing at the end",
 			th_format_count(missing).text);
-	if (skipped)
-		return th_format_new("the log is damaged: %s of its regions or records skipped",
-			th_format_count(skipped).text);
-	return NULL;
+	return th_format_new("the log has no end: the process is still running, was killed, or "
+			     "called _exit; totals are estimates");
+}
+
+char *
+th_health_damage(const struct th_recording *recording)
+{
+	uint64_t skipped = recording->damaged + recording->undecodable;
+
+	return skipped ? th_format_new(
+				 "the log is damaged: %s of its regions or records skipped",
+				 th_format_count(skipped).text)
+		       : NULL;
+}
+
+static void
+add_completeness(struct th_health *health, const struct th_recording *recording)
+{
+	char *end = th_health_end(recording);
+
+	if (end)
+		th_health_add(health, th_recording_missing_bytes(recording) > 0, "%s", end);
+	free(end);
 }
 
 static void

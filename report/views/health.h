@@ -26,9 +26,11 @@ void th_health_add(struct th_health *health, bool is_warning, const char *format
 	__attribute__((format(printf, 3, 4)));
 
 /*
- * One line about what of the log could not be read, NULL if nothing; the caller frees it. Records
- * that a killed process did not finish are no damage.
+ * One line each, NULL if there is nothing to say; the caller frees it. Of a log that was not closed:
+ * what is missing. Of records that could not be read: how many; those that a killed process did not
+ * finish are not among them.
  */
+char *th_health_end(const struct th_recording *recording);
 char *th_health_damage(const struct th_recording *recording);
 
 #endif

@@ -28,7 +28,7 @@ void th_holder_parts_print(FILE *file, const struct th_held_samples *held,
 	const struct th_holders *holders, uint64_t top);
 
 /* One line: "static gw.Gateway.SESSIONS -> java.util.HashMap.table -> ..."; the caller frees it. */
-char *th_holder_parts_path(const struct th_holder *holder);
+char *th_holder_parts_path(struct th_frames *frames, const struct th_holder *holder);
 
 /*
  * The holders of a finding: [{"path", "objects", "bytes", "root_frames"}], or the largest ones as

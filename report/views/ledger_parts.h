@@ -27,9 +27,8 @@ json_t *th_ledger_parts_json(const struct th_ledger *ledger, size_t count);
 
 /*
  * What is missing in a program whose memory was allocated below a JNI function of the VM: "...
- * without Release..."; NULL: the stack of the site contains none that is known.
+ * without Release...", to be freed; NULL: the stack of the site contains none that is known.
  */
-const char *
-th_ledger_parts_advice(const struct th_leaks *leaks, const struct th_leak_site *site);
+char *th_ledger_parts_advice(const struct th_leaks *leaks, const struct th_leak_site *site);
 
 #endif

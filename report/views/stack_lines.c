@@ -6,27 +6,24 @@
 
 #include "report/base/allocate.h"
 #include "report/leaks/causes.h"
+#include "report/views/elision.h"
 #include "report/views/values.h"
 
 /* Column at which the lines begin. */
 #define COLUMN 16
 #define LINES_MAX 12
-/* Frames of the program that are wanted, within these or beside them. */
-#define PROGRAM_MAX 8
 
 /* A line: a frame, or frames without names in one library.  Depths count from the allocation. */
 struct step {
 	uint32_t depth;
 	uint32_t count;
-	bool is_kept;
 };
 
 struct stack {
 	const struct th_profile *profile;
 	struct th_path path;
 	struct step *steps;
-	uint32_t count;
-	uint32_t kept;
+	size_t count;
 };
 
 static uint32_t
@@ -79,45 +76,21 @@ is_named(const struct stack *stack, uint32_t frame)
 				  frame == th_leak_sites_user_of(stack->profile, &stack->path));
 }
 
-static bool
-is_of_program(const struct stack *stack, uint32_t frame)
+static enum th_elision *
+choose(const struct stack *stack)
 {
-	return th_frames_function_of(stack->profile->frames, frame)->is_program;
-}
+	enum th_elision *items = th_allocate(stack->count, sizeof(*items));
 
-static bool
-is_any(const struct stack *stack, uint32_t frame)
-{
-	(void)stack;
-	(void)frame;
-	return true;
-}
+	for (size_t i = 0; i < stack->count; i++) {
+		uint32_t frame = frame_at(stack, stack->steps[i].depth);
 
-/* Keeps the innermost of the lines that are wanted, until `most` lines are kept. */
-static void
-keep(struct stack *stack, bool (*is_wanted)(const struct stack *, uint32_t frame),
-	uint32_t most)
-{
-	for (uint32_t i = 0; i < stack->count && stack->kept < most; i++) {
-		struct step *step = &stack->steps[i];
-
-		if (step->is_kept || !is_wanted(stack, frame_at(stack, step->depth)))
-			continue;
-		step->is_kept = true;
-		stack->kept++;
+		if (th_frames_function_of(stack->profile->frames, frame)->is_program)
+			items[i] = TH_ELISION_PROGRAM;
+		if (is_named(stack, frame))
+			items[i] = TH_ELISION_NAMED;
 	}
-}
-
-/* Number of frames of the program that may be kept beside those that are. */
-static uint32_t
-count_missing(const struct stack *stack)
-{
-	uint32_t missing = PROGRAM_MAX;
-
-	for (uint32_t i = 0; i < stack->count && missing; i++)
-		missing -= stack->steps[i].is_kept &&
-			   is_of_program(stack, frame_at(stack, stack->steps[i].depth));
-	return missing;
+	th_elide(items, stack->count, LINES_MAX);
+	return items;
 }
 
 /* Printing */
@@ -137,23 +110,24 @@ print_step(FILE *file, const struct stack *stack, const struct step *step, const
 	free(before);
 }
 
-/* A line that says what is left out takes the place of two steps at least. */
 static void
 print_steps(FILE *file, const struct stack *stack, const char *label)
 {
-	for (uint32_t i = 0; i < stack->count;) {
-		uint32_t end = i, frames = 0;
+	enum th_elision *items = choose(stack);
 
-		for (; end < stack->count && !stack->steps[end].is_kept; end++)
-			frames += stack->steps[end].count;
-		if (end > i + 1)
-			th_print(file, "              < {} more\n", frames);
-		else if (end > i)
+	for (size_t i = 0; i < stack->count; i++) {
+		size_t gap = th_elision_gap(items, stack->count, i);
+		uint32_t frames = 0;
+
+		if (!gap)
 			print_step(file, stack, &stack->steps[i], label);
-		if (end < stack->count)
-			print_step(file, stack, &stack->steps[end], label);
-		i = end + 1;
+		for (size_t k = 0; k < gap; k++)
+			frames += stack->steps[i + k].count;
+		if (gap)
+			th_print(file, "              < {} more\n", frames);
+		i += gap ? gap - 1 : 0;
 	}
+	free(items);
 }
 
 void
@@ -167,9 +141,6 @@ th_stack_lines_print(
 	};
 
 	split(&stack);
-	keep(&stack, is_named, LINES_MAX);
-	keep(&stack, is_any, LINES_MAX);
-	keep(&stack, is_of_program, stack.kept + count_missing(&stack));
 	print_steps(file, &stack, label);
 	free(stack.steps);
 }

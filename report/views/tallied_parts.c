@@ -153,8 +153,12 @@ user_json(const struct th_leaks *leaks, const struct th_tallied *tallied)
 	return th_json_frame(leaks->profile->frames, frame);
 }
 
-json_t *
-th_tallied_bytes_json(const struct th_tallied *tallied)
+/*
+ * Resident bytes and those of the C heap.  The metaspace is an estimate of unknown error, resident
+ * bytes of stacks are exact.
+ */
+static json_t *
+bytes_json(const struct th_tallied *tallied)
 {
 	const struct th_estimate bytes = {
 		.estimate = tallied->resident + tallied->vm.estimate,
@@ -173,11 +177,18 @@ number_json(const struct th_tallied *tallied, double number)
 		.estimate = number, .low = number, .high = number, .exact = !tallied->level});
 }
 
+struct th_path
+th_tallied_path(const struct th_leaks *leaks, const struct th_tallied *tallied)
+{
+	struct th_leak_site site = site_of(leaks, tallied);
+
+	return th_leaks_path(leaks, &site);
+}
+
 json_t *
 th_tallied_json(const struct th_leaks *leaks, const struct th_tallied *tallied)
 {
 	const struct th_frames *frames = leaks->profile->frames;
-	struct th_leak_site site = site_of(leaks, tallied);
 	char *why = th_tallied_explain(tallied);
 	json_t *none = NULL; /* what other findings have and a counted leak has not */
 	json_t *json = th_json(
@@ -185,9 +196,9 @@ th_tallied_json(const struct th_leaks *leaks, const struct th_tallied *tallied)
 		"growth_objects_per_s growth_bytes_per_s",
 		th_verdict_name_by(tallied->verdict, th_tallied_reason(tallied)),
 		th_tallied_heap(tallied), th_frames_string(frames, tallied->class_name),
-		th_json_frames(frames, th_leaks_path(leaks, &site)),
+		th_json_frames(frames, th_tallied_path(leaks, tallied)),
 		th_json_frame(frames, tallied->line), user_json(leaks, tallied),
-		th_tallied_bytes_json(tallied), number_json(tallied, tallied->alive),
+		bytes_json(tallied), number_json(tallied, tallied->alive),
 		number_json(tallied, th_tallied_rate(tallied)),
 		number_json(tallied, th_tallied_growth(tallied)));
 

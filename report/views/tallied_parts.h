@@ -23,13 +23,10 @@ void th_tallied_print_headline(FILE *file, const struct th_leaks *leaks,
 /* One line for each leak, in a report about resident memory; `leaks` may be NULL. */
 void th_tallied_print_causes(FILE *file, const struct th_leaks *leaks);
 
+/* The stack of what makes the threads or classes, as the options show it. */
+struct th_path th_tallied_path(const struct th_leaks *leaks, const struct th_tallied *tallied);
+
 /* One leak with the members of other findings; a new reference. */
 json_t *th_tallied_json(const struct th_leaks *leaks, const struct th_tallied *tallied);
-
-/*
- * Resident bytes and those of the C heap; a new reference.  The metaspace is an estimate of unknown
- * error, resident bytes of stacks are exact.
- */
-json_t *th_tallied_bytes_json(const struct th_tallied *tallied);
 
 #endif

@@ -6,6 +6,7 @@
 #ifndef TH_REPORT_VIEWS_VIEW_H
 #define TH_REPORT_VIEWS_VIEW_H
 
+#include <jansson.h>
 #include <stdio.h>
 
 #include "report/fleet/fleet.h"
@@ -53,6 +54,13 @@ void th_view_json(FILE *file, const struct th_profile *profile);
 /* Findings, as text and as JSON. */
 void th_view_leaks(FILE *file, const struct th_leaks *leaks);
 void th_view_leaks_json(FILE *file, const struct th_leaks *leaks);
+/*
+ * The same for a page: with the headline, at most `most` findings of samples, holders as lines of
+ * text, the remark about memory that was freed later, and frames as numbers of the page; without
+ * parts, and with heaps only if there are several.
+ */
+void th_view_leaks_json_page(FILE *file, const struct th_leaks *leaks, size_t most,
+	uint32_t (*number_of)(void *data, uint32_t frame), void *data);
 /* The line of a site: the nearest of the application, without one the allocating function. */
 void th_view_leaks_line(
 	FILE *file, const struct th_leak_sites *places, const struct th_leak_site *place);
@@ -120,6 +128,9 @@ void th_view_flamegraph_diff(
 void th_view_rss(FILE *file, const struct th_profile *profile, const struct th_leaks *leaks);
 void
 th_view_rss_json(FILE *file, const struct th_profile *profile, const struct th_leaks *leaks);
+/* The JSON; its lines may be without their parts and stacks.  A new reference. */
+json_t *th_view_rss_document(
+	const struct th_profile *profile, const struct th_leaks *leaks, bool has_parts);
 
 /* Every record of a log, decoded by the descriptions in the log. */
 void th_view_dump(FILE *file, const struct th_reader *reader, bool without_command);

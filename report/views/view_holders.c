@@ -8,18 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/allocate.h"
 #include "report/base/format.h"
 #include "report/base/heap_names.h"
 #include "report/base/line.h"
+#include "report/views/elision.h"
 #include "report/views/json_parts.h"
+#include "report/views/stack_lines.h"
 #include "report/views/tallied_parts.h"
 #include "report/views/values.h"
 #include "report/views/view.h"
 
 /* Holders of a finding in `leaks`. */
 #define LINES_SHOWN 3
-/* Frames of the native stack of a JNI global reference. */
-#define FRAMES_SHOWN 6
 #define LINE_COLUMN 16
 /* Elements of a path in one line: so many at each end of a longer one. */
 #define ENDS_SHOWN 4
@@ -49,30 +50,48 @@ root_words(const struct th_holder_element *element)
 	return "";
 }
 
-/* The function of C that made the root, or steps above it. */
+/* The function of C that made the root. */
 static struct th_frame_of
-maker_of(const struct th_profile *profile, struct th_path path, uint32_t step)
+maker_of(const struct th_profile *profile, const struct th_holder *holder)
 {
-	return th_frame_of(profile->frames, path.frames[path.count - 1 - step]);
+	struct th_path path = th_paths_get(profile->paths, holder->root_path);
+
+	return th_frame_of(profile->frames, path.frames[path.count - 1]);
+}
+
+static enum th_elision *
+choose(struct th_frames *frames, const struct th_holder *holder)
+{
+	enum th_elision *items = th_allocate(holder->path_count, sizeof(*items));
+
+	for (size_t i = 0; i < holder->path_count; i++)
+		if (i < ENDS_SHOWN || holder->path_count - i <= ENDS_SHOWN)
+			items[i] = TH_ELISION_NAMED;
+		else if (th_frames_is_of_program(frames, holder->path[i].name))
+			items[i] = TH_ELISION_PROGRAM;
+	th_elide(items, holder->path_count, 0);
+	return items;
 }
 
 char *
-th_holder_parts_path(const struct th_holder *holder)
+th_holder_parts_path(struct th_frames *frames, const struct th_holder *holder)
 {
+	enum th_elision *items = choose(frames, holder);
 	struct th_line line;
 
 	th_line_begin(&line);
 	for (size_t i = 0; i < holder->path_count; i++) {
-		fputs(i ? " -> " : "", line.stream);
-		if (i == ENDS_SHOWN && holder->path_count > 2 * ENDS_SHOWN + 1) {
-			size_t left_out = holder->path_count - 2 * ENDS_SHOWN;
+		size_t gap = th_elision_gap(items, holder->path_count, i);
 
-			th_print(line.stream, "({} more) -> ", left_out);
-			i += left_out;
-		}
-		th_print(line.stream, "{}{}", root_words(&holder->path[i]),
-			holder->path[i].name);
+		fputs(i ? " -> " : "", line.stream);
+		if (gap)
+			th_print(line.stream, "({} more)", gap);
+		else
+			th_print(line.stream, "{}{}", root_words(&holder->path[i]),
+				holder->path[i].name);
+		i += gap ? gap - 1 : 0;
 	}
+	free(items);
 	return th_line_end(&line);
 }
 
@@ -93,14 +112,12 @@ sum_of(const struct th_holders *holders)
 static char *
 line_text(const struct th_profile *profile, const struct th_holder *holder, double all)
 {
-	char *path = th_holder_parts_path(holder);
+	char *path = th_holder_parts_path(profile->frames, holder);
 	double share = all > 0 ? 100 * holder->share / all : 0;
 	char *text = holder->root_path == TH_HOLDERS_NO_PATH
 			     ? th_printed("{f} % by {}", share, path)
 			     : th_printed("{f} % by {}, made by {}", share, path,
-				       maker_of(profile,
-					       th_paths_get(profile->paths, holder->root_path),
-					       0));
+				       maker_of(profile, holder));
 
 	free(path);
 	return text;
@@ -225,17 +242,6 @@ count_shared(const struct th_holder *holder, const struct th_holder *before)
 }
 
 static void
-print_stack(FILE *file, const struct th_profile *profile, const struct th_holder *holder)
-{
-	if (holder->root_path == TH_HOLDERS_NO_PATH)
-		return;
-	struct th_path path = th_paths_get(profile->paths, holder->root_path);
-	for (uint32_t i = 0; i < path.count && i < FRAMES_SHOWN; i++)
-		th_print(file, "{}{}\n", i ? "              < " : "      made by ",
-			maker_of(profile, path, i));
-}
-
-static void
 print_holder(FILE *file, const struct th_profile *profile, const struct th_holder *holder,
 	const struct th_holder *before, double all)
 {
@@ -249,8 +255,9 @@ print_holder(FILE *file, const struct th_profile *profile, const struct th_holde
 		if (!i && shared) {
 			th_print(file, "           -> ({} more, as above)\n", shared - 1);
 			i = shared - 1;
-		} else if (!i) {
-			print_stack(file, profile, holder);
+		} else if (!i && holder->root_path != TH_HOLDERS_NO_PATH) {
+			th_stack_lines_print(file, profile,
+				th_paths_get(profile->paths, holder->root_path), "by");
 		}
 	}
 }

@@ -321,7 +321,7 @@ print_finding(FILE *file, const struct th_leaks *leaks, const struct th_held_sam
 	struct th_finding finding = th_leaks_measured(leaks, listed);
 	const struct th_leak_site *place = &leaks->places.items[finding.place];
 	enum th_verdict verdict = finding.evidence.verdict;
-	const char *advice = th_ledger_parts_advice(leaks, place);
+	char *advice = th_ledger_parts_advice(leaks, place);
 	char *why = th_evidence_explain(&finding.evidence);
 	char *released = th_released_text(leaks->profile, &finding.evidence);
 
@@ -357,6 +357,7 @@ print_finding(FILE *file, const struct th_leaks *leaks, const struct th_held_sam
 		th_stack_lines_of_leak(file, leaks, place, th_causes_number_of(leaks, listed));
 		print_next(file, leaks, place);
 	}
+	free(advice);
 	free(why);
 	free(released);
 }

@@ -111,6 +111,13 @@ parts_json(const struct th_leaks *leaks, const struct th_listed *listed)
 			frames_json(leaks, place_of(leaks, part->place))));
 }
 
+/* One frame; NULL: none. */
+static json_t *
+frame_json(uint32_t frame)
+{
+	return frame == TH_NO_FRAME ? NULL : th_frame_texts_mark(&frame, 1);
+}
+
 /* The method whose growth is significant; null: that of a line is. */
 static json_t *
 node_json(const struct th_leaks *leaks, const struct th_finding *finding)
@@ -121,8 +128,7 @@ node_json(const struct th_leaks *leaks, const struct th_finding *finding)
 
 	if (finding->level == TH_LEVEL_LINE)
 		return NULL;
-	return th_json_frame(profile->frames,
-		path.frames[leaks->places.ways.items[finding->key].length - 1]);
+	return frame_json(path.frames[leaks->places.ways.items[finding->key].length - 1]);
 }
 
 /* Of memory that only collections free. */
@@ -136,13 +142,6 @@ set_unclosed(json_t *json, const struct th_leaks *leaks, const struct th_finding
 	if (th_owners_await_finalizer(leaks, finding->place))
 		th_json_set(json, "await_finalizer", leaks->finalizers.waiting);
 	free(wrapper);
-}
-
-/* A frame of the application; NULL: none. */
-static json_t *
-line_json(uint32_t frame)
-{
-	return frame == TH_NO_FRAME ? NULL : th_frame_texts_mark(&frame, 1);
 }
 
 static uint32_t
@@ -160,15 +159,27 @@ user_of(const struct th_leaks *leaks, const struct th_leak_site *place, uint32_t
 			      : th_causes_starter(leaks, number);
 }
 
+/* The remark of `leaks` about what was freed after the verdict. */
+static void
+set_remark(json_t *json, const struct th_leaks *leaks, const struct th_evidence *evidence)
+{
+	char *remark = th_released_text(leaks->profile, evidence);
+
+	if (remark)
+		th_json_set(json, "later", remark);
+	free(remark);
+}
+
 static json_t *
-finding_json(const struct th_held_samples *held, const struct th_listed *listed)
+finding_json(
+	const struct th_held_samples *held, const struct th_listed *listed, bool is_for_page)
 {
 	const struct th_leaks *leaks = held->leaks;
 	const struct th_profile *profile = leaks->profile;
 	struct th_finding finding = th_leaks_measured(leaks, listed);
 	const struct th_evidence *evidence = &finding.evidence;
 	const struct th_leak_site *place = place_of(leaks, finding.place);
-	const char *advice = th_ledger_parts_advice(leaks, place);
+	char *advice = th_ledger_parts_advice(leaks, place);
 	json_t *json = th_json("verdict heap class? thread", verdict_of(&finding),
 		th_heap_word(place->heap), class_of(leaks, place),
 		th_frames_function_name(profile->frames, place->thread));
@@ -176,37 +187,65 @@ finding_json(const struct th_held_samples *held, const struct th_listed *listed)
 	uint32_t number = th_causes_number_of(leaks, listed);
 	th_json_set_part(json, leaks, number);
 	th_json_set(json, "frames creator user stacks owner holders", frames_json(leaks, place),
-		line_json(creator_of(leaks, place)), line_json(user_of(leaks, place, number)),
+		frame_json(creator_of(leaks, place)), frame_json(user_of(leaks, place, number)),
 		finding.place_count, owner_json(leaks, &finding.owner),
-		th_holder_parts_finding_json(held, listed, &finding, false));
+		th_holder_parts_finding_json(held, listed, &finding, is_for_page));
 	set_evidence(json, evidence);
 	th_json_set(json, "freed_afterwards released_only_at_exit", th_released_part(evidence),
 		th_released_only_at_exit(profile, evidence));
+	if (is_for_page)
+		set_remark(json, leaks, evidence);
 	if (advice)
 		th_json_set(json, "cause", advice);
+	free(advice);
 	if (evidence->reason == TH_REASON_UNCLOSED)
 		set_unclosed(json, leaks, &finding);
-	if (evidence->verdict == TH_VERDICT_LEAK)
-		th_json_set(json, "level node lines heaps parts",
-			th_leak_level_name(finding.level), node_json(leaks, &finding),
-			finding.lines, heaps_json(leaks, finding), parts_json(leaks, listed));
+	if (evidence->verdict == TH_VERDICT_LEAK) {
+		th_json_set(json, "level node lines", th_leak_level_name(finding.level),
+			node_json(leaks, &finding), finding.lines);
+		if (!is_for_page || finding.next != UINT32_MAX)
+			th_json_set(json, "heaps", heaps_json(leaks, finding));
+		if (!is_for_page)
+			th_json_set(json, "parts", parts_json(leaks, listed));
+	}
 	if (profile->options->group_by)
 		th_json_set(json, "group",
 			th_frames_function_name(profile->frames, th_leaks_group(leaks, place)));
 	return json;
 }
 
+/* For a page: also the number alive at the end that was made by the end of each part of the time. */
+static void
+set_curve(json_t *json, const struct th_leaks *leaks, const struct th_tallied *tallied)
+{
+	struct th_path path = th_tallied_path(leaks, tallied);
+	json_t *curve = th_json_list(0.0);
+	double sum = 0;
+
+	for (int i = 0; i < TH_TALLIED_PARTS; i++)
+		th_json_append(curve, sum += tallied->made_in[i]);
+	th_json_set(json, "frames curve",
+		path.count ? th_json_list(th_frame_texts_mark(path.frames, path.count))
+			   : json_array(),
+		curve);
+}
+
 static json_t *
-tallied_json(const struct th_held_samples *held, const struct th_tallied *tallied)
+tallied_json(
+	const struct th_held_samples *held, const struct th_tallied *tallied, bool is_for_page)
 {
 	json_t *json = th_tallied_json(held->leaks, tallied);
 
 	th_json_set_part(json, held->leaks, th_causes_number_of_tallied(held->leaks, tallied));
-	return th_json_set(json, "holders", th_holder_parts_tallied_json(held, tallied, false));
+	if (is_for_page)
+		set_curve(json, held->leaks, tallied);
+	return th_json_set(
+		json, "holders", th_holder_parts_tallied_json(held, tallied, is_for_page));
 }
 
 void
-th_view_leaks_json(FILE *file, const struct th_leaks *leaks)
+th_view_leaks_json_page(FILE *file, const struct th_leaks *leaks, size_t most,
+	uint32_t (*number_of)(void *data, uint32_t frame), void *data)
 {
 	const struct th_ledger *ledger = &leaks->ledger;
 	const char *before = "\n  ";
@@ -218,7 +257,7 @@ th_view_leaks_json(FILE *file, const struct th_leaks *leaks)
 		file, ",\n \"recorded\": ", th_json_recorded(leaks->profile->recording), 0);
 	th_json_write(file, ",\n \"filters\": ", th_json_filters(leaks->profile->options), 0);
 	th_json_write(file, ",\n \"judged\": ", th_json_moment(leaks->profile), 0);
-	th_json_write(file, ",\n ", th_json_outcome(leaks, false), JSON_EMBED);
+	th_json_write(file, ",\n ", th_json_outcome(leaks, number_of), JSON_EMBED);
 	th_json_write(
 		file, ",\n \"counts\": ", th_ledger_parts_counts_json(&leaks->references), 0);
 	th_json_write(file,
@@ -226,13 +265,21 @@ th_view_leaks_json(FILE *file, const struct th_leaks *leaks)
 	fputs(",\n \"findings\": [", file);
 	th_held_samples_init(&held, leaks);
 	th_frame_texts_init(&texts, leaks->profile->frames);
+	texts.number_of = number_of;
+	texts.data = data;
 	for (size_t i = 0; i < leaks->tallies.items_count; i++, before = ",\n  ")
-		th_frame_texts_write(
-			&texts, file, before, tallied_json(&held, &leaks->tallies.items[i]));
-	for (size_t i = 0; i < leaks->findings_count; i++, before = ",\n  ")
-		th_frame_texts_write(
-			&texts, file, before, finding_json(&held, &leaks->findings[i]));
+		th_frame_texts_write(&texts, file, before,
+			tallied_json(&held, &leaks->tallies.items[i], number_of));
+	for (size_t i = 0; i < leaks->findings_count && i < most; i++, before = ",\n  ")
+		th_frame_texts_write(&texts, file, before,
+			finding_json(&held, &leaks->findings[i], number_of));
 	th_frame_texts_deinit(&texts);
 	th_held_samples_deinit(&held);
 	fputs("]}\n", file);
+}
+
+void
+th_view_leaks_json(FILE *file, const struct th_leaks *leaks)
+{
+	th_view_leaks_json_page(file, leaks, SIZE_MAX, NULL, NULL);
 }

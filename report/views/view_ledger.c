@@ -235,31 +235,41 @@ contains(const char *text, const char *begin, const char *end)
 	return found && strstr(found + strlen(begin), end);
 }
 
-static const char *
-advice_of(const char *function)
+static char *
+advise_reference(const struct th_recording *recording, const char *kind)
+{
+	if (recording->is_complete)
+		return th_printed(
+			"New{}Ref without Delete{}Ref; twinheap run --ledger shows which", kind,
+			kind);
+	return th_printed("New{}Ref without Delete{}Ref; twinheap ctl {} ledger on shows which",
+		kind, kind, th_recording_pid(recording).text);
+}
+
+static char *
+advice_of(const struct th_recording *recording, const char *function)
 {
 	if (contains(function, "jni_Get", "ArrayElements"))
-		return "Get...ArrayElements without Release...ArrayElements, or released with "
-		       "JNI_COMMIT only";
+		return th_printed("{}",
+			"Get...ArrayElements without Release...ArrayElements, or "
+			"released with JNI_COMMIT only");
 	if (strstr(function, "jni_GetStringUTFChars"))
-		return "GetStringUTFChars without ReleaseStringUTFChars";
+		return th_printed("{}", "GetStringUTFChars without ReleaseStringUTFChars");
 	if (strstr(function, "jni_GetStringChars"))
-		return "GetStringChars without ReleaseStringChars";
+		return th_printed("{}", "GetStringChars without ReleaseStringChars");
 	if (strstr(function, "jni_NewGlobalRef"))
-		return "NewGlobalRef without DeleteGlobalRef; twinheap ctl PID ledger on shows "
-		       "which";
+		return advise_reference(recording, "Global");
 	if (strstr(function, "jni_NewWeakGlobalRef"))
-		return "NewWeakGlobalRef without DeleteWeakGlobalRef; twinheap ctl PID ledger "
-		       "on shows which";
+		return advise_reference(recording, "WeakGlobal");
 	return NULL;
 }
 
-const char *
+char *
 th_ledger_parts_advice(const struct th_leaks *leaks, const struct th_leak_site *site)
 {
 	const struct th_frames *frames = leaks->profile->frames;
 	struct th_path path = th_paths_get(leaks->profile->paths, site->path);
-	const char *advice = NULL;
+	char *advice = NULL;
 
 	if (site->heap != TH_HEAP_NATIVE || site->internal)
 		return NULL;
@@ -269,7 +279,8 @@ th_ledger_parts_advice(const struct th_leaks *leaks, const struct th_leak_site *
 		/* Only the innermost frames: the VM's, or those without a Java frame above. */
 		if (frame->kind == TH_KIND_JAVA)
 			return NULL;
-		advice = advice_of(th_frames_function_name(frames, frame->function));
+		advice = advice_of(leaks->profile->recording,
+			th_frames_function_name(frames, frame->function));
 	}
 	return advice;
 }

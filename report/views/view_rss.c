@@ -485,10 +485,9 @@ stack_json(const struct th_rss *rss, size_t number)
 }
 
 static json_t *
-line_json(const struct th_rss *rss, const struct th_breakdown_line *line)
+line_json(const struct th_rss *rss, const struct th_breakdown_line *line, bool has_parts)
 {
 	size_t rows[STACKS_MAX];
-	size_t count = th_rss_rows(rss, line->kind, rows, STACKS_MAX);
 	json_t *json = th_json("name label resident swapped size accessible mappings",
 		th_breakdown_name(line->kind), th_breakdown_label(line->kind), &line->resident,
 		line->swapped, line->size, line->accessible, line->mappings);
@@ -500,6 +499,9 @@ line_json(const struct th_rss *rss, const struct th_breakdown_line *line)
 	if (line->kind == TH_BREAKDOWN_MALLOC_DIRECT)
 		th_json_set(
 			json, "cached unjudged", &rss->account.cached, &rss->account.unjudged);
+	if (!has_parts)
+		return json;
+	size_t count = th_rss_rows(rss, line->kind, rows, STACKS_MAX);
 	return th_json_set(json, "parts stacks",
 		th_json_map(part, line->parts, line->parts_count,
 			th_json("name resident size mappings", part->name, part->resident,
@@ -601,8 +603,9 @@ verdict_json(const struct th_rss *rss)
 	return json;
 }
 
-void
-th_view_rss_json(FILE *file, const struct th_profile *profile, const struct th_leaks *leaks)
+json_t *
+th_view_rss_document(
+	const struct th_profile *profile, const struct th_leaks *leaks, bool has_parts)
 {
 	const struct th_recording *recording = profile->recording;
 	struct th_rss rss;
@@ -618,7 +621,8 @@ th_view_rss_json(FILE *file, const struct th_profile *profile, const struct th_l
 		th_breakdown_unexplained(account), th_json_moment(profile));
 
 	th_json_set(root, "lines malloc pools buffers group points accounts verdict fit",
-		th_json_map(line, account->lines, TH_BREAKDOWN_KINDS, line_json(&rss, line)),
+		th_json_map(line, account->lines, TH_BREAKDOWN_KINDS,
+			line_json(&rss, line, has_parts)),
 		malloc_json(account),
 		th_json_map(
 			pool, recording->pools, recording->pools_count, pool_json(&rss, pool)),
@@ -629,6 +633,12 @@ th_view_rss_json(FILE *file, const struct th_profile *profile, const struct th_l
 			th_json_list(point->seconds, point->bytes)),
 		th_json_map(moment, rss.moments, rss.moments_count, moment_json(moment)),
 		verdict_json(&rss), fit_json(&rss));
-	th_json_print(file, root);
 	th_rss_deinit(&rss);
+	return root;
+}
+
+void
+th_view_rss_json(FILE *file, const struct th_profile *profile, const struct th_leaks *leaks)
+{
+	th_json_print(file, th_view_rss_document(profile, leaks, true));
 }

@@ -10,7 +10,8 @@
  * Threads of the application are merged: their level is skipped unless --threads is given.
  * Of each heap only the nodes with the largest shares are printed (--top): a first walk over the
  * tree ranks them, the second prints. A node's share is not larger than its parent's, so that
- * with a node its parents are among them.
+ * with a node its parents are among them.  Before them functions of libraries are left out that
+ * call each other and have, but for less than --min, what the next one has.
  */
 #include "report/views/view.h"
 
@@ -39,6 +40,8 @@
 #define LARGE_SHARE 10
 /* Deeper levels share one indentation so that the path remains readable. */
 #define DEEPEST_INDENT 40
+/* Functions at each end of a row of libraries' that stay. */
+#define ENDS_SHOWN 2
 
 struct node {
 	uint32_t function;
@@ -47,7 +50,8 @@ struct node {
 	size_t count;
 	int depth; /* depth at which it is printed */
 	bool is_thread;
-	bool is_hidden; /* beyond --top */
+	bool is_hidden;  /* beyond --top */
+	bool is_chained; /* the only branch of its parent, which has little beside it */
 	struct th_estimator sums[TH_HEAPS];
 };
 
@@ -79,7 +83,10 @@ struct tree {
 	struct ranks ranks[TH_HEAPS];
 	uint64_t visited;   /* nodes, in the present walk */
 	uint8_t *is_top;    /* by number of the node; NULL: all are */
-	uint64_t cut_count; /* subtrees left out */
+	uint64_t row_first; /* number of the first of the present row of libraries' functions */
+	TH_ARRAY(bool, left_out); /* by number of the node; of the middle of such a row */
+	uint64_t gap;             /* functions left out above the next one printed */
+	uint64_t cut_count;       /* subtrees left out */
 	struct th_estimator cut[TH_HEAPS];
 };
 
@@ -318,12 +325,25 @@ print_name(const struct tree *tree, const struct node *node, int indent)
 }
 
 static void
-print_node(const struct tree *tree, const struct node *node)
+print_gap(struct tree *tree, int indent)
+{
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS && tree->gap; heap++)
+		if (th_profile_has_heap(tree->profile, (enum th_heap)heap))
+			fprintf(tree->file, "%*s", figure_columns(tree), "");
+	if (tree->gap)
+		fprintf(tree->file, "%*s(%s more)\n", indent, "",
+			th_format_count(tree->gap).text);
+	tree->gap = 0;
+}
+
+static void
+print_node(struct tree *tree, const struct node *node)
 {
 	int half = tree->path_columns / 2;
 	int deepest = half && half < DEEPEST_INDENT ? half : DEEPEST_INDENT;
 	int indent = 2 * node->depth < deepest ? 2 * node->depth : deepest;
 
+	print_gap(tree, indent);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		print_figures(tree, (enum th_heap)heap, node);
 	if (node->level)
@@ -333,6 +353,21 @@ print_node(const struct tree *tree, const struct node *node)
 	if (node->level)
 		th_terminal_mark(tree->file, node->function, UINT32_MAX, 0);
 	fputc('\n', tree->file);
+}
+
+/* Whether the only child has the parent's figures, but for what is too small to be printed. */
+static bool
+is_chained(const struct tree *tree, const struct node *parent, const struct nodes *children)
+{
+	double most = tree->profile->options->min_share / 100;
+
+	if (!parent->level || children->items_count != 1)
+		return false;
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		if (share_in(tree, parent, heap) - share_in(tree, &children->items[0], heap) >
+			most)
+			return false;
+	return true;
 }
 
 /* Queues the children of a node for printing. */
@@ -345,9 +380,11 @@ add_children(struct tree *tree, const struct node *parent, struct nodes *pending
 	order_rows(tree, parent, &children);
 	int depth = parent->depth + (parent->level && !is_chain(parent, &children));
 	choose(tree, &children, parent->is_hidden);
+	bool has_chain = is_chained(tree, parent, &children);
 	for (size_t i = children.items_count; i-- > 0;) {
 		children.items[i].depth = depth;
 		children.items[i].is_hidden = parent->is_hidden;
+		children.items[i].is_chained = has_chain;
 		th_array_append(pending, items, children.items[i]);
 	}
 	free(children.items);
@@ -381,18 +418,53 @@ print_visited(struct tree *tree, struct node *node)
 {
 	if (node->is_hidden)
 		return;
+	if (tree->is_top && tree->left_out[tree->visited]) {
+		tree->gap++;
+		return;
+	}
 	node->is_hidden = tree->is_top && !tree->is_top[tree->visited];
-	if (node->is_hidden)
-		cut(tree, node);
-	else
+	if (!node->is_hidden) {
 		print_node(tree, node);
+		return;
+	}
+	tree->gap = 0;
+	cut(tree, node);
 }
 
 /* Ranks */
 
+/* Java functions of libraries and the runtime, and those of the VM. */
+static bool
+is_of_library(const struct tree *tree, const struct node *node)
+{
+	const struct th_function *function = th_frames_function(
+		tree->profile->frames, node->function);
+
+	return function->kind == TH_KIND_VM ||
+	       (function->kind == TH_KIND_JAVA && !function->is_program);
+}
+
+/* Leaves out the middle of the row that ends before the visited node. */
+static void
+end_row(struct tree *tree)
+{
+	uint64_t end = tree->visited;
+
+	if (end - tree->row_first > 2 * ENDS_SHOWN + 1)
+		for (uint64_t i = tree->row_first + ENDS_SHOWN; i < end - ENDS_SHOWN; i++)
+			tree->left_out[i] = true;
+}
+
 static void
 rank_visited(struct tree *tree, struct node *node)
 {
+	bool is_other = !node->level || !is_of_library(tree, node);
+
+	if (!node->is_chained || is_other)
+		end_row(tree);
+	if (!node->is_chained || is_other)
+		tree->row_first = tree->visited + is_other;
+	th_array_append(tree, left_out, false);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		struct rank rank = {share_in(tree, node, heap), tree->visited};
 
@@ -420,6 +492,7 @@ find_top(struct tree *tree)
 	uint64_t top = tree->profile->options->top;
 
 	walk(tree, rank_visited);
+	end_row(tree);
 	tree->is_top = th_allocate(tree->visited, sizeof(*tree->is_top));
 	tree->is_top[0] = true;
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
@@ -429,8 +502,13 @@ find_top(struct tree *tree)
 			qsort(ranks->items, ranks->items_count, sizeof(*ranks->items),
 				compare_ranks);
 		/* The root is not counted. */
-		for (size_t i = 0; i < ranks->items_count && i <= top; i++)
-			tree->is_top[ranks->items[i].number] = true;
+		uint64_t left = top + 1;
+		for (size_t i = 0; i < ranks->items_count && left; i++) {
+			uint64_t number = ranks->items[i].number;
+
+			tree->is_top[number] |= !tree->left_out[number];
+			left -= !tree->left_out[number];
+		}
 		free(ranks->items);
 	}
 }
@@ -526,4 +604,5 @@ th_view_tree(FILE *file, const struct th_profile *profile)
 	free(tree.numbers);
 	free(tree.ordered);
 	free(tree.is_top);
+	free(tree.left_out);
 }

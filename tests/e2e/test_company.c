@@ -292,29 +292,49 @@ checked_jni(const struct th_jdk *jdk)
 
 /*
  * Threads that attach and detach leave nothing in the VM: in 19 to 21 it would keep a state of each
- * that points to freed memory (jvmti/threads/attaching.h).  3,600 threads; noise is 10 KiB.  Objects
- * of others are sampled all the same.
+ * that points to freed memory (jvmti/threads/attaching.h).  3,600 threads; noise is 10 KiB.
  */
 #define LEFT_MAX (256 << 10)
 
 static void
-threads_that_attach(const struct th_jdk *jdk)
+record_threads_that_attach(const struct th_jdk *jdk, const char *moment, const char *heaps,
+	struct th_recording *ret)
 {
 	struct command command = java(jdk,
 		TH_WORDS("-Xint", "-XX:+UseSerialGC", "-XX:NativeMemoryTracking=summary"),
-		TH_WORDS("Hostile", LIBRARY, "attach"));
-	struct th_recording recording;
+		TH_WORDS("Hostile", LIBRARY, moment));
 
-	th_recording_run(&(struct th_recording_plan){.arguments = command.words}, &recording);
-	const json_t *truth = json_array_get(recording.truth, 0);
-	double grown = json_number_value(json_object_get(truth, "grown"));
+	th_recording_run(&(struct th_recording_plan){.arguments = command.words,
+				 .settings = TH_WORDS(heaps)},
+		ret);
+	double grown = json_number_value(
+		json_object_get(json_array_get(ret->truth, 0), "grown"));
 	print_message("the VM holds %.0f bytes more\n", grown);
 	assert_true(grown < LEFT_MAX);
+}
+
+/* Objects of others are sampled all the same. */
+static void
+threads_that_attach(const struct th_jdk *jdk)
+{
+	struct th_recording recording;
+
+	record_threads_that_attach(jdk, "attach", "TWINHEAP_HEAPS=all", &recording);
+	const json_t *truth = json_array_get(recording.truth, 0);
 	th_recording_load(&recording);
 	struct th_figure figure = th_recording_site(
 		&recording, "java", "Hostile.block", "alloc_bytes");
 	th_assert_covers(&figure, json_number_value(json_object_get(truth, "bytes")),
 		"objects of a thread that attached others");
+	th_recording_deinit(&recording);
+}
+
+static void
+threads_that_attach_beside_a_sampler(const struct th_jdk *jdk)
+{
+	struct th_recording recording;
+
+	record_threads_that_attach(jdk, "sampled", "TWINHEAP_HEAPS=native", &recording);
 	th_recording_deinit(&recording);
 }
 
@@ -394,6 +414,8 @@ main(void)
 		{"Z refused large pages", z_refused_large_pages, 0},
 		{"checked JNI", checked_jni, 0},
 		{"threads that attach", threads_that_attach, 0},
+		{"threads that attach beside a sampler", threads_that_attach_beside_a_sampler,
+			0},
 		{"late agent alone", late_agent_alone, 0},
 		{"late agent beside preload", late_agent_beside_preload, 0},
 		{NULL, NULL, 0},

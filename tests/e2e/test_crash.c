@@ -96,8 +96,9 @@ check_log(const struct death *death)
 
 	th_dump_init(&dump, death->log);
 	double samples = (double)th_dump_count(&dump, "native_alloc");
-	print_message("%.0f allocations completed, %.0f recorded, %zu torn\n", death->completed,
-		samples, th_dump_torn(&dump));
+	print_message("%.0f allocations completed, %.0f recorded, %zu torn, %.0f dropped\n",
+		death->completed, samples, th_dump_torn(&dump),
+		(double)th_dump_counter(&dump, "dropped_busy"));
 	check_samples(death, samples, OTHERS_MAX);
 	assert_true(th_dump_torn(&dump) <= THREADS);
 	assert_int_equal(th_dump_damaged(&dump), 0);
@@ -113,9 +114,16 @@ check_report(const struct death *death)
 {
 	struct th_recording recording = {.log = death->log};
 	char *summary = th_command_output(TH_WORDS(TH_TOOL, "summary", death->log));
+	struct th_outcome tree;
 	struct th_figure site;
 
+	th_command_check(
+		&(struct th_command){.arguments = TH_WORDS(TH_TOOL, "tree", death->log)},
+		&tree);
 	assert_int_equal(strstr(summary, "the log has no end") != NULL, !death->is_complete);
+	assert_int_equal(
+		strstr(tree.errors, "the log has no end") != NULL, !death->is_complete);
+	th_outcome_deinit(&tree);
 	th_recording_load(&recording);
 	assert_int_equal(json_is_true(json_object_get(
 				 json_object_get(recording.report, "process"), "complete")),

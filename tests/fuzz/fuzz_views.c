@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Views of a log whose decoded fields were changed: three of all, chosen by the input, and the views
- * over many logs; of a bundle all.
+ * over many logs; of a bundle all. Or the live view of the log while it grows.
  *
- * The input does not hold the log but the changes: a byte that chooses the log, one that chooses its
- * kind (plain, ring, bundle, compressed), and then changes of six bytes each. The records of
- * the log are decoded, changed, and encoded again with the offsets of samples corrected, so that
- * each change reaches the views. TH_FUZZ_LOG names a recorded log to be used as well.
+ * The input does not hold the log but the changes: a byte that chooses the log and whether it grows,
+ * one that chooses its kind (plain, ring, bundle, compressed), and then changes of six bytes each. The
+ * records of the log are decoded, changed, and encoded again with the offsets of samples corrected, so
+ * that each change reaches the views. TH_FUZZ_LOG names a recorded log to be used as well.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,6 +20,7 @@
 
 #include "report/base/error.h"
 #include "report/fleet/fleet.h"
+#include "report/live/live.h"
 #include "report/log/schema.h"
 #include "report/views/bundle.h"
 #include "report/views/view.h"
@@ -34,6 +35,8 @@
 #define VIEWS_AT_ONCE 3
 /* More changes only take longer. */
 #define CHANGES_MAX 24
+/* Of a log that grows, an update after each. */
+#define PARTS 4
 
 struct field_type {
 	enum th_data_type data;
@@ -341,7 +344,35 @@ encode(const struct items *items, struct log_builder *log, size_t ring_at)
 
 /* The logs */
 
-/* Growth at two sites of both heaps over a minute, with ends, collections and a ledger. */
+/* What malloc reports: the first and the last of these are compared with what was seen. */
+static void
+add_figures(struct log_builder *log, uint32_t number, uint64_t used)
+{
+	log_add_fields(log, TH_EVENT_ALLOCATOR, LOG_U64(used), LOG_U64(0), LOG_U64(used),
+		LOG_U64(0), LOG_U64(0), LOG_U32(number), LOG_U32(0), LOG_TEXT("libc.so.6"));
+	log_add_fields(log, TH_EVENT_ACCOUNT, LOG_U64(LOG_START + number * 20000000000ull),
+		LOG_U64(1), LOG_U64(1), LOG_U64(0), LOG_U64(0), LOG_U32(number), LOG_U32(1),
+		LOG_U32(0), LOG_U32(1), LOG_U32(1));
+}
+
+/* As of a program that runs already: calls are seen by import slots, and some are not. */
+static void
+attach(struct log_builder *log)
+{
+	log_add_fields(log, TH_EVENT_SLOT_COPIES, LOG_U64(LOG_START + 24000000), LOG_U64(2),
+		LOG_TEXT("/lib/libcopy.so"));
+	log_header(log)->counters[TH_COUNTER_SLOTS] = 60;
+	log_header(log)->counters[TH_COUNTER_SLOT_OBJECTS] = 12;
+	log_header(log)->counters[TH_COUNTER_SLOT_SEARCHED] = 15;
+	log_header(log)->counters[TH_COUNTER_SLOTS_FOREIGN] = 1;
+	log_header(log)->counters[TH_COUNTER_LIVE_REUSED] = 9;
+	log_header(log)->counters[TH_COUNTER_NATIVE_SAMPLES] = 150;
+}
+
+/*
+ * Growth at two sites of both heaps over a minute, with ends, collections and a ledger, in a program
+ * that was attached to.
+ */
 static void
 build_growth(struct log_builder *log)
 {
@@ -355,6 +386,7 @@ build_growth(struct log_builder *log)
 	log_class(log, 1, "[B");
 	log_stack(log, 1, frames, 2);
 	log_stack(log, 2, frames + 1, 1);
+	attach(log);
 	for (uint32_t i = 0; i < 150; i++) {
 		struct log_sample sample = {.ms = 400 * i,
 			.size = 1 << (i % 20),
@@ -374,6 +406,8 @@ build_growth(struct log_builder *log)
 			log_java_death(log, 400 * i + 300, object);
 		if (i % 4 == 0)
 			log_free(log, 60000 - i, block);
+		if (i % 50 == 0)
+			add_figures(log, 1 + i / 50, 40000000 * (uint64_t)i);
 		if (i % 5 == 0)
 			log_add_fields(log, TH_EVENT_LEDGER_TAKE,
 				LOG_U64(LOG_START + i * 400000000ull), LOG_F64(0.5), LOG_U32(1),
@@ -488,9 +522,65 @@ view_fleet(const char *path, const char *other, bool is_growth)
 	fclose(file);
 }
 
+/* A process that never ends, unless its log has. */
+static bool
+is_alive(const struct th_log_header *header)
+{
+	(void)header;
+	return true;
+}
+
+static uint64_t
+no_clock(void)
+{
+	return 0;
+}
+
+/* The first `part` of PARTS of the log, in a file that is not smaller than before. */
 static void
-view(const struct log_builder *log, const struct log_builder *original, unsigned kind,
-	unsigned which)
+write_part(int file, struct log_builder *log, unsigned part)
+{
+	uint64_t records = log->length - TH_LOG_HEADER_BYTES;
+	uint64_t length = TH_LOG_HEADER_BYTES + records * part / PARTS / 8 * 8;
+
+	log_header(log)->tail = length;
+	if (pwrite(file, log->bytes, length, 0) != (ssize_t)length)
+		abort();
+}
+
+/* An update and keys after each part: the next view, a line, its stacks, and back. */
+static void
+view_growing(int file, const char *path, struct log_builder *log, unsigned which)
+{
+	static const struct th_live_world world = {is_alive, no_clock};
+	static const char keys[] = "1234567\t\n\033sw<ap/x\ncB\nth\njk?";
+	struct th_options options;
+	struct th_live live;
+
+	log_header(log)->state = TH_LOG_RECORDING;
+	th_options_set_defaults(&options);
+	options.log = path;
+	options.program = "twinheap";
+	write_all(file, log->bytes, TH_LOG_HEADER_BYTES);
+	write_part(file, log, 1);
+	struct th_error *error = th_live_open(path, &options, &world, &live);
+	if (error) {
+		th_error_destroy(error);
+		return;
+	}
+	for (unsigned part = 2; part <= PARTS; part++) {
+		write_part(file, log, part);
+		live.due = live.judged_due = 0;
+		th_live_update(&live);
+		for (unsigned i = 0; i < 3; i++)
+			th_live_key(&live, keys[(which * (part + i) + i) % (sizeof(keys) - 1)]);
+	}
+	th_live_close(&live);
+}
+
+static void
+view(struct log_builder *log, const struct log_builder *original, unsigned kind,
+	bool is_growing, unsigned which)
 {
 	static int file = -1, bundle = -1, other = -1;
 	static char *path, *bundle_path, *other_path;
@@ -499,6 +589,10 @@ view(const struct log_builder *log, const struct log_builder *original, unsigned
 		path = open_memory("fuzz.thl", &file);
 		bundle_path = open_memory("bundle.thl", &bundle);
 		other_path = open_memory("other.thl", &other);
+	}
+	if (is_growing) {
+		view_growing(file, path, log, which);
+		return;
 	}
 	write_all(file, log->bytes, log->length);
 	write_all(other, original->bytes, original->length);
@@ -529,12 +623,13 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		at += CHANGE_BYTES, i++)
 		change_one(&items, data + at);
 	log_init(&log, 4096);
-	log_header(&log)->start_monotonic =
-		((const struct th_log_header *)(const void *)original->bytes)->start_monotonic;
+	const struct th_log_header *header = (const void *)original->bytes;
+	log_header(&log)->start_monotonic = header->start_monotonic;
+	memcpy(log_header(&log)->counters, header->counters, sizeof(header->counters));
 	/* The limits of log_keep_past(): stacks of recorded logs may be longer. */
 	bool is_ring = kind == 1 && data[0] % LOGS != 2;
 	encode(&items, &log, is_ring ? 1 + data[1] / 4 * items.count / 64 : 0);
-	view(&log, original, kind, size > 2 ? data[size - 1] : 0);
+	view(&log, original, kind, data[0] / LOGS % 2, size > 2 ? data[size - 1] : 0);
 	for (size_t i = 0; i < items.count; i++)
 		free(items.list[i]);
 	log_deinit(&log);

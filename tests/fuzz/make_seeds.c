@@ -67,11 +67,11 @@ write_logs(void)
 	log_deinit(&log);
 }
 
-/* Each log in each kind, with one change of a time. */
+/* Each log, as a whole and as it grows, in each kind, with one change of a time. */
 static void
 write_changes(void)
 {
-	for (uint8_t log = 0; log < 3; log++) {
+	for (uint8_t log = 0; log < 6; log++) {
 		for (uint8_t kind = 0; kind < 4; kind++) {
 			const uint8_t bytes[] = {log, (uint8_t)(kind | 0x80), 5,
 				(uint8_t)(40 + 7 * kind), 0, 0, 8, 0};

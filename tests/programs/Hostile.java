@@ -14,6 +14,7 @@ import java.util.List;
  * Hostile LIBRARY crash        a native method writes to address 0
  * Hostile LIBRARY escape       a C++ exception leaves a native method
  * Hostile LIBRARY attach       4000 native threads attach and detach; prints what the VM then holds
+ * Hostile LIBRARY sampled      the same while an agent of this program samples objects
  * </pre>
  */
 public final class Hostile {
@@ -51,6 +52,9 @@ public final class Hostile {
 
 	/** Blocks of 1000 bytes that are kept. */
 	private static native void allocate(int count);
+
+	/** From now on all objects are sampled, for an agent that ignores them; false: it cannot. */
+	private static native boolean sampleObjects();
 
 	private static native void crash();
 
@@ -278,6 +282,11 @@ public final class Hostile {
 			work(BLOCKS_PER_MOMENT);
 			escape();
 			break;
+		case "sampled":
+			if (!sampleObjects())
+				throw new IllegalStateException("objects cannot be sampled");
+			attach();
+			return;
 		case "attach":
 			attach();
 			return;

@@ -100,6 +100,11 @@ get_jvmti()
 	return jvmti->AddCapabilities(&wanted) ? nullptr : jvmti;
 }
 
+void JNICALL
+ignore(jvmtiEnv *, JNIEnv *, jthread, jobject, jclass, jlong)
+{
+}
+
 } // namespace
 
 extern "C" {
@@ -162,6 +167,23 @@ Java_Hostile_redefine(JNIEnv *env, jclass, jclass type, jbyteArray bytes)
 	env->GetByteArrayRegion(
 		bytes, 0, definition.class_byte_count, reinterpret_cast<jbyte *>(copy.data()));
 	return jvmti ? jvmti->RedefineClasses(1, &definition) : -1;
+}
+
+JNIEXPORT jboolean JNICALL
+Java_Hostile_sampleObjects(JNIEnv *, jclass)
+{
+	jvmtiEnv *jvmti;
+	jvmtiCapabilities wanted = {};
+	jvmtiEventCallbacks callbacks = {};
+
+	if (vm->GetEnv(reinterpret_cast<void **>(&jvmti), JVMTI_VERSION_11) != JNI_OK)
+		return JNI_FALSE;
+	wanted.can_generate_sampled_object_alloc_events = 1;
+	callbacks.SampledObjectAlloc = ignore;
+	return !jvmti->AddCapabilities(&wanted) && !jvmti->SetHeapSamplingInterval(0) &&
+	       !jvmti->SetEventCallbacks(&callbacks, sizeof(callbacks)) &&
+	       !jvmti->SetEventNotificationMode(
+		       JVMTI_ENABLE, JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, nullptr);
 }
 
 JNIEXPORT jint JNICALL

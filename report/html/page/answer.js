@@ -11,6 +11,28 @@ const VERDICTS = {found: "Leak found", none: "No leak found", inconclusive: "Inc
 const OTHER_VERDICTS = [["unclear", "may leak, not clear yet"], ["plateau", "stopped growing"],
 	["churn", "freed again"]];
 
+/* --- the findings of `leaks` ----------------------------------------------------------------------- */
+
+/* A frame of the data by its number, or what is no frame of a stack. */
+const frameOf = (frame) => typeof frame !== "number" ? frame : {
+	name: functionName(data.frames.function[frame]),
+	file: data.strings[data.frames.file[frame]], line: data.frames.line[frame],
+};
+
+/* What kind of things are counted; undefined for samples. */
+const KINDS_COUNTED = {threads: () => "threads",
+	classes: ({class: of}) => of ? "class loaders" : "hidden classes"};
+
+data.leaks = data.answer.findings.map((finding) => {
+	const {verdict, node, creator, frames} = finding;
+	return {...finding, name: verdict, verdict: verdict === "unclosed" ? "leak" : verdict,
+		class: finding.class || "", kind: KINDS_COUNTED[finding.heap]?.(finding),
+		heap: HEAPS.findIndex(({word}) => word === finding.heap),
+		place: typeof node === "string" ? {name: node}
+			: frameOf(node ?? creator ?? frames[frames.length - 1]),
+		path: frames.filter((frame) => typeof frame === "number")};
+});
+
 /* --- texts --------------------------------------------------------------------------------------- */
 
 const limitsOf = ({ci95: [low, high]}) => ({low, high});
@@ -27,17 +49,17 @@ function aboutFinding(finding) {
 }
 
 function countText(finding) {
+	const {estimate, exact} = finding.live_objects;
 	if (finding.kind)
-		return `${finding.is_counted ? "" : "about "}${formatNumber(finding.alive, "objects")} alive, `
-			+ `${finding.rate.toPrecision(3)}/s`;
-	const {estimate} = finding.objects;
+		return `${exact ? "" : "about "}${formatNumber(estimate, "objects")} alive, `
+			+ `${finding.growth_objects_per_s.estimate.toPrecision(3)}/s`;
 	return estimate ? `about ${formatNumber(estimate, "objects")} `
 		+ (finding.heap === 0 ? "objects" : "blocks") : "";
 }
 
 /* What holds the memory, as far as the recording shows it. */
 function holderText(finding) {
-	const {owner, kind, survived, held} = finding;
+	const {owner, kind, collections_survived: survived, holders: held} = finding;
 	if (kind === "threads")
 		return "threads that have not ended: each holds its stack";
 	if (held && held.length)
@@ -45,9 +67,9 @@ function holderText(finding) {
 	if (kind)
 		return "classes stay loaded as long as their loader is reachable";
 	if (owner)
-		return `${owner.class.slice(0, 200)}, ${owner.collected} of ${owner.samples} samples collected: `
-			+ (owner.is_collected ? "owners collected, memory still allocated"
-				: owner.collected ? "owners of live blocks may also be dead" : "the owners are alive");
+		return `${owner.class.slice(0, 200)}, ${owner.samples_collected} of ${owner.samples} samples collected: `
+			+ (owner.state === "collected" ? "owners collected, memory still allocated"
+				: owner.samples_collected ? "owners of live blocks may also be dead" : "the owners are alive");
 	if (finding.heap === 0)
 		return survived ? `still reachable after ${survived} GC${survived === 1 ? "" : "s"}` : "";
 	return "no Java object is known to own it";
@@ -55,7 +77,7 @@ function holderText(finding) {
 
 /* What to do next about a leak. */
 function nextText(finding) {
-	const {owner, kind, held} = finding;
+	const {owner, kind, holders: held} = finding;
 	if (kind === "threads")
 		return "End these threads, or use a pool of limited size; jcmd PID Thread.print lists them.";
 	if (kind === "class loaders" && held && held.length)
@@ -64,7 +86,7 @@ function nextText(finding) {
 		return "Find what keeps the loaders reachable: twinheap ctl PID holders while it runs.";
 	if (kind)
 		return "Generate the class once and reuse it, or let go of what refers to it.";
-	if (owner && owner.is_collected)
+	if (owner && owner.state === "collected")
 		return `Free the memory with its owner: close it, or register a Cleaner in ${owner.class}.`;
 	if (held && held.length)
 		return "Remove the objects from their holder, or limit its size.";
@@ -101,7 +123,7 @@ const knownCurves = {};
 
 /* Points [seconds, value] of a finding up to the time at which it is judged. */
 function curveOf(number) {
-	const {curve} = data.leaks[number], {at_s: judged} = data.judged;
+	const {curve} = data.leaks[number], {at_s: judged} = data.answer.judged;
 	if (curve)
 		return curve.map((value, i) => [judged * i / (curve.length - 1), value]);
 	/* As the figures of the card: of the finding's first heap. */
@@ -236,20 +258,21 @@ function addCard(box, number, actions) {
 	addText(card, "p", aboutFinding(finding)).className = "about";
 	const live = addText(card, "p", "");
 	live.className = "figures";
-	addText(live, "b", formatNumber(finding.live.estimate, "bytes")).dataset.value =
-		finding.live.estimate;
-	live.append(` (${formatInterval(limitsOf(finding.live), "bytes")}), grows by `);
-	addText(live, "b", formatRate(finding.growth.estimate));
+	addText(live, "b", formatNumber(finding.live_bytes.estimate, "bytes")).dataset.value =
+		finding.live_bytes.estimate;
+	live.append(` (${formatInterval(limitsOf(finding.live_bytes), "bytes")}), grows by `);
+	addText(live, "b", formatRate(finding.growth_bytes_per_s.estimate));
 	drawCurve(card, number);
 	addSource(card, mainSource(finding));
 	const facts = addText(rest, "dl", "");
 	addFact(facts, "count", countText(finding));
-	for (const other of finding.others || [])
-		addFact(facts, "and", `${HEAPS[other.heap].name}: ${estimateText(other.live,
-			(value) => formatNumber(value, "bytes"))}, grows by ${formatRate(other.growth.estimate)}`);
+	for (const other of (finding.heaps || []).slice(1))
+		addFact(facts, "and", `${HEAPS.find(({word}) => word === other.heap).name}: `
+			+ `${estimateText(other.live_bytes, (value) => formatNumber(value, "bytes"))}, `
+			+ `grows by ${formatRate(other.growth_bytes_per_s.estimate)}`);
 	addFact(facts, "why", finding.why);
 	addFact(facts, "held by", holderText(finding));
-	addFact(facts, "later", finding.released);
+	addFact(facts, "later", finding.later);
 	addFact(facts, "next", nextText(finding));
 	addStack(rest, finding);
 	addActions(rest, number, actions);
@@ -259,7 +282,7 @@ function addCard(box, number, actions) {
 
 /* The time at which live values are taken, and what comes after it. */
 function momentText() {
-	const {at_s: seconds, before} = data.judged;
+	const {at_s: seconds, before} = data.answer.judged;
 	return `at ${seconds.toFixed(2)} s` + (before ? `, before ${before}` : "");
 }
 
@@ -268,7 +291,7 @@ function momentText() {
  * other, as in the first line.
  */
 function addLimits(box) {
-	const limits = data.outcome.detection_limits_bytes_per_s;
+	const limits = data.answer.detection_limits_bytes_per_s;
 	const isAlone = !data.heaps[0] && !data.heaps[1];
 	const texts = HEAPS.filter(({word}, heap) => data.heaps[heap] && limits[word] > 0
 		&& (word !== "mapped" || isAlone))
@@ -288,7 +311,7 @@ function addOthers(box, actions) {
 			continue;
 		const details = addText(box, "details", "");
 		details.className = "others";
-		const bytes = d3.sum(numbers, (number) => data.leaks[number].live.estimate);
+		const bytes = d3.sum(numbers, (number) => data.leaks[number].live_bytes.estimate);
 		addText(details, "summary", `${numbers.length} ${meaning}: ${formatNumber(bytes, "bytes")}`);
 		drawFindings(details, numbers, actions);
 	}
@@ -310,27 +333,27 @@ function drawFindings(box, numbers, actions) {
 		const button = addName(addText(line, "td", ""), "button", place.name);
 		button.type = "button";
 		button.addEventListener("click", () => actions.showFinding(number));
-		const live = addText(line, "td", formatNumber(finding.live.estimate, "bytes"));
-		live.dataset.value = finding.live.estimate;
-		live.title = formatInterval(limitsOf(finding.live), "bytes");
-		addText(line, "td", formatRate(finding.growth.estimate)).title =
-			formatInterval(limitsOf(finding.growth), "bytes");
+		const live = addText(line, "td", formatNumber(finding.live_bytes.estimate, "bytes"));
+		live.dataset.value = finding.live_bytes.estimate;
+		live.title = formatInterval(limitsOf(finding.live_bytes), "bytes");
+		addText(line, "td", formatRate(finding.growth_bytes_per_s.estimate)).title =
+			formatInterval(limitsOf(finding.growth_bytes_per_s), "bytes");
 		const reason = addText(body, "tr", "");
 		reason.className = "why";
 		addText(reason, "td", [aboutFinding(finding), fileLine(place)].filter((text) => text).join(", ")
-			+ ": " + finding.why + (finding.released ? "; " + finding.released : "")).colSpan = 3;
+			+ ": " + finding.why + (finding.later ? "; " + finding.later : "")).colSpan = 3;
 	}
 }
 
 function drawAnswer(actions) {
-	const box = document.getElementById("answer"), {outcome} = data;
+	const box = document.getElementById("answer"), {answer: outcome} = data;
 	box.className = outcome.verdict;
 	const head = addText(box, "h2", "");
 	addText(head, "span", VERDICTS[outcome.verdict]).className = "verdict";
 	head.append(outcome.headline[0].toUpperCase() + outcome.headline.slice(1));
 	const facts = addText(box, "p", `Judged ${momentText()}.`);
 	if (data.memory)
-		facts.append(` Resident memory: ${data.memory.verdict}.`);
+		facts.append(` Resident memory: ${data.memory.verdict.text}.`);
 	if (data.base)
 		addText(box, "p", `Compared with ${data.base.at_s.toFixed(2)} s of ${data.base.command.slice(0, 200)}. `
 			+ "Changes are point estimates: twinheap diff lists which are significant.").className = "compared";

@@ -2,7 +2,7 @@
 "use strict";
 /*
  * The data, with long columns as typed arrays, decoded when they are first read: a large page has
- * columns that only few views need.  page_columns.h defines the encoding, page_data.h the contents.
+ * columns that only few views need.  page_columns.h defines the encoding, page.h the contents.
  */
 const data = JSON.parse(document.getElementById("data").textContent);
 
@@ -73,6 +73,7 @@ readSnapshot(data);
 if (data.base)
 	readSnapshot(data.base);
 readColumns(data, readIntegers, ["finding_rows"]);
+readColumns(data.timeline.live, readFloats, ["java", "native", "mapped"]);
 readColumns(data.cells, readIntegers, ["row", "birth", "death", "temp", "size"]);
 readColumns(data.cells, readFloats, ["bytes", "objects", "bytes_variance", "objects_variance"]);
 if (data.cells.live_bytes !== undefined)

@@ -9,7 +9,7 @@ const sliceAt = (seconds) => Math.min(Math.floor(seconds * data.timeline.slices
 	/ (data.timeline.seconds || 1)), data.timeline.slices - 1);
 
 /* The slice in which live values of the whole recording are taken. */
-const liveSlice = (moment) => sliceAt(moment === "peak" ? data.timeline.peak : data.judged.at_s);
+const liveSlice = (moment) => sliceAt(moment === "peak" ? data.timeline.peak : data.answer.judged.at_s);
 
 /*
  * Live values of the whole recording are taken inside a slice, so that cells tell only about what

@@ -188,13 +188,26 @@ const tableActions = {
 	showFinding,
 };
 
-/* Findings are live at the time of the page; the graph has their rows alone. */
+/* The deepest frame that has all of what is selected, as functions from the root. */
+function commonZoom({tree, size}) {
+	let node = 0;
+	for (let child; (child = childrenOf(view.model, node)[0]) && size[child] >= size[0] * 0.999999;)
+		node = child;
+	return pathTo(tree, node).slice(1).map((at) => tree.func[at]);
+}
+
+/*
+ * Findings are live at the time of the page; the graph has their rows alone, all of them, and what
+ * has no rows, such as threads, is shown by its stack.
+ */
 function showFinding(number) {
 	const path = data.leaks[number].path.map((frame) => data.frames.function[frame]);
 	const hasRows = data.finding_rows.includes(number);
 	update({value: "live", moment: "end", range: null, thread: "", heap: "all", vm: true, around: "",
 		filter: hasRows ? {by: "finding", key: String(number)} : null,
-		layout: view.state.layout === "flames" ? "flames" : "icicle", zoom: path});
+		layout: view.state.layout === "flames" ? "flames" : "icicle", zoom: hasRows ? [] : path});
+	if (hasRows)
+		update({zoom: commonZoom(view.model)}, true);
 	element("explore").scrollIntoView();
 	view.focus = view.zoom;
 	revealFocus();

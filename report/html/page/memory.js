@@ -8,22 +8,22 @@ const MEMORY_LEGEND = 190; /* width of the names of the areas, in pixels */
 
 /* Names and values of the lines large enough for an area; the rest is "other". */
 function memoryAreas() {
-	const {accounts, labels} = data.memory;
-	const most = d3.max(data.memory.points, (point) => point[1]) || 1;
-	const large = labels.map((_, i) => i)
-		.filter((i) => d3.max(accounts, (account) => account.lines[i]) > most / 100);
+	const {accounts, lines, points} = data.memory;
+	const most = d3.max(points, (point) => point[1]) || 1;
+	const isLarge = ({name}) => d3.max(accounts, (account) => account.lines[name]) > most / 100;
+	const large = lines.filter(isLarge), small = lines.filter((line) => !isLarge(line));
 	const rows = accounts.map((account) => {
 		const row = {seconds: account.seconds};
-		large.forEach((i) => { row[labels[i]] = Math.max(account.lines[i], 0); });
-		row.other = d3.sum(account.lines.filter((_, i) => !large.includes(i)));
+		large.forEach(({name, label}) => { row[label] = Math.max(account.lines[name], 0); });
+		row.other = d3.sum(small, ({name}) => account.lines[name]);
 		return row;
 	});
-	return {names: [...large.map((i) => labels[i]), "other"], rows};
+	return {names: [...large.map(({label}) => label), "other"], rows};
 }
 
 function drawMemory() {
 	const {names, rows} = memoryAreas();
-	const {points, limit} = data.memory;
+	const {points, group} = data.memory, limit = group && group.limit;
 	const box = d3.select("#memory div");
 	const width = box.node().clientWidth, height = MEMORY_HEIGHT;
 	const right = width - MARGIN.right - MEMORY_LEGEND;
@@ -39,7 +39,7 @@ function drawMemory() {
 		.y0((part) => y(part[0])).y1((part) => y(part[1]));
 	box.selectAll("svg").remove();
 	const svg = box.append("svg").attr("viewBox", [0, 0, width, height])
-		.attr("role", "img").attr("aria-label", data.memory.verdict);
+		.attr("role", "img").attr("aria-label", data.memory.verdict.text);
 	svg.append("g").selectAll("path").data(d3.stack().keys(names)(rows)).join("path")
 		.attr("class", "area").attr("fill", (part) => color(part.key)).attr("d", area)
 		.append("title").text((part) => part.key);

@@ -47,12 +47,12 @@ function findingMarkdown(number) {
 	return [
 		`**${finding.name || finding.verdict}** ${markdownCode(place.name)}`
 			+ (fileLine(place) ? ` (${markdownCode(fileLine(place))})` : "") + `, ${aboutFinding(finding)}`, "",
-		...fact("live", estimateText(finding.live, (value) => formatNumber(value, "bytes"))),
-		...fact("growth", estimateText(finding.growth, formatRate)),
+		...fact("live", estimateText(finding.live_bytes, (value) => formatNumber(value, "bytes"))),
+		...fact("growth", estimateText(finding.growth_bytes_per_s, formatRate)),
 		...fact("count", countText(finding)),
 		...fact("why", finding.why),
 		...fact("held by", holderText(finding)),
-		...fact("later", finding.released),
+		...fact("later", finding.later),
 		...(finding.verdict === "leak" ? fact("next", nextText(finding)) : []),
 		...(stack.length ? ["", ...stack] : []), "",
 		`${programName()}, ${data.process.seconds.toFixed(1)} s, ${data.process.sampling}; twinheap `

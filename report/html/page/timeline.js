@@ -24,7 +24,7 @@ function timelineCurves({state, model}) {
 	const sums = needsCells ? liveCurves(3, (row) =>
 		(isPart ? below[row] : true) && addsUp(state, row) ? data.rows.heap[row] : -1) : null;
 	return isShown.map((shown, number) => !shown ? null
-		: isPart || number === 2 && sums ? sums[number] : data.timeline.live[number]);
+		: isPart || number === 2 && sums ? sums[number] : data.timeline.live[HEAPS[number].word]);
 }
 
 /* The leaks that are shown over time: bytes of the heaps that are shown, worst first. */
@@ -37,7 +37,7 @@ function timelineLeaks({heap}) {
 			: heap === "all" || heap === HEAPS[finding.heap].word))
 		.slice(0, LEAKS_DRAWN)
 		.map(({finding, number}) => ({finding, number, points: curveOf(number).map(([seconds, value]) =>
-			[seconds, finding.kind ? value * finding.live.estimate / (finding.alive || 1) : value])}));
+			[seconds, finding.kind ? value * finding.live_bytes.estimate / (finding.live_objects.estimate || 1) : value])}));
 }
 
 function drawTimeline(view, onRange) {

@@ -94,9 +94,10 @@ release(struct leaks_found *found, struct log_builder *log, struct th_held_sampl
 }
 
 static void
-assert_holder(const struct th_holder *holder, const char *path, double count)
+assert_holder(const struct leaks_found *found, const struct th_holder *holder, const char *path,
+	double count)
 {
-	char *text = th_holder_parts_path(holder);
+	char *text = th_holder_parts_path(found->leaks.profile->frames, holder);
 
 	assert_string_equal(text, path);
 	assert_true(holder->objects.estimate == count);
@@ -124,13 +125,14 @@ test_sums(void **state)
 	end_walk(&log, 1);
 	find(&found, &log, &held, &holders);
 	assert_int_equal(holders.items_count, 2);
-	assert_holder(&holders.items[0], "static app.Work.many -> java.lang.Object[]", 5);
-	assert_holder(&holders.items[1], "static app.Work.few", 2);
+	assert_holder(
+		&found, &holders.items[0], "static app.Work.many -> java.lang.Object[]", 5);
+	assert_holder(&found, &holders.items[1], "static app.Work.few", 2);
 	assert_int_equal(holders.unknown.samples, 3);
 	release(&found, &log, &held, &holders);
 }
 
-/* In one line a long path is shortened; nine elements are not long. */
+/* In one line a long path is shortened; nine elements are not long.  The program's classes stay. */
 static void
 test_long_paths(void **state)
 {
@@ -139,27 +141,28 @@ test_long_paths(void **state)
 	struct th_held_samples held;
 	struct th_holders holders;
 	uint64_t samples[OBJECTS];
-	char name[] = "a.A.a";
+	char name[] = "java.util.A.a";
 
 	(void)state;
 	begin(&log, samples);
 	step(&log, 1, 0, TH_HOLDER_STATIC, name);
 	for (uint32_t i = 2; i <= 12; i++) {
-		name[4]++;
-		step(&log, i, i - 1, TH_HOLDER_FIELD, name);
+		name[12]++;
+		step(&log, i, i - 1, TH_HOLDER_FIELD, i == 7 ? "a.A.g" : name);
 	}
 	objects(&log, 12, samples, 3);
 	objects(&log, 9, samples + 3, 2);
 	end_walk(&log, 1);
 	find(&found, &log, &held, &holders);
 	assert_int_equal(holders.items_count, 2);
-	assert_holder(&holders.items[0],
-		"static a.A.a -> a.A.b -> a.A.c -> a.A.d -> (4 more) -> "
-		"a.A.i -> a.A.j -> a.A.k -> a.A.l",
+	assert_holder(&found, &holders.items[0],
+		"static java.util.A.a -> java.util.A.b -> java.util.A.c -> java.util.A.d -> "
+		"(2 more) -> a.A.g -> java.util.A.h -> "
+		"java.util.A.i -> java.util.A.j -> java.util.A.k -> java.util.A.l",
 		3);
-	assert_holder(&holders.items[1],
-		"static a.A.a -> a.A.b -> a.A.c -> a.A.d -> a.A.e -> "
-		"a.A.f -> a.A.g -> a.A.h -> a.A.i",
+	assert_holder(&found, &holders.items[1],
+		"static java.util.A.a -> java.util.A.b -> java.util.A.c -> java.util.A.d -> "
+		"java.util.A.e -> java.util.A.f -> a.A.g -> java.util.A.h -> java.util.A.i",
 		2);
 	/* All elements, but those of the path above once. */
 	char *text;
@@ -167,10 +170,13 @@ test_long_paths(void **state)
 	FILE *file = open_memstream(&text, &length);
 	th_holder_parts_print(file, &held, &holders, 10);
 	fclose(file);
-	assert_non_null(strstr(text, "      static a.A.a\n           -> a.A.b\n"));
-	assert_non_null(strstr(text, "           -> a.A.k\n           -> a.A.l\n"));
-	assert_non_null(strstr(text, "      static a.A.a\n           -> (7 more, as above)\n"
-				     "           -> a.A.i\n"));
+	assert_non_null(
+		strstr(text, "      static java.util.A.a\n           -> java.util.A.b\n"));
+	assert_non_null(
+		strstr(text, "           -> java.util.A.k\n           -> java.util.A.l\n"));
+	assert_non_null(
+		strstr(text, "      static java.util.A.a\n           -> (7 more, as above)\n"
+			     "           -> java.util.A.i\n"));
 	free(text);
 	release(&found, &log, &held, &holders);
 }
@@ -211,8 +217,8 @@ test_thread_locals(void **state)
 	end_walk(&log, 1);
 	find(&found, &log, &held, &holders);
 	assert_int_equal(holders.items_count, 4);
-	assert_holder(&holders.items[0], "thread local of pool-3-thread-*", 6);
-	assert_holder(&holders.items[1], "local variable of main: app.Main.main", 2);
+	assert_holder(&found, &holders.items[0], "thread local of pool-3-thread-*", 6);
+	assert_holder(&found, &holders.items[1], "local variable of main: app.Main.main", 2);
 	/* The order of equal ones is not defined. */
 	assert_int_equal(holders.items[2].sum.samples + holders.items[3].sum.samples, 2);
 	release(&found, &log, &held, &holders);

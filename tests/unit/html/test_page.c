@@ -250,36 +250,6 @@ test_marks(void **state)
 	free(page);
 }
 
-/* Numbers of every size keep nine digits; integers keep all digits. */
-static void
-test_numbers(void **state)
-{
-	static const double values[] = {0, 1, 9, 10, 0.5, 0.001, 1.23456789e-7, 123456789,
-		1234567890123, 0.999999999, 99999999.9999, 524288.25, 3.14159265358979, 1e17,
-		1.5e300};
-	char *text = NULL;
-	size_t length;
-	FILE *file = open_memstream(&text, &length);
-
-	(void)state;
-	fputc('[', file);
-	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
-		th_page_print_number(file, i, values[i]);
-	fputs("]", file);
-	fclose(file);
-	json_t *list = json_loads(text, 0, NULL);
-	assert_non_null(list);
-	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
-		double found = json_number_value(json_array_get(list, i));
-
-		if (!(fabs(found - values[i]) <= 5e-9 * values[i]))
-			fail_msg("%.17g reads as %.17g", values[i], found);
-	}
-	assert_non_null(strstr(text, ",1234567890123,"));
-	json_decref(list);
-	free(text);
-}
-
 static unsigned
 letter_value(char letter)
 {
@@ -439,7 +409,6 @@ main(void)
 		cmocka_unit_test(test_cells),
 		cmocka_unit_test(test_hostile_names),
 		cmocka_unit_test(test_marks),
-		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_columns),
 		cmocka_unit_test(test_many_stacks),
 	};

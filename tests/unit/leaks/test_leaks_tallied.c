@@ -22,19 +22,34 @@
 #define STACK_BYTES 1000
 
 /* What one stack has made: those alive by slots of half a second, as of `ms`. */
-static void
-add_tally_from(struct log_builder *log, enum th_tally_kind kind, uint32_t ms, uint32_t stack,
-	uint32_t starter, const uint64_t *births, uint32_t level)
+static uint64_t
+sum(const uint64_t *births)
 {
 	uint64_t alive = 0;
 
 	for (uint32_t i = 0; i < SLOTS; i++)
 		alive += births[i];
+	return alive;
+}
+
+static void
+add_tally_of(struct log_builder *log, enum th_tally_kind kind, uint32_t ms, uint32_t stack,
+	uint32_t starter, const uint64_t *births, uint32_t level, uint64_t made)
+{
+	const uint64_t alive = sum(births);
+
 	log_add_fields(log, TH_EVENT_TALLY, LOG_U64(LOG_START + ms * MS), LOG_U64(LOG_START),
-		LOG_U64(SLOT_MS * MS), LOG_U64(2 * alive), LOG_U64(alive),
+		LOG_U64(SLOT_MS * MS), LOG_U64(made), LOG_U64(alive),
 		LOG_U64(STACK_BYTES * alive), LOG_U64(alive), LOG_U32(stack),
 		LOG_U32(kind == TH_TALLY_LOADERS ? CLASS_NODE : 0), LOG_U32(kind),
 		LOG_U32(level), LOG_U32(starter), LOG_WORDS(births, SLOTS));
+}
+
+static void
+add_tally_from(struct log_builder *log, enum th_tally_kind kind, uint32_t ms, uint32_t stack,
+	uint32_t starter, const uint64_t *births, uint32_t level)
+{
+	add_tally_of(log, kind, ms, stack, starter, births, level, 2 * sum(births));
 }
 
 static void
@@ -106,6 +121,16 @@ threads_that_stay_are_a_leak(void **state)
 	leaks_end(&found, &log);
 }
 
+/* At 9.8 s the VM begins to end. */
+static void
+collect_at_exit(struct log_builder *log)
+{
+	log_add_fields(log, TH_EVENT_CONTROL, LOG_U64(LOG_START + 9900 * MS), LOG_U64(100 * MS),
+		LOG_TEXT("gc at exit"), LOG_TEXT(""));
+	log_add_fields(log, TH_EVENT_TEARDOWN, LOG_U64(LOG_START + 9910 * MS),
+		LOG_U32(TH_TEARDOWN_VM_ENDS), LOG_TEXT(""));
+}
+
 /* At 9.8 s the VM begins to end, and the full collection at exit ends `ended` of the 190 threads. */
 static void
 expect_after_collection(uint64_t ended, enum th_reason reason)
@@ -118,10 +143,7 @@ expect_after_collection(uint64_t ended, enum th_reason reason)
 	add_growing(&log, TH_TALLY_THREADS, 0);
 	spread(births, 0, 1, 190 - ended);
 	add_tally(&log, TH_TALLY_THREADS, 9880, STACK_WORK, births, 0);
-	log_add_fields(&log, TH_EVENT_CONTROL, LOG_U64(LOG_START + 9900 * MS),
-		LOG_U64(100 * MS), LOG_TEXT("gc at exit"), LOG_TEXT(""));
-	log_add_fields(&log, TH_EVENT_TEARDOWN, LOG_U64(LOG_START + 9910 * MS),
-		LOG_U32(TH_TEARDOWN_VM_ENDS), LOG_TEXT(""));
+	collect_at_exit(&log);
 	tallied = find(&found, &log);
 	assert_non_null(tallied);
 	assert_int_equal(tallied->verdict, TH_VERDICT_LEAK);
@@ -138,6 +160,47 @@ threads_that_a_collection_ends_are_unclosed(void **state)
 	expect_after_collection(100, TH_REASON_UNCLOSED);
 	expect_after_collection(20, TH_REASON_GROWS);
 	expect_after_collection(0, TH_REASON_GROWS);
+}
+
+/*
+ * Ten in every slot, all of which end at 5 s, and at exit if `at_exit`; a GC ends at `gc_ms`.  Without
+ * the GCs 190 would be alive.
+ */
+static void
+expect_dropped(uint32_t gc_ms, bool at_exit, bool is_unclosed)
+{
+	struct leaks_found found;
+	struct log_builder log;
+	uint64_t births[SLOTS];
+
+	leaks_begin(&log);
+	log_collection(&log, gc_ms, gc_ms + 1, 1, YOUNG);
+	for (uint32_t i = 1; i < SLOTS; i++) {
+		spread(births, i <= 10 ? 0 : 10, i, 10);
+		add_tally_of(&log, TH_TALLY_THREADS, i * SLOT_MS - 1, STACK_WORK, 0, births, 0,
+			10 * i);
+	}
+	spread(births, 0, at_exit ? 0 : 1, 90);
+	add_tally_of(&log, TH_TALLY_THREADS, 9880, STACK_WORK, 0, births, 0, 190);
+	collect_at_exit(&log);
+	const struct th_tallied *tallied = find(&found, &log);
+	assert_int_equal(tallied != NULL, is_unclosed);
+	if (tallied) {
+		assert_int_equal(th_tallied_reason(tallied), TH_REASON_UNCLOSED);
+		assert_float_equal(th_tallied_rate(tallied), 20, 0.5);
+		assert_true(tallied->alive == 90);
+	}
+	leaks_end(&found, &log);
+}
+
+/* The threads of an HttpClient that is dropped, and few of which are alive after each GC. */
+static void
+threads_that_only_collections_end_are_unclosed(void **state)
+{
+	(void)state;
+	expect_dropped(5000, true, true);
+	expect_dropped(5000, false, false);
+	expect_dropped(2500, true, false);
 }
 
 /* What the VM allocates below the line to start them is part of the leak, and no finding. */
@@ -529,6 +592,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(threads_that_stay_are_a_leak),
 		cmocka_unit_test(threads_that_a_collection_ends_are_unclosed),
+		cmocka_unit_test(threads_that_only_collections_end_are_unclosed),
 		cmocka_unit_test(memory_of_the_vm_belongs_to_them),
 		cmocka_unit_test(purposes_of_classes_are_known),
 		cmocka_unit_test(a_pool_is_none),

@@ -346,6 +346,30 @@ test_references_grow(void **state)
 	leaks_end(&found, &log);
 }
 
+/* The hint of a leak below NewGlobalRef: its command is for the process, if that runs. */
+static void
+test_hint(void **state)
+{
+	struct log_builder log;
+	struct leaks_found found;
+
+	(void)state;
+	leaks_begin(&log);
+	log_add_fields(&log, TH_EVENT_SYMBOL, LOG_U64(0), LOG_U32(MODULE_VM), LOG_U32(0x40),
+		LOG_TEXT("jni_NewGlobalRef"));
+	leaks_add_leak(&log, STACK_VM);
+	leaks_find(&found, &log);
+	char *text = leaks_print(&found, th_view_leaks);
+	assert_non_null(strstr(text, "DeleteGlobalRef; twinheap run --ledger shows which\n"));
+	free(text);
+	found.shown.recording->is_complete = false;
+	text = leaks_print(&found, th_view_leaks);
+	assert_non_null(
+		strstr(text, "DeleteGlobalRef; twinheap ctl 4711 ledger on shows which\n"));
+	free(text);
+	leaks_end(&found, &log);
+}
+
 /* A program that has taken all that it needs. */
 static void
 test_references_stay(void **state)
@@ -411,6 +435,7 @@ main(void)
 		cmocka_unit_test(test_few_of_many_stay),
 		cmocka_unit_test(test_impossible_records),
 		cmocka_unit_test(test_intervals_cover),
+		cmocka_unit_test(test_hint),
 		cmocka_unit_test(test_references_grow),
 		cmocka_unit_test(test_references_stay),
 		cmocka_unit_test(test_undetached_threads),

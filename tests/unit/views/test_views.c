@@ -319,6 +319,82 @@ test_tree(void **state)
 	log_deinit(&log);
 }
 
+/* One sample of 100 bytes represents 4 KiB, but 500 were allocated. */
+static void
+test_parts_of_counted_bytes(void **state)
+{
+	struct log_builder log;
+	struct shown shown;
+
+	(void)state;
+	log_init(&log, 4096);
+	log_thread(&log, 1, "main");
+	log_module(&log, 1, "/nonexistent/libwork.so");
+	log_stack(&log, 1, (uint64_t[]){th_frame_native(1, 0x10)}, 1);
+	log_native(&log, (struct log_sample){.ms = 10,
+				 .size = 100,
+				 .interval = 4096,
+				 .thread_bytes = 100,
+				 .thread = 1,
+				 .stack = 1});
+	log_thread_bytes(&log, 90, TH_HEAP_NATIVE, 1, 500);
+	log_end(&log, 100);
+	show(&shown, &log, "--min", "0", NULL);
+	char *text = show_text(&shown, th_view_tree);
+	expect_text(text, "     500 B  exact                all\n");
+	expect_text(text, "     500 B  139 .. 500 B         libwork.so+0x10\n");
+	free(text);
+	show_end(&shown);
+	log_deinit(&log);
+}
+
+/*
+ * Forty functions of a library call the application: the middle of them is left out, and they do not
+ * take its lines.
+ */
+static void
+test_libraries_in_tree(void **state)
+{
+	enum { DEPTH = 40, STACK = 50 };
+	uint64_t frames[DEPTH + 2];
+	struct log_builder log;
+	struct shown shown;
+
+	(void)state;
+	small_log_begin(&log);
+	for (uint32_t i = 0; i < DEPTH; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "run%u", i);
+		log_method(&log, 100 + i, "Ljavax/servlet/Chain;", name);
+		frames[DEPTH + 1 - i] = th_frame_java(100 + i, 0);
+	}
+	log_method(&log, 90, "Lapp/Shop;", "buy");
+	log_method(&log, 91, "Lapp/Shop;", "pay");
+	frames[1] = th_frame_java(90, 0);
+	frames[0] = th_frame_java(91, 0);
+	log_stack(&log, STACK, frames, DEPTH + 2);
+	small_log_native(&log, 1, STACK, 100000);
+	log_end(&log, 100);
+	show(&shown, &log, "--top", "6", NULL);
+	char *text = show_text(&shown, th_view_tree);
+	expect_text(text, "Chain.run1\n");
+	expect_text(text, " (36 more)\n");
+	expect_text(text, "Chain.run38\n");
+	expect_text(text, "app.Shop.buy\n");
+	expect_text(text, "app.Shop.pay\n");
+	assert_null(strstr(text, "Chain.run2\n"));
+	free(text);
+	show_end(&shown);
+	show(&shown, &log, "--min", "0", NULL);
+	text = show_text(&shown, th_view_tree);
+	expect_text(text, "Chain.run20\n");
+	assert_null(strstr(text, " more)"));
+	free(text);
+	show_end(&shown);
+	log_deinit(&log);
+}
+
 /* Of each heap the nodes with the largest shares, and the parents of these. */
 static void
 test_top_of_tree(void **state)
@@ -362,6 +438,8 @@ main(void)
 		cmocka_unit_test(test_missed_samples_are_said),
 		cmocka_unit_test(test_tree),
 		cmocka_unit_test(test_top_of_tree),
+		cmocka_unit_test(test_parts_of_counted_bytes),
+		cmocka_unit_test(test_libraries_in_tree),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A profile as the data of the page: one JSON object.  Findings and resident memory are the JSON of
+ * `leaks` and `rss`.  Everything that refers to stacks is stored by column (page_columns.h), since a
+ * page may have a hundred thousand stacks.
+ *
+ *   version, process        version of this program; {pid, command, jvm, complete, seconds,
+ *                           sampling}
+ *   filters                 of the view, as command line options
+ *   strings                 all names; other members refer to them by index
+ *   functions               {name, module, kind}: columns; kind 0 Java, 1 native, 2 VM, 3 group
+ *   frames                  {function, file, line, inlined}
+ *   nodes                   {parent, frame}: the paths as a tree in depth-first order; parent -1
+ *                           for a root
+ *   rows                    {count, heap, thread, class, node, package, library, contains, alloc,
+ *                           live, temp, peak}; heap 0 Java, 1 native, 2 mapped; contains is the
+ *                           heap whose blocks it holds, from 1, 0 = none; the last four are
+ *                           numbers of sums, from 1; 0 = no samples
+ *   sums                    {samples, covariance, bytes, objects}, the last two {seen, unseen,
+ *                           variance, doubt}: struct th_estimator, doubt being unseen -
+ *                           missed
+ *   heaps                   calibration of a heap, struct th_calibration: {exact, bytes,
+ *                           total_error, share_error, outside, figures}; outside is a
+ *                           sum: the part of the whole that is in no row; figures has {share, gap,
+ *                           bytes, objects} of all rows by figure: share is true if its sums are
+ *                           shares of the whole, gap is the sampling gap; bytes and objects are
+ *                           {estimate, low, high}; null = not recorded
+ *   cells                   {row, birth, death, temp, size, bytes, objects, bytes_variance,
+ *                           objects_variance, live_bytes, live_objects}; death -1 = never; size
+ *                           is floor(log2) of the blocks' sizes; the last two only if they
+ *                           differ from bytes and objects
+ *   timeline                {slices, seconds, peak, live, uses, references, collections, marks};
+ *                           live bytes by heap, over time slices of equal length
+ *   memory                  `rss --format json` without parts; null: no breakdown, or filtered
+ *   answer                  th_view_leaks_json_page(): frames are numbers of frames above
+ *   leaks_left_out          number of omitted findings
+ *   finding_rows            column: the finding of each row, as an index of those of the answer;
+ *                           -1 = none
+ *   sources                 [frame, first line, lines] of frames of findings, with --source
+ *   base                    only in a comparison: {command, seconds, at_s, strings, functions,
+ *                           frames, nodes, rows, sums, heaps} of the older snapshot
+ */
+#ifndef TH_REPORT_HTML_PAGE_H
+#define TH_REPORT_HTML_PAGE_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "report/leaks/leaks.h"
+#include "report/profile/profile.h"
+
+/* Maps the numbers of report/symbols/frames.h, which are dense, to indices of the page. */
+struct th_page_index {
+	TH_ARRAY(uint32_t, indices); /* by number: index plus one, 0 = none */
+	TH_ARRAY(uint32_t, numbers); /* by index */
+};
+
+/*
+ * What the rows of the page refer to, numbered in the order of first use: strings, functions,
+ * frames, and the paths of all rows as one tree.
+ */
+struct th_page_names {
+	const struct th_profile *profile;
+	uint32_t internal_frame; /* root frame of VM-internal threads */
+	struct th_page_index strings;
+	struct th_page_index functions;
+	struct th_page_index frames;
+	TH_ARRAY(uint32_t, node_parents); /* node index plus one; 0 = no parent */
+	TH_ARRAY(uint32_t, node_frames);
+	uint32_t *row_nodes;    /* by row: node index plus one */
+	uint32_t *row_packages; /* indices of strings: the groups that rows belong to */
+	uint32_t *row_libraries;
+};
+
+/* Numbers what the rows of a profile refer to; the profile must outlive the names. */
+void th_page_names_init(struct th_page_names *names, const struct th_profile *profile);
+void th_page_names_deinit(struct th_page_names *names);
+
+/* Index on the page of a string of a row, by its number in the frames. */
+uint32_t th_page_names_string(const struct th_page_names *names, uint32_t string);
+
+/* The same of a frame, which need not be one of a row: added if it is new. */
+uint32_t th_page_names_frame(struct th_page_names *names, uint32_t frame);
+
+/* Prints the member "nodes" and releases the nodes; they take more memory than all that follows. */
+void th_page_nodes_print(FILE *file, struct th_page_names *names);
+
+/* Prints the members "strings", "functions" and "frames"; all frames must have been added. */
+void th_page_names_print(FILE *file, const struct th_page_names *names);
+
+/* Prints the members "rows", "sums" and "heaps". */
+void
+th_page_rows_print(FILE *file, const struct th_page_names *names, const struct th_moment *peak);
+
+/* Prints the members "cells" and "timeline". */
+void th_page_timeline_print(
+	FILE *file, const struct th_profile *profile, const struct th_moment *peak);
+
+/*
+ * Prints the member "sources" for each frame of a finding whose file is below the directory of the
+ * options; an empty list without --source. A file is found by its name and as much of its path
+ * (Java: of its package) as agrees; files that agree equally well are ambiguous and left out.
+ */
+void
+th_page_source_print(FILE *file, struct th_page_names *names, const struct th_leaks *leaks);
+
+#endif
