@@ -56,6 +56,7 @@ make_logs(void **state)
 					 .thread = i,
 					 .stack = 1});
 	}
+	log_end(&log, 10);
 	log_path = log_save(&log);
 	empty_path = log_save_bytes("", 0);
 	log_deinit(&log);
