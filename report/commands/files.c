@@ -159,29 +159,37 @@ is_running(const struct th_recording *recording)
 	       th_running_is_alive(th_reader_header(recording->reader));
 }
 
+static void
+report_defects(const struct th_options *options, const struct th_recording *recording)
+{
+	if (!is_running(recording))
+		report_defect(options, th_health_end(recording));
+	report_defect(options, th_health_damage(recording));
+}
+
 struct th_error *
 th_input_load(const struct th_options *options, struct th_recording **recording_ret)
 {
 	struct th_error *error = th_input_read(options, recording_ret);
 
-	if (error)
-		return error;
-	if (!is_running(*recording_ret))
-		report_defect(options, th_health_end(*recording_ret));
-	report_defect(options, th_health_damage(*recording_ret));
-	return NULL;
+	if (!error)
+		report_defects(options, *recording_ret);
+	return error;
 }
 
 struct th_error *
 th_input_use(const struct th_options *options, th_input_user *use)
 {
 	struct th_recording *recording;
-	struct th_error *error = th_input_load(options, &recording);
+	struct th_error *error = th_input_read(options, &recording);
 
-	if (!error) {
-		error = use(options, recording);
-		th_recording_destroy(recording);
-	}
+	if (error)
+		return error;
+	error = use(options, recording);
+	/* One line of an error is enough. */
+	if (!error)
+		report_defects(options, recording);
+	th_recording_destroy(recording);
 	return error;
 }
 

@@ -49,7 +49,7 @@ th_input_read(const struct th_options *options, struct th_recording **recording_
 struct th_error *
 th_input_load(const struct th_options *options, struct th_recording **recording_ret);
 
-/* Passes that log to `use`. */
+/* Reads the log for `use`; the lines come after it, and not beside an error of it. */
 typedef struct th_error *
 th_input_user(const struct th_options *options, struct th_recording *recording);
 struct th_error *th_input_use(const struct th_options *options, th_input_user *use);
