@@ -5,8 +5,8 @@
  * The library counts every byte of each thread and writes the count with each sample, at the
  * thread's end and once a second. So the bytes A of a heap are known without sampling, and
  * every sample's weight is multiplied by a factor that makes the sum of weights equal A: a
- * factor per thread and class of weights (factors.h) where there are enough samples, a common one for
- * the others.
+ * factor per thread and stratum (strata.h) where there are enough samples, a common one for the
+ * others of a stratum.
  *
  * At a point in time (the end of a truncated log, the border of a window) a thread's count is
  * known as of its last record before. If that was a THREAD_BYTES record, nothing was sampled
@@ -50,7 +50,7 @@ struct th_calibration {
 	bool is_recorded;   /* this heap was sampled at some time */
 	bool is_calibrated; /* the weights add up to known bytes; else every factor is 1 */
 	struct th_weight_classes classes;
-	double *factors;   /* by name index, then class; equal for all names of a thread */
+	double *factors; /* by name index, then class; equal for all names of a thread */
 	uint64_t interval; /* bytes, th_recording_gap() */
 	double gap;        /* where sampling was sparse, th_mean_interval_thin() */
 	double live_gap;   /* the same of what is alive, which a ring thins out last */

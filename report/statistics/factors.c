@@ -296,7 +296,8 @@ th_factors_find(struct th_factors *factors)
 
 	assign(&groups);
 	groups.items = th_allocate(groups.count, sizeof(*groups.items));
-	groups.sums = th_allocate(groups.count, factors->classes->count * sizeof(*groups.sums));
+	groups.sums = th_allocate(
+		groups.count, factors->classes->count * sizeof(*groups.sums));
 	sum_up(&groups);
 	settle_pool(&groups);
 	set_factors(&groups, factors);

@@ -4,8 +4,8 @@
  * frequent sites are thinned out.  They run the real sampler block by block; the intervals of
  * the sites, calibrated from a log, are compared with the true allocations.
  *
- *     test_weight_classes             as many programs as the bounds below need
- *     test_weight_classes PROGRAMS    this many; docs/statistics.md shows 1000
+ *     test_strata             as many programs as the bounds below need
+ *     test_strata PROGRAMS    this many; docs/statistics.md shows 1000
  */
 #include <setjmp.h>
 #include <stdarg.h>
