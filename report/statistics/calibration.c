@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two passes over the samples of a heap: the first finds the known bytes of each thread at both
- * borders of the window, the second sums with the factors.
+ * Three passes over the samples of a heap: the first finds the known bytes of each thread at both
+ * borders of the window, the second divides the bytes between them among the strata, the third
+ * sums with the factors.
  */
 #include "report/statistics/calibration.h"
 
@@ -32,6 +33,10 @@ struct thread_state {
 	struct th_estimator sum; /* of its samples in the window, factor 1 */
 	struct knowledge from;
 	struct knowledge to;
+	const struct th_sample *last; /* in the window, so far */
+	double reached;   /* its bytes so far; those before the window are included */
+	uint32_t stratum; /* of the bytes after the last sample */
+	bool has_stratum;
 };
 
 struct work {
@@ -39,6 +44,7 @@ struct work {
 	const struct th_window *window;
 	enum th_heap heap;
 	double gap;
+	const struct th_strata *strata;
 	struct th_factors factors;
 	struct thread_state *threads;
 	size_t thread_count;
@@ -114,7 +120,7 @@ learn_from_samples(struct work *work)
 		struct thread_state *thread = state_of(work, sample, &index);
 
 		if (!sample->thread_bytes)
-			work->factors.threads[index].is_unknown = true;
+			work->factors.is_unknown[index] = true;
 		learn_at(work->window, sample->time, sample->thread_bytes, sample,
 			&thread->from, &thread->to);
 		if (th_window_holds(work->window, sample->time))
@@ -205,7 +211,7 @@ find_total(struct work *work)
 	for (size_t i = 0; i < work->thread_count; i++) {
 		const struct thread_state *thread = &work->threads[i];
 
-		if (work->factors.threads[i].is_unknown) {
+		if (work->factors.is_unknown[i]) {
 			th_estimator_merge(&work->uncounted, &thread->sum);
 			continue;
 		}
@@ -231,27 +237,93 @@ find_total(struct work *work)
 	}
 }
 
-/* Factors */
+/* Bytes by stratum */
+
+/* The bytes from the sample before, or from the start of the window, up to this one. */
+static void
+divide_up_to(struct work *work, const struct th_sample *sample)
+{
+	size_t index;
+	struct thread_state *thread = state_of(work, sample, &index);
+	double bytes = fmax((double)sample->thread_bytes - thread->reached, 0);
+	double before = 0;
+
+	if (thread->last) {
+		before = th_strata_split(work->strata, thread->last, sample, bytes);
+		th_factors_count(&work->factors, index,
+			th_strata_of(work->strata, thread->last), before);
+	}
+	th_factors_count(
+		&work->factors, index, th_strata_of(work->strata, sample), bytes - before);
+	thread->reached += bytes;
+	thread->last = sample;
+	thread->stratum = th_strata_of(work->strata, sample);
+	thread->has_stratum = true;
+}
+
+/*
+ * Counts of threads without a sample: the countdown of a thread began when it did, and that of
+ * other threads is assumed to have the interval of the time of the record.
+ */
+static void
+divide_records(struct work *work)
+{
+	const struct th_recording *recording = work->recording;
+	double others = bytes_before(&work->others_from);
+
+	for (size_t i = 0; i < recording->thread_bytes_count; i++) {
+		const struct th_thread_bytes_info *record = &recording->thread_bytes[i];
+		uint32_t stratum;
+
+		if (record->heap != work->heap || !th_window_holds(work->window, record->time))
+			continue;
+		stratum = th_strata_at(work->strata, record->time);
+		if (record->thread == TH_ID_MAP_NONE) {
+			work->factors.others[stratum] += (double)record->bytes - others;
+			others = (double)record->bytes;
+		} else if (!work->threads[record->thread].has_stratum) {
+			work->threads[record->thread].stratum = stratum;
+			work->threads[record->thread].has_stratum = true;
+		}
+	}
+}
+
+/* The counted bytes of the window, by thread and stratum. */
+static void
+divide_bytes(struct work *work)
+{
+	const struct th_samples *samples = th_recording_allocations(
+		work->recording, work->heap);
+
+	for (size_t i = 0; i < work->thread_count; i++)
+		work->threads[i].reached = estimated_bytes(work, &work->threads[i].from);
+	for (size_t i = 0; i < samples->items_count; i++) {
+		if (th_window_holds(work->window, samples->items[i].time))
+			divide_up_to(work, &samples->items[i]);
+	}
+	divide_records(work);
+	for (size_t i = 0; i < work->thread_count; i++) {
+		const struct thread_state *thread = &work->threads[i];
+
+		th_factors_count(&work->factors, i, thread->stratum,
+			estimated_bytes(work, &thread->to) - thread->reached);
+	}
+	work->factors.untimed = is_bounded(work->window) ? 0 : (double)work->quiet_bytes;
+}
 
 static void
 find_factors(struct th_calibration *calibration, struct work *work)
 {
-	struct th_factors *factors = &work->factors;
-	uint32_t classes = calibration->classes.count;
+	uint32_t parts = th_strata_parts(work->strata);
 
-	for (size_t i = 0; i < work->thread_count; i++)
-		factors->threads[i].bytes = estimated_bytes(work, &work->threads[i].to) -
-					    estimated_bytes(work, &work->threads[i].from);
-	factors->others = bytes_before(&work->others_to) - bytes_before(&work->others_from);
-	if (!is_bounded(work->window))
-		factors->others += (double)work->quiet_bytes;
-	th_factors_find(factors);
+	divide_bytes(work);
+	th_factors_find(&work->factors);
 	for (size_t i = 0; i < work->recording->thread_names_count; i++) {
 		size_t index = account_of(work, work->recording->thread_names[i].thread);
 
-		for (uint32_t k = 0; k < classes; k++)
-			calibration->factors[i * classes + k] = th_factors_get(
-				factors, index, k);
+		for (uint32_t k = 0; k < parts; k++)
+			calibration->factors[i * parts + k] = th_factors_get(
+				&work->factors, index, k);
 	}
 }
 
@@ -330,10 +402,11 @@ work_init(struct work *work, const struct th_recording *recording, enum th_heap 
 		.window = window,
 		.heap = heap,
 		.gap = calibration->gap,
+		.strata = &calibration->strata,
 		.thread_count = heap == TH_HEAP_MAPPED ? 1 : recording->threads_count,
 	};
 	work->threads = th_allocate(work->thread_count, sizeof(*work->threads));
-	th_factors_init(&work->factors, &calibration->classes, work->thread_count);
+	th_factors_init(&work->factors, work->strata, work->thread_count);
 	if (heap == TH_HEAP_NATIVE)
 		work->quiet_bytes = th_recording_counter(recording, "native_bytes_quiet") +
 				    th_recording_counter(recording, "ring_native_bytes");
@@ -429,11 +502,11 @@ calibrate_as_share(struct th_calibration *calibration, const struct th_recording
 }
 
 static double *
-new_factors(size_t names, uint32_t classes)
+new_factors(size_t names, uint32_t parts)
 {
-	double *factors = th_allocate(names, classes * sizeof(*factors));
+	double *factors = th_allocate(names, parts * sizeof(*factors));
 
-	for (size_t i = 0; i < names * classes; i++)
+	for (size_t i = 0; i < names * parts; i++)
 		factors[i] = 1;
 	return factors;
 }
@@ -449,9 +522,9 @@ th_calibration_init(struct th_calibration *calibration, const struct th_recordin
 	};
 	calibration->live_gap = recording->is_ring ? thin_gap(recording, heap, window, true)
 						   : calibration->gap;
-	th_weight_classes_init(&calibration->classes, recording, heap);
+	th_strata_init(&calibration->strata, recording, heap);
 	calibration->factors = new_factors(
-		recording->thread_names_count, calibration->classes.count);
+		recording->thread_names_count, th_strata_parts(&calibration->strata));
 	if (heap == TH_HEAP_JAVA && recording->jvm.features & TH_JVM_TLAB_CURE)
 		calibration->share_error = CURED_SHARE_ERROR;
 	calibrate(calibration, recording, heap, window);
@@ -464,7 +537,7 @@ th_calibration_deinit(struct th_calibration *calibration)
 {
 	free(calibration->factors);
 	calibration->factors = NULL;
-	th_weight_classes_deinit(&calibration->classes);
+	th_strata_deinit(&calibration->strata);
 }
 
 /* Subsets of the samples */

@@ -28,7 +28,7 @@
 
 #include "report/log/recording.h"
 #include "report/statistics/estimate.h"
-#include "report/statistics/factors.h"
+#include "report/statistics/strata.h"
 
 /* A time range: from <= t < to, CLOCK_MONOTONIC nanoseconds. */
 struct th_window {
@@ -49,8 +49,8 @@ th_window_holds(const struct th_window *window, uint64_t time)
 struct th_calibration {
 	bool is_recorded;   /* this heap was sampled at some time */
 	bool is_calibrated; /* the weights add up to known bytes; else every factor is 1 */
-	struct th_weight_classes classes;
-	double *factors; /* by name index, then class; equal for all names of a thread */
+	struct th_strata strata;
+	double *factors; /* by name index, then th_strata_part(); equal for all names of a thread */
 	uint64_t interval; /* bytes, th_recording_gap() */
 	double gap;        /* where sampling was sparse, th_mean_interval_thin() */
 	double live_gap;   /* the same of what is alive, which a ring thins out last */
@@ -92,8 +92,9 @@ th_sample_add(struct th_estimator *sum, const struct th_recording *recording,
 static inline double
 th_calibration_factor(const struct th_calibration *calibration, const struct th_sample *sample)
 {
-	return calibration->factors[(size_t)sample->name * calibration->classes.count +
-				    th_weight_class(&calibration->classes, sample)];
+	return calibration
+		->factors[(size_t)sample->name * th_strata_parts(&calibration->strata) +
+			  th_strata_part(&calibration->strata, sample)];
 }
 
 /* Adds a sample with its factor. */

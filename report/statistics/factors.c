@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads with few samples are pooled; a pool that is still too small joins the group with the
- * fewest samples.
+ * Cells with few samples are pooled, one pool for each stratum; a pool that is still too small
+ * joins its nearest neighbor.
  */
 #include "report/statistics/factors.h"
 
@@ -19,163 +19,147 @@
 /* Halvings of the range of lambda: more than a double resolves. */
 #define HALVINGS 100
 
-/* Threads that share their factors. */
+/* Cells that share their factors. */
 struct group {
 	uint64_t samples;
-	struct th_sums *sums; /* by class */
+	struct th_sums sums[TH_KEEP_CLASSES];
 	double lambda;
 	double bytes;
+	uint32_t stratum; /* of the first cell */
+	uint32_t joined;  /* the group that it is part of; itself: none */
 };
 
-/* The first group is the pool. */
+/* The first groups are the pools, by stratum. */
 struct groups {
 	const struct th_factors *factors;
 	struct group *items;
 	uint32_t count;
-	uint32_t *of;         /* by thread */
-	struct th_sums *sums; /* by group, then class */
+	uint32_t *of; /* by cell */
 };
 
-/* Classes */
-
-/* Numbers the powers of two of the intervals that occur. Mappings are counted without regard to them. */
-static void
-number_intervals(struct th_weight_classes *classes, const struct th_recording *recording,
-	const struct th_samples *samples)
-{
-	uint32_t numbers[65] = {0};
-	uint32_t count = 0;
-
-	for (size_t i = 0; i < samples->items_count; i++) {
-		uint64_t interval = recording->intervals[samples->items[i].interval];
-
-		numbers[interval ? 64 - __builtin_clzll(interval) : 0] = 1;
-	}
-	for (unsigned i = 0; i < 65; i++) {
-		uint32_t number = count < TH_INTERVAL_CLASSES ? count : count - 1;
-
-		count = numbers[i] ? number + 1 : count;
-		numbers[i] = number;
-	}
-	classes->intervals = count ? count : 1;
-	for (size_t i = 0; i < recording->intervals_count; i++) {
-		uint64_t interval = recording->intervals[i];
-		uint32_t number = numbers[interval ? 64 - __builtin_clzll(interval) : 0];
-
-		classes->of[i] = number < classes->intervals ? number : classes->intervals - 1;
-	}
-}
-
 void
-th_weight_classes_init(struct th_weight_classes *classes, const struct th_recording *recording,
-	enum th_heap heap)
+th_factors_init(struct th_factors *factors, const struct th_strata *strata, size_t thread_count)
 {
-	const struct th_samples *samples = th_recording_allocations(recording, heap);
-	uint32_t keeps = 1;
-	double gaps = 0;
-
-	*classes = (struct th_weight_classes){.intervals = 1,
-		.of = th_allocate(recording->intervals_count + 1, sizeof(*classes->of))};
-	if (heap != TH_HEAP_MAPPED && recording->intervals_count > 1)
-		number_intervals(classes, recording, samples);
-	for (size_t i = 0; i < samples->items_count; i++) {
-		const struct th_sample *sample = &samples->items[i];
-		uint32_t class = th_keep_class(sample);
-
-		keeps = class >= keeps ? class + 1 : keeps;
-		gaps += (double)th_recording_sample_interval(recording, sample) /
-			(double)sample->keep;
-	}
-	classes->count = classes->intervals * keeps;
-	classes->gap = samples->items_count ? gaps / (double)samples->items_count
-					    : (double)th_recording_interval(recording);
-}
-
-void
-th_weight_classes_deinit(struct th_weight_classes *classes)
-{
-	free(classes->of);
-	classes->of = NULL;
-}
-
-/* Factors */
-
-void
-th_factors_init(struct th_factors *factors, const struct th_weight_classes *classes,
-	size_t thread_count)
-{
-	size_t cells = thread_count * classes->count;
-
 	*factors = (struct th_factors){
-		.classes = classes,
-		.threads = th_allocate(thread_count, sizeof(*factors->threads)),
-		.thread_count = thread_count,
-		.sums = th_allocate(cells, sizeof(*factors->sums)),
-		.items = th_allocate(cells, sizeof(*factors->items)),
+		.strata = strata,
+		.cell_count = thread_count * strata->count,
+		.cells = th_allocate(thread_count, strata->count * sizeof(*factors->cells)),
+		.parts = th_allocate(
+			thread_count, strata->count * strata->keeps * sizeof(*factors->parts)),
+		.is_unknown = th_allocate(thread_count, sizeof(bool)),
+		.others = th_allocate(strata->count, sizeof(double)),
 	};
-	for (size_t i = 0; i < cells; i++)
-		factors->items[i] = 1;
+	for (size_t i = 0; i < factors->cell_count * strata->keeps; i++)
+		factors->parts[i].factor = 1;
 }
 
 void
 th_factors_deinit(struct th_factors *factors)
 {
-	free(factors->threads);
-	free(factors->sums);
-	free(factors->items);
+	free(factors->cells);
+	free(factors->parts);
+	free(factors->is_unknown);
+	free(factors->others);
 }
 
 void
 th_factors_add(struct th_factors *factors, size_t thread, const struct th_sample *sample,
 	const struct th_sums *sums)
 {
-	uint32_t class = th_weight_class(factors->classes, sample);
+	const struct th_strata *strata = factors->strata;
+	size_t first = thread * strata->count;
 
-	factors->threads[thread].samples++;
-	th_sums_merge(&factors->sums[thread * factors->classes->count + class], sums);
+	factors->cells[first + th_strata_of(strata, sample)].samples++;
+	th_sums_merge(
+		&factors->parts[first * strata->keeps + th_strata_part(strata, sample)].sums,
+		sums);
 }
 
-/* Groups */
+static bool
+is_counted(const struct th_factors *factors, size_t cell)
+{
+	return !factors->is_unknown[cell / factors->strata->count];
+}
 
 static void
 assign(struct groups *groups)
 {
 	const struct th_factors *factors = groups->factors;
 
-	groups->count = 1;
-	for (size_t i = 0; i < factors->thread_count; i++) {
-		const struct th_factor_thread *thread = &factors->threads[i];
+	groups->count = factors->strata->count;
+	for (size_t i = 0; i < factors->cell_count; i++) {
+		bool is_enough = factors->cells[i].samples >= TH_SAMPLES_PER_FACTOR;
 
-		if (!thread->is_unknown && thread->samples >= TH_SAMPLES_PER_FACTOR)
-			groups->of[i] = groups->count++;
+		groups->of[i] = is_counted(factors, i) && is_enough
+					? groups->count++
+					: (uint32_t)(i % factors->strata->count);
 	}
 }
 
 static void
-merge(const struct groups *groups, struct group *to, uint64_t samples, double bytes,
-	const struct th_sums *sums)
+add_cell(struct group *group, const struct th_factors *factors, size_t cell)
 {
-	to->samples += samples;
-	to->bytes += bytes;
-	for (uint32_t i = 0; i < groups->factors->classes->count; i++)
-		th_sums_merge(&to->sums[i], &sums[i]);
+	uint32_t keeps = factors->strata->keeps;
+
+	group->samples += factors->cells[cell].samples;
+	group->bytes += factors->cells[cell].bytes;
+	group->stratum = (uint32_t)(cell % factors->strata->count);
+	for (uint32_t i = 0; i < keeps; i++)
+		th_sums_merge(&group->sums[i], &factors->parts[cell * keeps + i].sums);
 }
 
 static void
 sum_up(struct groups *groups)
 {
 	const struct th_factors *factors = groups->factors;
-	uint32_t classes = factors->classes->count;
 
 	for (uint32_t i = 0; i < groups->count; i++)
-		groups->items[i].sums = &groups->sums[(size_t)i * classes];
-	groups->items[0].bytes = factors->others;
-	for (size_t i = 0; i < factors->thread_count; i++) {
-		const struct th_factor_thread *thread = &factors->threads[i];
+		groups->items[i] = (struct group){.joined = i, .stratum = i};
+	for (uint32_t i = 0; i < factors->strata->count; i++)
+		groups->items[i].bytes = factors->others[i];
+	for (size_t i = 0; i < factors->cell_count; i++) {
+		if (is_counted(factors, i))
+			add_cell(&groups->items[groups->of[i]], factors, i);
+	}
+}
 
-		if (!thread->is_unknown)
-			merge(groups, &groups->items[groups->of[i]], thread->samples,
-				thread->bytes, &factors->sums[i * classes]);
+static struct th_sums
+all_of(const struct group *group)
+{
+	struct th_sums all = {0};
+
+	for (uint32_t i = 0; i < TH_KEEP_CLASSES; i++)
+		th_sums_merge(&all, &group->sums[i]);
+	return all;
+}
+
+/* The bytes that the samples of a pool show and its counts lack. */
+static double
+missing_from(const struct group *pool)
+{
+	struct th_sums all = all_of(pool);
+
+	return fmax(th_sums_point(&all) - pool->bytes, 0);
+}
+
+/*
+ * Threads that ended without a sample left a count without a time. They are missing from the
+ * counts of the pools, and the samples of their like tell where.
+ */
+static void
+add_untimed(struct groups *groups)
+{
+	const struct th_factors *factors = groups->factors;
+	uint32_t strata = factors->strata->count;
+	double missing = 0;
+
+	for (uint32_t i = 0; i < strata; i++)
+		missing += missing_from(&groups->items[i]);
+	for (uint32_t i = 0; i < strata; i++) {
+		double part = missing > 0 ? missing_from(&groups->items[i]) / missing
+					  : 1.0 / strata;
+
+		groups->items[i].bytes += factors->untimed * part;
 	}
 }
 
@@ -187,27 +171,64 @@ sum_up(struct groups *groups)
 static bool
 is_large(const struct groups *groups, const struct group *group)
 {
-	return group->bytes >= TH_SAMPLES_PER_FACTOR * groups->factors->classes->gap;
+	return group->bytes >=
+	       TH_SAMPLES_PER_FACTOR * groups->factors->strata->gaps[group->stratum];
 }
 
-/* A pool too small for its own factors shares those of the group with the fewest samples. */
-static void
-settle_pool(struct groups *groups)
+static bool
+is_on_its_own(const struct groups *groups, uint32_t index)
 {
-	struct group *pool = &groups->items[0];
-	uint32_t best = 0;
+	const struct group *group = &groups->items[index];
 
-	if (pool->samples >= TH_SAMPLES_PER_FACTOR || is_large(groups, pool))
-		return;
-	for (uint32_t i = 1; i < groups->count; i++)
-		if (!best || groups->items[i].samples < groups->items[best].samples)
+	return group->joined == index && (group->samples > 0 || group->bytes > 0);
+}
+
+/* Whether group `a` is a better neighbor of `of` than `b`. */
+static bool
+is_nearer(const struct group *of, const struct group *a, const struct group *b)
+{
+	int64_t distance_a = llabs((int64_t)a->stratum - of->stratum);
+	int64_t distance_b = llabs((int64_t)b->stratum - of->stratum);
+
+	if (distance_a != distance_b)
+		return distance_a < distance_b;
+	return a->samples < b->samples;
+}
+
+/* Of the nearest interval, and there with the fewest samples; the group itself: none. */
+static uint32_t
+neighbor_of(const struct groups *groups, uint32_t index)
+{
+	uint32_t best = index;
+
+	for (uint32_t i = 0; i < groups->count; i++) {
+		if (i == index || !is_on_its_own(groups, i))
+			continue;
+		if (best == index || is_nearer(&groups->items[index], &groups->items[i],
+					     &groups->items[best]))
 			best = i;
-	if (!best)
+	}
+	return best;
+}
+
+/* A pool too small for its own factor shares one with its neighbor. */
+static void
+settle_pool(struct groups *groups, uint32_t index)
+{
+	struct group *pool = &groups->items[index];
+	uint32_t neighbor;
+
+	if (!is_on_its_own(groups, index) || pool->samples >= TH_SAMPLES_PER_FACTOR ||
+		is_large(groups, pool))
 		return;
-	merge(groups, &groups->items[best], pool->samples, pool->bytes, pool->sums);
-	for (size_t i = 0; i < groups->factors->thread_count; i++)
-		if (!groups->of[i])
-			groups->of[i] = best;
+	neighbor = neighbor_of(groups, index);
+	if (neighbor == index)
+		return;
+	for (uint32_t i = 0; i < TH_KEEP_CLASSES; i++)
+		th_sums_merge(&groups->items[neighbor].sums[i], &pool->sums[i]);
+	groups->items[neighbor].samples += pool->samples;
+	groups->items[neighbor].bytes += pool->bytes;
+	pool->joined = neighbor;
 }
 
 /* The factor of samples of this weight. */
@@ -226,28 +247,28 @@ weight_of(const struct th_sums *sums)
 }
 
 static double
-scaled(const struct group *group, uint32_t classes, double lambda)
+scaled(const struct group *group, double lambda)
 {
 	double sum = 0;
 
-	for (uint32_t i = 0; i < classes; i++)
+	for (uint32_t i = 0; i < TH_KEEP_CLASSES; i++)
 		sum += group->sums[i].unseen * factor_at(lambda, weight_of(&group->sums[i]));
 	return sum;
 }
 
 /* The lambda that makes the unseen part `unseen`, less than it is: by bisection. */
 static double
-lower(const struct group *group, uint32_t classes, const struct th_sums *all, double unseen)
+lower(const struct group *group, const struct th_sums *all, double unseen)
 {
 	double low = -1 / weight_of(all);
 	double high = 0;
 
-	while (scaled(group, classes, low) > unseen && low > -HUGE_VAL)
+	while (scaled(group, low) > unseen && low > -HUGE_VAL)
 		low *= 2;
 	for (int i = 0; i < HALVINGS; i++) {
 		double middle = (low + high) / 2;
 
-		if (scaled(group, classes, middle) > unseen)
+		if (scaled(group, middle) > unseen)
 			high = middle;
 		else
 			low = middle;
@@ -256,34 +277,41 @@ lower(const struct group *group, uint32_t classes, const struct th_sums *all, do
 }
 
 static double
-lambda_of(const struct group *group, uint32_t classes)
+lambda_of(const struct group *group)
 {
-	struct th_sums all = {0};
-
-	for (uint32_t i = 0; i < classes; i++)
-		th_sums_merge(&all, &group->sums[i]);
+	struct th_sums all = all_of(group);
 	double unseen = group->bytes - all.seen;
 
 	if (group->samples < SAMPLES_AT_LEAST || all.unseen <= 0 || unseen <= 0)
 		return 0;
 	if (unseen >= all.unseen)
 		return (unseen - all.unseen) / all.variance;
-	return lower(group, classes, &all, unseen);
+	return lower(group, &all, unseen);
+}
+
+static const struct group *
+group_of(const struct groups *groups, size_t cell)
+{
+	uint32_t index = groups->of[cell];
+
+	while (groups->items[index].joined != index)
+		index = groups->items[index].joined;
+	return &groups->items[index];
 }
 
 /* Samples of one class have one weight, that of all of the group. */
 static void
-set_factors(struct groups *groups, struct th_factors *factors)
+set_factors(struct groups *groups, const struct th_factors *factors)
 {
-	uint32_t classes = factors->classes->count;
+	uint32_t keeps = factors->strata->keeps;
 
-	for (uint32_t i = 0; i < groups->count; i++)
-		groups->items[i].lambda = lambda_of(&groups->items[i], classes);
-	for (size_t i = 0; i < factors->thread_count; i++) {
-		const struct group *group = &groups->items[groups->of[i]];
+	for (size_t i = 0; i < factors->cell_count; i++) {
+		const struct group *group = group_of(groups, i);
 
-		for (uint32_t k = 0; k < classes && !factors->threads[i].is_unknown; k++)
-			factors->items[i * classes + k] = factor_at(
+		if (!is_counted(factors, i))
+			continue;
+		for (uint32_t k = 0; k < keeps; k++)
+			factors->parts[i * keeps + k].factor = factor_at(
 				group->lambda, weight_of(&group->sums[k]));
 	}
 }
@@ -291,17 +319,18 @@ set_factors(struct groups *groups, struct th_factors *factors)
 void
 th_factors_find(struct th_factors *factors)
 {
-	struct groups groups = {.factors = factors,
-		.of = th_allocate(factors->thread_count, sizeof(*groups.of))};
+	struct groups groups = {
+		.factors = factors, .of = th_allocate(factors->cell_count, sizeof(*groups.of))};
 
 	assign(&groups);
 	groups.items = th_allocate(groups.count, sizeof(*groups.items));
-	groups.sums = th_allocate(
-		groups.count, factors->classes->count * sizeof(*groups.sums));
 	sum_up(&groups);
-	settle_pool(&groups);
+	add_untimed(&groups);
+	for (uint32_t i = 0; i < factors->strata->count; i++)
+		settle_pool(&groups, i);
+	for (uint32_t i = 0; i < groups.count; i++)
+		groups.items[i].lambda = lambda_of(&groups.items[i]);
 	set_factors(&groups, factors);
 	free(groups.items);
-	free(groups.sums);
 	free(groups.of);
 }
