@@ -44,15 +44,21 @@
 #define YOUNG_PAUSES_CONCURRENT (3 * YOUNG_PAUSES)
 /* Pauses of a cycle of generational Z, at most. */
 #define CYCLE_PAUSES 8
+/* A verdict needs this part of the time after the warm-up. */
+#define BUSY_PART 0.5
+
+/* A maker that has changed has a tally after this time. */
+#define PERIOD_NS 1000000000
+
+#define NO_GROUP UINT32_MAX
 
 /* A maker, as of the end of the window. */
 struct maker {
-	const struct th_decoded_tally *last; /* NULL: made nothing so far */
-	double before;                       /* alive after the warm-up */
-	double collected;                    /* ended with the full collection at exit */
-	double ended;                        /* after the warm-up, before the end */
-	double ended_by_gc;                  /* of these, soon after a GC */
-	double made[TH_TALLIED_QUARTERS];
+	const struct th_decoded_tally *last;    /* NULL: made nothing so far */
+	double before;                          /* alive after the warm-up */
+	double collected;                       /* ended with the full collection at exit */
+	const struct th_decoded_tally *counted; /* up to which its changes are counted */
+	uint32_t group;                         /* index, NO_GROUP = not judged */
 };
 
 struct work {
@@ -137,15 +143,36 @@ overlap(double from, double to, double low, double high)
 
 /* Adds what was made in a slot to the quarters that it overlaps. */
 static void
-add_slot(const struct work *work, uint32_t kind, double from, double to, double count,
-	double *quarters)
+add_slot(const struct work *work, const struct th_tallied *group, double from, double to,
+	double count, double *quarters)
 {
-	double begin = (double)work->window->warm;
-	double quarter = (last_time(work, kind) - begin) / TH_TALLIED_QUARTERS;
+	double begin = group->begin;
+	double quarter = (last_time(work, group->kind) - begin) / TH_TALLIED_QUARTERS;
 
 	for (int i = 0; i < TH_TALLIED_QUARTERS; i++)
 		quarters[i] += count * overlap(from, to, begin + i * quarter,
 					       begin + (i + 1) * quarter);
+}
+
+/* Length of a step of `made_in_step`. */
+static double
+step_of(const struct work *work, const struct th_tallied *group)
+{
+	return (last_time(work, group->kind) - (double)work->window->warm) / TH_TALLIED_STEPS;
+}
+
+/* The start of the quarters: the end of the warm-up, or when the first was made after a quarter. */
+static double
+begin_of(const struct work *work, const struct th_tallied *group)
+{
+	double warm = (double)work->window->warm, made = 0;
+	int step = 0;
+
+	while (step < TH_TALLIED_STEPS && (made += group->made_in_step[step]) < 1)
+		step++;
+	return step < TH_TALLIED_STEPS / TH_TALLIED_QUARTERS || step == TH_TALLIED_STEPS
+		       ? warm
+		       : warm + step * step_of(work, group);
 }
 
 /* Makers */
@@ -174,41 +201,28 @@ is_soon_after_gc(struct work *work, uint64_t time)
 	return work->collected && time <= work->collected + AFTER_GC_NS;
 }
 
-/* Counts what was made and what ended since the last tally. */
-static void
-count_changes(struct work *work, struct maker *maker, const struct th_decoded_tally *tally)
+static struct maker *
+find_maker(struct work *work, const struct th_decoded_tally *tally)
 {
-	static const struct th_decoded_tally none = {0};
-	const struct th_decoded_tally *last = maker->last ? maker->last : &none;
-	bool is_by_gc = is_soon_after_gc(work, tally->time);
-	double made = (double)tally->made - (double)last->made;
-	double ended = made + (double)last->alive - (double)tally->alive;
-	double from = (double)(last->time ? last->time : work->window->start);
-
-	if (tally->time <= work->window->warm || tally->time > work->window->end)
-		return;
-	if ((double)tally->time > from)
-		add_slot(work, tally->kind, from, (double)tally->time, made, maker->made);
-	maker->ended += ended;
-	maker->ended_by_gc += is_by_gc ? ended : 0;
-}
-
-static void
-read_tally(struct work *work, const struct th_decoded_tally *tally)
-{
-	const struct th_observation_window *window = work->window;
 	bool added;
 	uint32_t number = th_id_map_intern(&work->maker_ids,
 		((uint64_t)tally->stack << 32 | tally->type) * TH_TALLY_KINDS + tally->kind,
 		&added);
 
 	if (added)
-		th_array_append(work, makers, (struct maker){.last = NULL});
-	struct maker *maker = &work->makers[number];
-	if (tally->kind == TH_TALLY_THREADS)
-		count_changes(work, maker, tally);
+		th_array_append(work, makers, (struct maker){.group = NO_GROUP});
+	return &work->makers[number];
+}
+
+static void
+read_tally(struct work *work, const struct th_decoded_tally *tally)
+{
+	const struct th_observation_window *window = work->window;
+	struct maker *maker = find_maker(work, tally);
+
 	/* Figures are a second old at most: the first ones after the warm-up are used. */
-	if (!maker->last || maker->last->time <= window->warm)
+	if (maker->last ? maker->last->time <= window->warm
+			: tally->time <= window->warm + PERIOD_NS)
 		maker->before = (double)tally->alive * scale_of(tally);
 	if (tally->time <= window->end || (tally->kind == TH_TALLY_LOADERS &&
 						  tally->time <= work->profile->at.collections))
@@ -263,7 +277,7 @@ is_selected(const struct work *work, uint32_t path, enum th_tally_kind kind)
 	return th_filter_selects(work->profile->filter, &subject);
 }
 
-static struct th_tallied *
+static uint32_t
 find_group(struct work *work, const struct th_decoded_tally *tally, uint32_t path,
 	struct th_tallied_line line)
 {
@@ -284,7 +298,7 @@ find_group(struct work *work, const struct th_decoded_tally *tally, uint32_t pat
 
 	if (added)
 		th_array_append(work->tallies, items, group);
-	return &work->tallies->items[number];
+	return number;
 }
 
 static void
@@ -308,15 +322,16 @@ add_births(
 		double to = from + (double)tally->slot_ns;
 		double count = (double)tally->births.words[i] * scale_of(tally);
 
-		add_slot(work, group->kind, from, to, count, group->births);
+		add_slot(work, group, from, to, count, group->births);
 		group->born_after += count * overlap(from, to, last_time(work, group->kind),
 						     (double)work->window->end);
 		add_parts(work, group, from, to, count);
 	}
 }
 
+/* Finds the group of a maker; it has none if it is the VM's or not selected. */
 static void
-add_maker(struct work *work, const struct maker *maker)
+join_group(struct work *work, struct maker *maker)
 {
 	const struct th_decoded_tally *tally = maker->last;
 	enum th_tally_kind kind = tally ? (enum th_tally_kind)tally->kind : TH_TALLY_KINDS;
@@ -329,7 +344,15 @@ add_maker(struct work *work, const struct maker *maker)
 	if (is_of_vm(work, th_paths_get(work->profile->paths, path), line.is_application) ||
 		!is_selected(work, path, kind))
 		return;
-	struct th_tallied *group = find_group(work, tally, path, line);
+	maker->group = find_group(work, tally, path, line);
+	struct th_tallied *group = &work->tallies->items[maker->group];
+	if ((double)tally->alive * scale_of(tally) > group->most) {
+		group->most = (double)tally->alive * scale_of(tally);
+		group->path = path;
+		group->starter = tally->starter;
+		group->line = line.frame;
+		group->user = line.user;
+	}
 	const struct th_tallied_maker member = {
 		.kind = kind,
 		.stack = tally->stack,
@@ -338,29 +361,56 @@ add_maker(struct work *work, const struct maker *maker)
 		.class_name = group->class_name,
 	};
 	th_array_append(work->tallies, makers, member);
+}
+
+static void
+add_maker(struct work *work, const struct maker *maker)
+{
+	const struct th_decoded_tally *tally = maker->last;
+
+	if (maker->group == NO_GROUP)
+		return;
+	struct th_tallied *group = &work->tallies->items[maker->group];
 	double scale = scale_of(tally);
-	double alive = (double)tally->alive * scale;
 	group->stacks++;
 	group->made += (double)tally->made * scale;
-	group->alive += alive;
+	group->alive += (double)tally->alive * scale;
 	group->alive_before += maker->before;
 	group->collected += maker->collected;
-	group->ended += maker->ended;
-	group->ended_by_gc += maker->ended_by_gc;
-	for (int i = 0; i < TH_TALLIED_QUARTERS; i++)
-		group->made_by_quarter[i] += maker->made[i];
 	group->parts += (double)tally->parts * scale;
 	group->bytes += (double)tally->bytes * scale;
 	if (tally->level > group->level)
 		group->level = tally->level;
-	if (alive > group->most) {
-		group->most = alive;
-		group->path = path;
-		group->starter = tally->starter;
-		group->line = line.frame;
-		group->user = line.user;
-	}
 	add_births(work, group, tally);
+}
+
+/* Adds what was made and what ended since the last tally of a maker. */
+static void
+add_changes(struct work *work, const struct th_decoded_tally *tally)
+{
+	static const struct th_decoded_tally none = {0};
+	struct maker *maker = find_maker(work, tally);
+	const struct th_decoded_tally *last = maker->counted ? maker->counted : &none;
+	bool is_by_gc = is_soon_after_gc(work, tally->time);
+	double made = (double)tally->made - (double)last->made;
+	double ended = made + (double)last->alive - (double)tally->alive;
+	double from = fmax((double)last->time, (double)tally->time - PERIOD_NS);
+
+	if (maker->group == NO_GROUP || tally->time > work->window->end)
+		return;
+	maker->counted = tally;
+	if (tally->time <= work->window->warm)
+		return;
+	struct th_tallied *group = &work->tallies->items[maker->group];
+	double step = step_of(work, group);
+	for (int i = 0; (double)tally->time > from && i < TH_TALLIED_STEPS; i++) {
+		double begin = (double)work->window->warm + i * step;
+
+		group->made_in_step[i] += fmax(made, 0) * overlap(from, (double)tally->time,
+								  begin, begin + step);
+	}
+	group->ended += ended;
+	group->ended_by_gc += is_by_gc ? ended : 0;
 }
 
 /* Verdicts */
@@ -435,9 +485,23 @@ verdict_of(const struct work *work, const struct th_tallied *group)
 		(!group->is_ended_by_gcs &&
 			group->alive - group->alive_before < GROWTH_PART * births))
 		return TH_VERDICT_PLATEAU;
-	if (group->kind == TH_TALLY_THREADS || is_judged(work))
+	if ((group->kind == TH_TALLY_THREADS || is_judged(work)) && !group->is_late)
 		return TH_VERDICT_LEAK;
 	return births >= LEAST_UNCLEAR ? TH_VERDICT_UNCLEAR : TH_VERDICT_PLATEAU;
+}
+
+/* What was made counts, whether it is alive or not. */
+static void
+take_made(const struct work *work, struct th_tallied *group)
+{
+	double step = step_of(work, group);
+
+	memset(group->births, 0, sizeof(group->births));
+	for (int i = 0; i < TH_TALLIED_STEPS; i++) {
+		double from = (double)work->window->warm + i * step;
+
+		add_slot(work, group, from, from + step, group->made_in_step[i], group->births);
+	}
 }
 
 static void
@@ -449,11 +513,14 @@ judge(struct work *work)
 	for (size_t i = 0; i < tallies->items_count; i++) {
 		struct th_tallied *group = &tallies->items[i];
 
-		group->seconds = (last_time(work, group->kind) - (double)work->window->warm) /
-				 1e9;
+		double last = last_time(work, group->kind);
+
+		group->seconds = (last - group->begin) / 1e9;
+		group->is_late = last - group->begin <
+				 BUSY_PART * (last - (double)work->window->warm);
 		group->is_ended_by_gcs = is_ended_by_gcs(work, group);
 		if (group->is_ended_by_gcs)
-			memcpy(group->births, group->made_by_quarter, sizeof(group->births));
+			take_made(work, group);
 		group->verdict = verdict_of(work, group);
 		tallies->leaks_count += group->verdict == TH_VERDICT_LEAK;
 		if (group->verdict != TH_VERDICT_PLATEAU)
@@ -492,6 +559,12 @@ th_tallies_init(struct th_tallies *tallies, struct th_leak_sites *places,
 	*tallies = (struct th_tallies){.items = NULL};
 	for (size_t i = 0; i < recording->tallies_count; i++)
 		read_tally(&work, &recording->tallies[i]);
+	for (size_t i = 0; i < work.makers_count; i++)
+		join_group(&work, &work.makers[i]);
+	for (size_t i = 0; i < recording->tallies_count; i++)
+		add_changes(&work, &recording->tallies[i]);
+	for (size_t i = 0; i < tallies->items_count; i++)
+		tallies->items[i].begin = begin_of(&work, &tallies->items[i]);
 	for (size_t i = 0; i < work.makers_count; i++)
 		add_maker(&work, &work.makers[i]);
 	judge(&work);
@@ -584,6 +657,9 @@ qualifier_of(const struct th_tallied *tallied)
 	if (th_tallied_reason(tallied) == TH_REASON_UNCLOSED)
 		return th_format_new(
 			"; %.0f ended with the full GC at exit", tallied->collected);
+	if (tallied->is_late)
+		return th_format_new(
+			"%s", ", but that is less than half of the time: record longer");
 	if (tallied->kind == TH_TALLY_THREADS)
 		return th_format_new("%s", "");
 	return th_format_new("%s", tallied->verdict == TH_VERDICT_LEAK

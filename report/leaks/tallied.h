@@ -5,7 +5,8 @@
  *
  * A leak: more of them are alive at the end than after the warm-up, and of those made in each
  * quarter of the time in between some are, in the last quarter at least half as many as in the
- * others on average. Those younger than `old` (observation_window.h) do not count. So neither a
+ * others on average. Where none were made in the first quarter, the time begins with the first; with
+ * less than half of it left the verdict is unclear. Those younger than `old` (observation_window.h) do not count. So neither a
  * pool, whose members were made early, nor short-lived ones are leaks.
  *
  * Class loaders die in a collection only: the quarters end where the last old-generation
@@ -31,6 +32,7 @@
 #include "report/statistics/estimate.h"
 
 #define TH_TALLIED_QUARTERS 4
+#define TH_TALLIED_STEPS 64
 /* Parts of the whole window in which the survivors' times of creation are counted. */
 #define TH_TALLIED_PARTS 32
 
@@ -50,16 +52,18 @@ struct th_tallied {
 	double alive_before; /* after the warm-up */
 	double parts;        /* classes of class loaders */
 	double bytes;        /* stacks: address space; classes: estimated metaspace */
-	double births[TH_TALLIED_QUARTERS]; /* alive, of the quarters */
-	double born_after;                  /* alive, made after them */
-	double collected;                   /* of `alive`: ended with the full GC at exit */
-	double ended;                       /* after the warm-up */
-	double ended_by_gc;                 /* of these, soon after a GC */
-	double made_by_quarter[TH_TALLIED_QUARTERS];
-	bool is_ended_by_gcs;             /* `births` are all that were made */
-	double made_in[TH_TALLIED_PARTS]; /* alive, by part of the window in which made */
-	double seconds;                   /* of the quarters */
-	double resident;                  /* of the stacks or the metaspace; at most `bytes` */
+	double births[TH_TALLIED_QUARTERS];    /* alive, of the quarters */
+	double born_after;                     /* alive, made after them */
+	double collected;                      /* of `alive`: ended with the full GC at exit */
+	double ended;                          /* after the warm-up */
+	double ended_by_gc;                    /* of these, soon after a GC */
+	double made_in_step[TH_TALLIED_STEPS]; /* all, of the time after the warm-up */
+	bool is_ended_by_gcs;                  /* `births` are all that were made */
+	double made_in[TH_TALLIED_PARTS];      /* alive, by part of the window in which made */
+	double begin;                          /* of the quarters, ns */
+	double seconds;                        /* of the quarters */
+	bool is_late;                          /* the quarters are too short for a verdict */
+	double resident;       /* of the stacks or the metaspace; at most `bytes` */
 	struct th_estimate vm; /* live bytes that the VM allocated for them in the C heap */
 	enum th_verdict verdict;
 };

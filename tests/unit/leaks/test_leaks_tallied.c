@@ -121,6 +121,39 @@ threads_that_stay_are_a_leak(void **state)
 	leaks_end(&found, &log);
 }
 
+/* Threads of which `each` are made in every slot from one to before another, and stay. */
+static enum th_verdict
+verdict_of_late(uint32_t from, uint32_t to, uint64_t each)
+{
+	struct leaks_found found;
+	struct log_builder log;
+	uint64_t births[SLOTS];
+
+	leaks_begin(&log);
+	for (uint32_t i = from + 1; i <= SLOTS; i++) {
+		spread(births, from, i < to ? i : to, each);
+		add_tally_of(&log, TH_TALLY_THREADS, i * SLOT_MS - 1, STACK_WORK, 0, births, 0,
+			sum(births));
+	}
+	const struct th_tallied *tallied = find(&found, &log);
+	enum th_verdict verdict = tallied ? tallied->verdict : TH_VERDICT_PLATEAU;
+	leaks_end(&found, &log);
+	return verdict;
+}
+
+/* The quarters begin with the first threads, at the middle of the seven seconds at the latest. */
+static void
+time_begins_with_the_first(void **state)
+{
+	(void)state;
+	assert_int_equal(verdict_of_late(6, SLOTS, 10), TH_VERDICT_LEAK);
+	assert_int_equal(verdict_of_late(9, SLOTS, 10), TH_VERDICT_LEAK);
+	assert_int_equal(verdict_of_late(13, SLOTS, 20), TH_VERDICT_UNCLEAR);
+	assert_int_equal(verdict_of_late(13, SLOTS, 8), TH_VERDICT_PLATEAU);
+	assert_int_equal(verdict_of_late(9, 15, 20), TH_VERDICT_PLATEAU);
+	assert_int_equal(verdict_of_late(14, 15, 100), TH_VERDICT_PLATEAU);
+}
+
 /* At 9.8 s the VM begins to end. */
 static void
 collect_at_exit(struct log_builder *log)
@@ -591,6 +624,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(threads_that_stay_are_a_leak),
+		cmocka_unit_test(time_begins_with_the_first),
 		cmocka_unit_test(threads_that_a_collection_ends_are_unclosed),
 		cmocka_unit_test(threads_that_only_collections_end_are_unclosed),
 		cmocka_unit_test(memory_of_the_vm_belongs_to_them),
