@@ -9,8 +9,8 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "jvmti/heap/collector.h"
 #include "jvmti/heap/choice.h"
+#include "jvmti/heap/collector.h"
 #include "jvmti/ledger/references.h"
 #include "unify/log/log.h"
 #include "unify/recording/recorder.h"
@@ -71,12 +71,14 @@ th_few_followed_init(const struct th_hotspot *hotspot, th_few_followed_prove *pr
 {
 	few.prove = prove;
 	few.report = report;
+	pthread_mutex_lock(&few.lock);
 	th_random_seed(&few.random, th_recorder_settings()->seed);
 	th_choice_init(&few.choice, th_collector_heap_max(hotspot) / OBJECT_PART,
 		th_random_next(&few.random), th_clock_now());
-	few.hotspot = hotspot;
-	few.judged = 0;
 	few.is_open = true;
+	pthread_mutex_unlock(&few.lock);
+	few.judged = 0;
+	few.hotspot = hotspot;
 }
 
 bool

@@ -5,8 +5,8 @@
  */
 #include "jvmti/heap/full_collection.h"
 
-#include "jvmti/heap/few_followed.h"
 #include "jvmti/heap/collections.h"
+#include "jvmti/heap/few_followed.h"
 #include "unify/base/atomic.h"
 #include "unify/base/system.h"
 #include "unify/log/log.h"
