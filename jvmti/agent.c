@@ -177,7 +177,7 @@ features(void)
 		found |= TH_JVM_SEAMS;
 	if (has_bytes)
 		found |= TH_JVM_THREAD_BYTES;
-	if (th_batches_are_used())
+	if (th_few_followed_is_used())
 		found |= TH_JVM_FOLLOWS_FEW;
 	if (agent.is_biased)
 		found |= TH_JVM_SHARES_APPROXIMATE;

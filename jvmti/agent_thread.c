@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "jvmti/heap/batches.h"
+#include "jvmti/heap/few_followed.h"
 #include "jvmti/names/class_loaders.h"
 #include "jvmti/heap/collections.h"
 #include "jvmti/heap/full_collection.h"
@@ -163,7 +163,7 @@ reap(JNIEnv *env)
 
 	th_live_objects_reap(env);
 	if (full)
-		th_batches_judge_all(env, full);
+		th_few_followed_judge_all(env, full);
 	th_live_objects_bound(
 		env, th_collections_mean_pause(), th_collections_count(), th_clock_now());
 	th_class_loaders_reap(env, th_collections_mean_pause());
@@ -212,7 +212,6 @@ log_judged(void)
 {
 	th_collections_log_all();
 	reap(thread.env);
-	th_batches_flush(th_collections_last_start());
 	th_class_loaders_log();
 	th_collections_flush();
 }
@@ -267,7 +266,6 @@ flush(void)
 	if (pthread_equal(thread.self, pthread_self())) {
 		th_collections_log_all();
 		reap(thread.env);
-		th_batches_flush(th_collections_last_start());
 		th_function_names_log(true);
 	}
 	th_heap_log_bytes(false);
@@ -362,7 +360,6 @@ run(jvmtiEnv *jvmti, JNIEnv *env, void *argument)
 	th_collections_flush();
 	reap(env);
 	th_class_loaders_log();
-	th_batches_flush(th_collections_last_start());
 	th_function_names_log(true);
 	th_breakdown_end(true);
 	log_own_time();

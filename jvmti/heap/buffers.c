@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/mman.h>
 
 #include "jvmti/vm/field_index.h"
 #include "jvmti/vm/loaded_class.h"
@@ -465,12 +464,11 @@ count_in_table(struct count *count)
 	const size_t bytes = CLEANERS_MAX * sizeof(*count->cleaners);
 	bool is_counted;
 
-	count->cleaners = th_memory_system_map(
-		NULL, bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
-	if (count->cleaners == MAP_FAILED)
+	count->cleaners = th_memory_reserve(bytes);
+	if (!count->cleaners)
 		return false;
 	is_counted = count_with_tags(count);
-	th_memory_system_unmap(count->cleaners, bytes);
+	th_memory_release(count->cleaners, bytes);
 	return is_counted;
 }
 

@@ -422,12 +422,6 @@ th_collections_count(void)
 }
 
 uint64_t
-th_collections_last_start(void)
-{
-	return start_before(0);
-}
-
-uint64_t
 th_collections_mean_pause(void)
 {
 	uint32_t finished = th_load_acquire(&collections.finished);

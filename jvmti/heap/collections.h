@@ -74,9 +74,6 @@ void th_collections_forced(void);
 /* Pauses so far. [agent-thread] */
 uint32_t th_collections_count(void);
 
-/* When the last pause began; 0: there was none. [agent-thread] */
-uint64_t th_collections_last_start(void);
-
 /* Mean length of the last 64 pauses in nanoseconds; 0: fewer than 16 so far. [agent-thread] */
 uint64_t th_collections_mean_pause(void);
 

@@ -5,8 +5,8 @@
  */
 #include "jvmti/heap/full_collection.h"
 
-#include "jvmti/heap/batches.h"
 #include "jvmti/heap/collections.h"
+#include "jvmti/heap/few_followed.h"
 #include "unify/base/atomic.h"
 #include "unify/base/system.h"
 #include "unify/log/log.h"
@@ -144,7 +144,8 @@ th_full_collection_turn(jvmtiEnv *jvmti)
 static bool
 is_judged(uint64_t now)
 {
-	uint64_t time = th_batches_are_used() ? th_batches_judged() : th_collections_judged();
+	uint64_t time = th_few_followed_is_used() ? th_few_followed_judged()
+						  : th_collections_judged();
 
 	return time && now - time < (now - full.begun) / RECENT_PART;
 }

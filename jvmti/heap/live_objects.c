@@ -165,8 +165,8 @@ follow_by_reference(JNIEnv *env, const struct th_sampled_object *object)
 static bool
 follow(JNIEnv *env, const struct th_sampled_object *object)
 {
-	if (th_batches_are_used())
-		return th_batches_offer(env, object);
+	if (th_few_followed_is_used())
+		return th_few_followed_offer(env, object);
 	if (th_humongous_is(object->reference, object->size))
 		return th_humongous_follow(object->reference, object->sample);
 	return follow_by_reference(env, object);
@@ -233,7 +233,7 @@ void
 th_live_objects_begin(const struct th_hotspot *hotspot, enum th_collector collector)
 {
 	if (collector == TH_COLLECTOR_GENERATIONAL_Z)
-		th_batches_init(hotspot, add, log_death);
+		th_few_followed_init(hotspot, add, log_death);
 	if (collector == TH_COLLECTOR_G1)
 		th_humongous_init(hotspot);
 	live.has_pauses = collector == TH_COLLECTOR_PAUSES || collector == TH_COLLECTOR_G1;
@@ -246,7 +246,7 @@ th_live_objects_collect(JNIEnv *env)
 
 	for (; live.queue && pop(&object); live.window.added++)
 		add(env, object.reference, object.sample);
-	th_batches_turn(env);
+	th_few_followed_turn(env);
 }
 
 /* How many references at `each` nanoseconds are allowed for a pause of `pause_ns`. */
@@ -305,7 +305,7 @@ th_live_objects_reap(JNIEnv *env)
 	}
 	live.count = kept;
 	th_humongous_reap(log_death_at);
-	th_batches_reap(env);
+	th_few_followed_reap(env);
 }
 
 void
@@ -326,7 +326,7 @@ th_live_objects_release(JNIEnv *env)
 {
 	th_live_objects_collect(env);
 	th_humongous_release();
-	th_batches_release(env);
+	th_few_followed_release(env);
 	for (uint32_t i = 0; i < live.count; i++)
 		th_references_delete_weak(env, live.table[i].reference);
 	live.count = 0;

@@ -2,7 +2,7 @@
 /*
  * The sampled Java objects that are alive: a bounded table of weak global references, scanned
  * after collections.  Where a weak reference would keep its object alive, the collector
- * determines which objects are followed, and how: humongous.h, batches.h.
+ * determines which objects are followed, and how: humongous.h, few_followed.h.
  *
  * A full table is thinned by half, and the weights of the remaining objects are doubled.  New
  * objects are thinned alike, so the time of birth has no influence.  Which objects stay is a
@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "jvmti/heap/batches.h"
+#include "jvmti/heap/few_followed.h"
 #include "jvmti/heap/collector.h"
 
 /* Objects followed at once; one scan of the full table takes less than a millisecond. */

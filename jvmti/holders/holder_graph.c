@@ -5,8 +5,6 @@
  */
 #include "jvmti/holders/holder_graph.h"
 
-#include <sys/mman.h>
-
 #include "unify/base/memory.h"
 
 /* User addresses of both processors; generational Z gives uncolored ones. */
@@ -28,10 +26,9 @@
 static void *
 reserve(struct th_holder_graph *graph, uint64_t bytes)
 {
-	void *start = th_memory_system_map(
-		NULL, bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	void *start = th_memory_reserve(bytes);
 
-	if (start == MAP_FAILED)
+	if (!start)
 		return NULL;
 	graph->reservations[graph->reservation_count++] = (struct th_holder_reservation){
 		start, bytes};
@@ -74,8 +71,7 @@ void
 th_holder_graph_deinit(struct th_holder_graph *graph)
 {
 	for (uint32_t i = 0; i < graph->reservation_count; i++)
-		th_memory_system_unmap(
-			graph->reservations[i].start, graph->reservations[i].bytes);
+		th_memory_release(graph->reservations[i].start, graph->reservations[i].bytes);
 	graph->reservation_count = 0;
 }
 

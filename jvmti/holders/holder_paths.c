@@ -5,7 +5,6 @@
 #include "jvmti/holders/holder_paths.h"
 
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "jvmti/holders/holder_names.h"
 #include "unify/base/memory.h"
@@ -21,42 +20,26 @@
 #define LINK UINT16_MAX
 #define SAMPLES_PER_EVENT 1024
 
-static void *
-map(size_t bytes)
-{
-	void *start = th_memory_system_map(
-		NULL, bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
-
-	return start == MAP_FAILED ? NULL : start;
-}
-
-static void
-unmap(void *start, size_t bytes)
-{
-	if (start)
-		th_memory_system_unmap(start, bytes);
-}
-
 bool
 th_holder_paths_init(
 	struct th_holder_paths *paths, struct th_holder_walk *walk, uint32_t objects)
 {
 	*paths = (struct th_holder_paths){
 		.walk = walk, .object_max = objects + 1, .step_count = ABOVE + 1};
-	paths->steps = map(TH_HOLDER_STEPS_MAX * sizeof(*paths->steps));
-	paths->slots = map(SLOTS * sizeof(*paths->slots));
-	paths->objects = map(paths->object_max * sizeof(*paths->objects));
-	paths->loaders = map(TH_HOLDER_LOADERS_MAX * sizeof(*paths->loaders));
+	paths->steps = th_memory_reserve(TH_HOLDER_STEPS_MAX * sizeof(*paths->steps));
+	paths->slots = th_memory_reserve(SLOTS * sizeof(*paths->slots));
+	paths->objects = th_memory_reserve(paths->object_max * sizeof(*paths->objects));
+	paths->loaders = th_memory_reserve(TH_HOLDER_LOADERS_MAX * sizeof(*paths->loaders));
 	return paths->steps && paths->slots && paths->objects && paths->loaders;
 }
 
 void
 th_holder_paths_deinit(struct th_holder_paths *paths)
 {
-	unmap(paths->steps, TH_HOLDER_STEPS_MAX * sizeof(*paths->steps));
-	unmap(paths->slots, SLOTS * sizeof(*paths->slots));
-	unmap(paths->objects, paths->object_max * sizeof(*paths->objects));
-	unmap(paths->loaders, TH_HOLDER_LOADERS_MAX * sizeof(*paths->loaders));
+	th_memory_release(paths->steps, TH_HOLDER_STEPS_MAX * sizeof(*paths->steps));
+	th_memory_release(paths->slots, SLOTS * sizeof(*paths->slots));
+	th_memory_release(paths->objects, paths->object_max * sizeof(*paths->objects));
+	th_memory_release(paths->loaders, TH_HOLDER_LOADERS_MAX * sizeof(*paths->loaders));
 }
 
 /* Steps */

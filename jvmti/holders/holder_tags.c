@@ -6,7 +6,6 @@
 
 #include <stddef.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "jvmti/vm/field_index.h"
 #include "jvmti/vm/loaded_class.h"
@@ -223,16 +222,6 @@ table_bytes(const struct th_holder_tags *tags)
 	return tags->max * sizeof(*tags->items);
 }
 
-/* NULL: there is no memory. */
-static void *
-map(size_t bytes)
-{
-	void *start = th_memory_system_map(
-		NULL, bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
-
-	return start == MAP_FAILED ? NULL : start;
-}
-
 /* For -Xcheck:jni, which warns of local references beyond those announced. */
 static void
 announce_references(JNIEnv *env, jint count)
@@ -253,8 +242,8 @@ th_holder_tags_init(struct th_holder_tags *tags, jvmtiEnv *jvmti, JNIEnv *env, u
 		return false;
 	announce_references(env, count);
 	tags->max = 1 + (uint32_t)count + THREADS_MAX + LOADERS_MAX + room;
-	tags->items = map(table_bytes(tags));
-	tags->loaders = map(LOADERS_BYTES);
+	tags->items = th_memory_reserve(table_bytes(tags));
+	tags->loaders = th_memory_reserve(LOADERS_BYTES);
 	return tags->items && tags->loaders && tag_classes(tags, count) &&
 	       find_referents(tags, count) && tag_threads(tags);
 }
@@ -265,10 +254,8 @@ th_holder_tags_deinit(struct th_holder_tags *tags)
 	for (uint32_t i = 1; tags->items && i < tags->count; i++)
 		if (tags->items[i].name)
 			deallocate(tags, tags->items[i].name);
-	if (tags->items)
-		th_memory_system_unmap(tags->items, table_bytes(tags));
-	if (tags->loaders)
-		th_memory_system_unmap(tags->loaders, LOADERS_BYTES);
+	th_memory_release(tags->items, table_bytes(tags));
+	th_memory_release(tags->loaders, LOADERS_BYTES);
 	if (tags->classes)
 		deallocate(tags, tags->classes);
 }

@@ -11,7 +11,6 @@
 #include "jvmti/holders/holder_walk.h"
 
 #include <stddef.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -387,15 +386,6 @@ visit(jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInfo *info, jlong cla
 	return visit_reference(walk, how_of(kind, info), class_tag, tag, referrer_tag);
 }
 
-static void *
-map(size_t bytes)
-{
-	void *start = th_memory_system_map(
-		NULL, bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
-
-	return start == MAP_FAILED ? NULL : start;
-}
-
 bool
 th_holder_walk_run(struct th_holder_walk *walk, uint64_t pause_max)
 {
@@ -404,8 +394,8 @@ th_holder_walk_run(struct th_holder_walk *walk, uint64_t pause_max)
 	uint64_t begin;
 	jvmtiError error;
 
-	walk->roots = map(ROOTS_MAX * sizeof(*walk->roots));
-	walk->references = map(TH_HELD_MAX * sizeof(*walk->references));
+	walk->roots = th_memory_reserve(ROOTS_MAX * sizeof(*walk->roots));
+	walk->references = th_memory_reserve(TH_HELD_MAX * sizeof(*walk->references));
 	if (!walk->roots || !walk->references)
 		return false;
 	walk->root_count = 1; /* 0: permanent classes */
@@ -424,11 +414,8 @@ th_holder_walk_run(struct th_holder_walk *walk, uint64_t pause_max)
 void
 th_holder_walk_deinit(struct th_holder_walk *walk)
 {
-	if (walk->roots)
-		th_memory_system_unmap(walk->roots, ROOTS_MAX * sizeof(*walk->roots));
-	if (walk->references)
-		th_memory_system_unmap(
-			walk->references, TH_HELD_MAX * sizeof(*walk->references));
+	th_memory_release(walk->roots, ROOTS_MAX * sizeof(*walk->roots));
+	th_memory_release(walk->references, TH_HELD_MAX * sizeof(*walk->references));
 }
 
 /* Paths */

@@ -15,10 +15,10 @@
  */
 #define ENOUGH_LATE 5
 /*
- * Minimum number of old survivors of a leak when only some objects are followed. They come in a
- * few batches, each of objects of about one age, so that a cache that evicts in order looks
- * like a leak until the age of a batch exceeds what it keeps: of 12 that are followed more than
- * a fifth would be dead with a probability of 95 %.
+ * Minimum number of old survivors of a leak when only few objects are followed. They may be of
+ * about one age, so that a cache that evicts in order looks like a leak until that age exceeds
+ * what it keeps: of 12 that are followed more than a fifth would be dead with a probability of
+ * 95 %.
  */
 #define ENOUGH_FOLLOWED 12
 /*

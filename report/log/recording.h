@@ -102,8 +102,8 @@ struct th_thinned_info {
 /* A Java object of a VM that follows few of them: see TH_EVENT_JAVA_FOLLOWED. */
 struct th_followed_info {
 	uint32_t record; /* of the allocation */
-	float keep;      /* probability of being followed; 0 = no longer followed */
-	bool is_judged;  /* a collection has found it dead or alive; else it is young */
+	float keep;      /* probability of being followed */
+	bool is_judged;  /* a collection has found it dead or alive */
 };
 
 /* Exact bytes of a thread at a point in time. */

@@ -38,7 +38,10 @@ bytes_of(const struct th_recording *recording, const struct th_sample *sample, d
 		1);
 }
 
-/* Enters the followed objects, except those that have become old without being judged. */
+/*
+ * Enters what is known: the objects that a collection has judged, and those younger than the last one,
+ * which count as alive.
+ */
 static void
 find_followed(struct th_lifetimes *lifetimes, uint64_t young)
 {
@@ -49,12 +52,14 @@ find_followed(struct th_lifetimes *lifetimes, uint64_t young)
 		const struct th_followed_info *info = &recording->followed[i];
 		size_t index = th_samples_find(samples, info->record, i);
 
-		if (index == SIZE_MAX)
-			continue;
-		bool is_known = info->keep > 0 &&
-				(info->is_judged || samples->items[index].time >= young);
-		lifetimes->followed[index] = is_known ? info->keep : 0;
-		lifetimes->ends[TH_HEAP_JAVA][index] = is_known ? TH_END_NEVER : TH_END_UNKNOWN;
+		if (index != SIZE_MAX && info->is_judged)
+			lifetimes->followed[index] = info->keep;
+	}
+	for (size_t i = 0; i < samples->items_count; i++) {
+		if (samples->items[i].time >= young)
+			lifetimes->followed[i] = 1;
+		if (lifetimes->followed[i] > 0)
+			lifetimes->ends[TH_HEAP_JAVA][i] = TH_END_NEVER;
 	}
 }
 
@@ -94,15 +99,16 @@ sum_followed(struct th_lifetimes *lifetimes, uint64_t young, struct few_groups *
 	const struct th_samples *samples = &recording->samples[TH_HEAP_JAVA];
 	double all = 0, themselves = 0;
 
+	lifetimes->followed_part = 1;
 	for (size_t i = 0; i < samples->items_count; i++) {
 		const struct th_sample *sample = &samples->items[i];
 		double followed = (double)lifetimes->followed[i];
 		double bytes = bytes_of(recording, sample, 1);
 
-		all += bytes;
-		themselves += followed > 0 ? bytes : 0;
 		if (sample->time >= young)
 			continue;
+		all += bytes;
+		themselves += followed > 0 ? bytes : 0;
 		uint32_t number = group_of(few, sample); /* may move the groups */
 		struct few_group *group = &few->groups[number];
 		group->older += bytes;
@@ -110,8 +116,10 @@ sum_followed(struct th_lifetimes *lifetimes, uint64_t young, struct few_groups *
 		group->members += followed > 0;
 	}
 	/* Without any it is less than one in all samples. */
-	lifetimes->followed_part = themselves > 0 ? themselves / all
-						  : 1 / (1 + (double)samples->items_count);
+	if (all > 0)
+		lifetimes->followed_part = themselves > 0
+						   ? themselves / all
+						   : 1 / (1 + (double)samples->items_count);
 }
 
 /* All small sizes together, then each doubling. */

@@ -69,9 +69,9 @@ struct th_lifetimes {
 	 */
 	float *followed;
 	size_t followed_count;
-	double followed_part; /* fraction of the bytes whose samples are followed themselves */
-	double judged_bytes;  /* that followed and judged objects represent */
-	double older_bytes;   /* of samples from before the last collection */
+	double followed_part; /* fraction of the older bytes whose samples are followed themselves */
+	double judged_bytes; /* that followed and judged objects represent */
+	double older_bytes;  /* of samples from before the last collection */
 	TH_ARRAY(struct th_judgement, judgements); /* by time */
 };
 

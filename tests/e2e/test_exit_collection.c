@@ -17,11 +17,8 @@
 #define JAR TH_TEST_BUILD "/tests/programs/programs.jar"
 /* More than the least recording that is judged by a collection at exit (full_collection.c). */
 #define SECONDS "8"
-/*
- * Under generational Z objects are followed in batches, up to 4 s apart in this program on a busy
- * machine: what the last one judges must be more than half of the time.
- */
-#define SECONDS_OF_BATCHES "20"
+/* Under generational Z few objects are followed. */
+#define SECONDS_OF_FEW "20"
 /* The machine may stop a program for so long that its growth seems to have ended. */
 #define ATTEMPTS 4
 /* Z has generations by option only in this release, and always from FIRST_GENERATIONAL on. */
@@ -218,7 +215,7 @@ generational_z(const struct th_jdk *jdk)
 		print_message("skipped: no generations\n");
 		return;
 	}
-	record(jdk, SECONDS_OF_BATCHES, runs, count);
+	record(jdk, SECONDS_OF_FEW, runs, count);
 	for (size_t i = 0; i < count; i++)
 		check_judged(&runs[i]);
 	runs_deinit(runs, count);

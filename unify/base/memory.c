@@ -67,8 +67,8 @@ th_memory_system_unmap(void *start, size_t bytes)
 	syscall(SYS_munmap, start, bytes);
 }
 
-static void *
-map_zeros(size_t bytes)
+void *
+th_memory_reserve(size_t bytes)
 {
 	int saved_errno = errno;
 	/* NORESERVE: most tables stay nearly empty, far below their bound. */
@@ -77,6 +77,13 @@ map_zeros(size_t bytes)
 
 	errno = saved_errno;
 	return start == MAP_FAILED ? NULL : start;
+}
+
+void
+th_memory_release(void *start, size_t bytes)
+{
+	if (start)
+		th_memory_system_unmap(start, bytes);
 }
 
 /* Retired mappings */
@@ -144,7 +151,7 @@ th_memory_map(size_t bytes)
 
 	if (start)
 		return start;
-	start = map_zeros(bytes);
+	start = th_memory_reserve(bytes);
 	if (start)
 		remember(start, bytes);
 	return start;
@@ -166,7 +173,7 @@ th_memory_map_once(void *place, size_t bytes)
 		th_memory_retire(start);
 		return found;
 	}
-	start = map_zeros(bytes);
+	start = th_memory_reserve(bytes);
 	if (!start)
 		return NULL;
 	if (th_cas_acq_rel(pointer, &found, start)) {

@@ -36,6 +36,13 @@ void th_memory_retire(void *start);
 uint64_t th_memory_resident(void);
 
 /*
+ * Zeroed memory, touched lazily, for tables that do not live as long as the process; NULL if there is
+ * none.  Preserves errno.  Given back by the other function; NULL is legal. [any]
+ */
+void *th_memory_reserve(size_t bytes);
+void th_memory_release(void *start, size_t bytes);
+
+/*
  * mmap (readable and writable, from offset 0) and munmap as system calls: the functions of
  * those names are interposed, and the library's own mappings must not be recorded.  As mmap,
  * MAP_FAILED and errno on failure. [any]

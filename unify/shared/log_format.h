@@ -521,9 +521,10 @@ enum th_content_type {
 	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(U32, NONE, level, "Level")
 /*
- * `keep`: the probability that the object was followed, given that it was sampled; 0 = it is no
- * longer followed.  `judged`: a collection that would have found the object dead has found it
- * alive, or dead (JAVA_DEATH); otherwise the object is younger than the last collection.
+ * `keep`: the probability that the object was followed, given that it was sampled.  `judged`: a
+ * collection that would have found the object dead has found it alive, or dead (JAVA_DEATH).  Earlier
+ * versions also wrote 0, for objects that were younger than the last collection, and keep 0 once they were
+ * no longer followed.
  */
 #define TH_FIELDS_JAVA_FOLLOWED(F)                                                             \
 	F(U64, NANOSECONDS, time, "Time")                                                      \

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "jvmti/heap/probation.h"
+#include "jvmti/heap/choice.h"
 #include "tests/unit/statistics/simulated_heap.h"
 #include "tests/unit/views/view_helper.h"
 
@@ -39,108 +39,113 @@ make_offer(unsigned number, uint64_t *site_ret, uint64_t *size_ret)
 	*size_ret = number % 50 == 3 ? 3 * MIB : 32;
 }
 
-/* The members of one run, by number of the offer, and their th_probation_keep(). */
-static void
-choose(struct th_random *random, bool *is_member, double *keeps)
-{
-	struct th_probation probation;
-	struct th_probation_member evicted;
-
-	th_probation_reset(&probation, BYTES_MAX, 12345);
-	for (unsigned i = 0; i < OFFERS; i++) {
-		uint64_t site, size;
-
-		make_offer(i, &site, &size);
-		struct th_probation_member *member = th_probation_offer(
-			&probation, random, site, size, &evicted);
-		if (member)
-			member->sample = i + 1;
-	}
-	memset(is_member, 0, OFFERS * sizeof(*is_member));
-	for (uint32_t i = 0; i < probation.count; i++) {
-		const struct th_probation_member *member = &probation.members[i];
-
-		is_member[member->sample - 1] = true;
-		keeps[member->sample - 1] = th_probation_keep(&probation, member);
-	}
-}
+#define BEGIN (1000 * (uint64_t)TH_NS_PER_S)
+/* Time between two offers. */
+#define STEP (TH_NS_PER_S / 50)
 
 /*
- * Each object is a member with the reported probability: within 4.5 standard deviations of a
- * binomial, which 600 of them exceed once in 250 runs; the seed is fixed.
+ * Each object is chosen with the reported probability: within 4.5 standard deviations of a
+ * binomial, which 600 of them exceed once in 250 runs; the seed is fixed.  One that was never chosen
+ * has none that is known.
  */
 static void
 test_probabilities(void **state)
 {
 	static unsigned counts[OFFERS];
-	static bool is_member[OFFERS];
 	static double keeps[OFFERS];
 	struct th_random random;
+	double chosen = 0;
 
 	(void)state;
 	th_random_seed(&random, 4711);
 	for (int run = 0; run < RUNS; run++) {
-		choose(&random, is_member, keeps);
-		for (int i = 0; i < OFFERS; i++)
-			counts[i] += is_member[i];
+		struct th_choice choice;
+
+		th_choice_init(&choice, BYTES_MAX, 12345, BEGIN);
+		for (unsigned i = 0; i < OFFERS; i++) {
+			uint64_t site, size;
+
+			make_offer(i, &site, &size);
+			double keep = th_choice_offer(
+				&choice, &random, site, size, BEGIN + i * STEP);
+			assert_true(keep >= 0 && keep <= 1);
+			assert_true(!counts[i] || keep <= 0 || fabs(keep - keeps[i]) < 1e-9);
+			counts[i] += keep > 0;
+			keeps[i] = keep > 0 ? keep : keeps[i];
+		}
 	}
 	for (int i = 0; i < OFFERS; i++) {
 		double keep = keeps[i];
 
-		assert_true(keep > 0 && keep <= 1);
+		chosen += counts[i];
 		assert_true(fabs(counts[i] - RUNS * keep) <=
 			    4.5 * sqrt(RUNS * keep * (1 - keep)) + 1e-9);
 	}
+	assert_true(chosen > 0);
 }
 
-/* The limits hold for any number of sites and any sizes. */
+/*
+ * One object of each stratum, then at most four a second, for any number of sites and any sizes; two a
+ * second at least, as nearly two thirds of the periods have a chosen object.
+ */
 static void
-test_bounds(void **state)
+expect_rate(uint64_t site_count)
 {
-	struct th_probation probation;
-	struct th_probation_member evicted;
+	const uint64_t seconds = 100;
+	struct th_choice choice;
 	struct th_random random;
+	uint64_t chosen = 0;
 
-	(void)state;
 	th_random_seed(&random, 1);
-	th_probation_reset(&probation, BYTES_MAX, 1);
-	for (uint64_t i = 0; i < 100000; i++) {
-		uint64_t size = th_random_next(&random) % (i % 2 ? BYTES_MAX : 4096) + 1;
+	th_choice_init(&choice, BYTES_MAX, 1, BEGIN);
+	for (uint64_t ms = 0; ms < seconds * 1000; ms++) {
+		uint64_t time = BEGIN + ms * TH_NS_PER_S / 1000;
+		uint64_t size = site_count > 1 && ms % 2 ? BYTES_MAX : 4096;
 
-		th_probation_offer(&probation, &random, i * 31, size, &evicted);
-		assert_true(probation.count <= TH_PROBATION_MEMBERS);
+		size = th_random_next(&random) % size + 1;
+		chosen += th_choice_offer(&choice, &random, ms % site_count, size, time) > 0;
+		assert_true(chosen <= TH_CHOICE_STRATA + 4 * (ms / 1000 + 1));
 	}
-	for (uint32_t i = 0; i < TH_PROBATION_STRATA; i++)
-		assert_true(probation.strata[i].members > 0);
+	assert_true(chosen > 2 * seconds);
+}
+
+static void
+test_rate(void **state)
+{
+	(void)state;
+	expect_rate(1);
+	expect_rate(5000);
 }
 
 /* A site that allocates little is not crowded out by one that allocates 500 times as much. */
 static void
 test_rare_sites_stay(void **state)
 {
-	struct th_probation probation;
-	struct th_probation_member evicted, *member;
+	struct th_choice choice;
 	struct th_random random;
-	uint64_t stratum = 0;
-	int kept = 0;
+	int chosen = 0;
 
 	(void)state;
 	th_random_seed(&random, 1);
-	th_probation_reset(&probation, BYTES_MAX, 1);
+	th_choice_init(&choice, BYTES_MAX, 1, BEGIN);
 	for (uint64_t i = 0; i < 5000; i++) {
-		member = th_probation_offer(&probation, &random, i % 500 ? 1 : 2, 32, &evicted);
-		if (member && i % 500 == 0)
-			stratum = member->stratum;
+		bool is_rare = i % 500 == 0;
+		double keep = th_choice_offer(
+			&choice, &random, is_rare ? 2 : 1, 32, BEGIN + i * TH_NS_PER_S / 500);
+
+		chosen += is_rare && keep > 0;
 	}
-	for (uint32_t i = 0; i < probation.count; i++)
-		kept += probation.members[i].stratum == stratum;
-	assert_int_equal(kept, 8); /* half of the members, of ten */
+	/* It has ten objects, one a second, alone in a stratum with a shorter period. */
+	assert_true(chosen >= 8);
 }
 
 /* Figures of a report */
 
 #define PERIODS 6
 #define PROGRAMS 150
+/* Seconds of each. */
+#define SECONDS 6
+#define WAITING_MAX (4 * SECONDS + TH_CHOICE_STRATA)
 
 enum site { CHURN, LEAK, CACHE, MIXED, SITES };
 
@@ -156,11 +161,21 @@ static const struct {
 	[MIXED] = {"app.Main.mixed", 200000, 40, 0.1},
 };
 
+/* A followed object, until the end of the period. */
+struct waiting {
+	uint64_t sample;
+	double keep;
+	bool is_alive;
+};
+
 struct program {
 	struct simulated_heap heap;
 	struct th_random random;
 	struct log_builder log;
-	struct th_probation probation;
+	struct th_choice choice;
+	uint64_t time;
+	struct waiting waiting[WAITING_MAX];
+	unsigned waiting_count;
 	size_t offered; /* samples */
 	uint32_t ms;
 	uint64_t alive[SITES]; /* true bytes */
@@ -180,6 +195,8 @@ begin(struct program *program, uint64_t seed)
 	memset(program, 0, sizeof(*program));
 	simulated_heap_init(&program->heap, seed, INTERVAL);
 	th_random_seed(&program->random, seed + 1000);
+	program->time = BEGIN;
+	th_choice_init(&program->choice, BYTES_MAX, th_random_next(&program->random), BEGIN);
 	log_init(log, INTERVAL);
 	log_jvm(log, 25, TH_JVM_SAMPLED_ALLOC | TH_JVM_JAVA_FRAMES | TH_JVM_FOLLOWS_FEW);
 	log_thread(log, 1, "main");
@@ -192,15 +209,11 @@ begin(struct program *program, uint64_t seed)
 	}
 }
 
-/*
- * Allocates a block; if it was sampled, logs its record and offers it, with `alive` as its
- * reference.
- */
+/* Allocates a block; if it was sampled, logs its record and offers it. */
 static void
 allocate(struct program *program, enum site site)
 {
 	bool is_alive = chance(program, sites[site].survives);
-	struct th_probation_member evicted, *member;
 	uint64_t sample;
 
 	simulated_allocate(&program->heap, 0, site, sites[site].size);
@@ -214,25 +227,23 @@ allocate(struct program *program, enum site site)
 						 .thread = 1,
 						 .stack = site + 1,
 						 .class = 1});
-	member = th_probation_offer(
-		&program->probation, &program->random, site + 1, sites[site].size, &evicted);
-	if (!member)
-		return;
-	member->sample = sample;
-	member->reference = is_alive ? program : NULL;
+	double keep = th_choice_offer(
+		&program->choice, &program->random, site + 1, sites[site].size, program->time);
+	if (keep > 0)
+		program->waiting[program->waiting_count++] = (struct waiting){
+			sample, keep, is_alive};
 }
 
 static void
-follow(struct program *program, const struct th_probation_member *member)
+judge(struct program *program, const struct waiting *object)
 {
 	uint64_t time = LOG_START + program->ms * UINT64_C(1000000);
 
 	log_add_fields(&program->log, TH_EVENT_JAVA_FOLLOWED, LOG_U64(time),
-		LOG_U64(member->sample),
-		LOG_F64(th_probation_keep(&program->probation, member)), LOG_U32(1));
-	if (!member->reference)
+		LOG_U64(object->sample), LOG_F64(object->keep), LOG_U32(1));
+	if (!object->is_alive)
 		log_add_fields(&program->log, TH_EVENT_JAVA_DEATH, LOG_U64(time),
-			LOG_U64(member->sample));
+			LOG_U64(object->sample));
 }
 
 /* The last period is not judged. */
@@ -241,9 +252,9 @@ run_period(struct program *program, bool is_last)
 {
 	unsigned total = 0, left[SITES];
 
-	th_probation_reset(&program->probation, BYTES_MAX, th_random_next(&program->random));
 	for (unsigned i = 0; i < SITES; i++)
 		total += left[i] = sites[i].blocks;
+	const uint64_t step = SECONDS * (uint64_t)TH_NS_PER_S / total;
 	for (; total; total--) {
 		uint64_t number = th_random_next(&program->random) % total;
 		unsigned site = 0;
@@ -252,11 +263,13 @@ run_period(struct program *program, bool is_last)
 			number -= left[site];
 		left[site]--;
 		allocate(program, site);
+		program->time += step;
 	}
 	program->ms += 1000;
 	log_collection(&program->log, program->ms, program->ms + 1, 1, "ZGC major");
-	for (uint32_t i = 0; i < program->probation.count && !is_last; i++)
-		follow(program, &program->probation.members[i]);
+	for (unsigned i = 0; i < program->waiting_count && !is_last; i++)
+		judge(program, &program->waiting[i]);
+	program->waiting_count = 0;
 }
 
 struct tally {
@@ -299,8 +312,8 @@ run_program(struct tally *tallies, uint64_t seed)
 }
 
 /*
- * Live bytes of sites that leak, keep a part or nothing, from about 19 objects judged in each
- * of five periods, a sixth of them unknown.  The intervals should contain the truth in 95 of
+ * Live bytes of sites that leak, keep a part or nothing, from about 14 objects judged in each
+ * of five periods, a sixth of all unknown.  The intervals should contain the truth in 95 of
  * 100 programs; of 150, 135 (90 %) is 2.8 standard deviations below.
  */
 static void
@@ -376,7 +389,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_probabilities),
-		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_rate),
 		cmocka_unit_test(test_rare_sites_stay),
 		cmocka_unit_test(test_coverage_of_live_bytes),
 		cmocka_unit_test(test_larger_objects_without_a_judged_one),
