@@ -26,7 +26,6 @@
 #include "report/base/id_map.h"
 #include "report/base/line.h"
 #include "report/base/terminal.h"
-#include "report/views/live_section.h"
 
 /* Columns of one heap's figures; without confidence intervals; without shares as well. */
 #define FIGURE_COLUMNS 40
@@ -520,7 +519,7 @@ print_heading(const struct tree *tree)
 
 	th_view_filters(tree->file, tree->profile->options);
 	if (th_value_measure(tree->profile->options->value) == TH_MEASURE_LIVE)
-		th_live_section_moment(tree->file, tree->profile);
+		th_view_live_moment(tree->file, tree->profile);
 	fputs(th_terminal_code(tree->file, TH_STYLE_HEADING), tree->file);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		if (th_profile_has_heap(tree->profile, (enum th_heap)heap))
