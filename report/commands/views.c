@@ -9,7 +9,7 @@
 #include "report/commands/files.h"
 #include "report/control/ctl.h"
 #include "report/control/request.h"
-#include "report/holders/selection.h"
+#include "report/holders/holders.h"
 #include "report/ledger/ledger.h"
 #include "report/many/many.h"
 #include "report/profile/profile.h"

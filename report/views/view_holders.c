@@ -3,7 +3,7 @@
  * What holds the Java objects of each finding, or of a class, as the last walk of the heap found it:
  * the views of `holders`, and parts of `leaks`.
  */
-#include "report/views/holder_parts.h"
+#include "report/views/finding_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +12,7 @@
 #include "report/base/format.h"
 #include "report/base/heap_names.h"
 #include "report/base/line.h"
-#include "report/views/elision.h"
 #include "report/views/json_parts.h"
-#include "report/views/stack_lines.h"
-#include "report/views/tallied_parts.h"
 #include "report/views/values.h"
 #include "report/views/view.h"
 

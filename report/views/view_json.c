@@ -13,7 +13,6 @@
 #include "report/base/heap_names.h"
 #include "report/profile/mapped_use.h"
 #include "report/profile/unseen.h"
-#include "report/views/frame_texts.h"
 #include "report/views/json_parts.h"
 #include "report/views/values.h"
 

@@ -18,10 +18,7 @@
 #include "report/leaks/outcome.h"
 #include "report/leaks/released.h"
 #include "report/statistics/forced_collection.h"
-#include "report/views/holder_parts.h"
-#include "report/views/ledger_parts.h"
-#include "report/views/stack_lines.h"
-#include "report/views/tallied_parts.h"
+#include "report/views/finding_parts.h"
 #include "report/views/values.h"
 
 /* Parts of a finding printed, largest first. */

@@ -20,7 +20,7 @@
 #include "report/profile/mapped_use.h"
 #include "report/profile/sites.h"
 #include "report/statistics/heap_use.h"
-#include "report/views/ledger_parts.h"
+#include "report/views/finding_parts.h"
 #include "report/views/values.h"
 
 /* Sites listed for each heap in the brief form. */
