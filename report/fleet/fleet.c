@@ -249,8 +249,8 @@ add_growth(struct th_fleet *fleet, const struct th_profile *profile, uint32_t gr
 	th_leaks_init(&leaks, profile);
 	th_leak_lines_init(&lines, &leaks);
 	addition_init(&addition, fleet, &leaks.places, group);
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		of->counted[heap] += th_profile_has_heap(leaks.profile, (enum th_heap)heap) &&
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		of->counted[heap] += th_profile_has_heap(leaks.profile, heap) &&
 				     !isinf(leaks.growth_limit[heap]);
 	for (size_t i = 0; i < lines.items_count; i++) {
 		const struct th_leak_line *line = &lines.items[i];
@@ -310,12 +310,12 @@ add_values(struct th_fleet *fleet, const struct th_profile *profile, uint32_t gr
 		values[places.of_row[i]] += th_profile_point(
 			profile, th_profile_sum(profile, &profile->rows[i]));
 	add_sites(&addition, profile, values);
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		if (!th_profile_has_heap(profile, (enum th_heap)heap))
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		if (!th_profile_has_heap(profile, heap))
 			continue;
 		of->counted[heap]++;
-		th_process_sums_add(&of->totals[heap],
-			th_profile_whole(profile, (enum th_heap)heap).estimate);
+		th_process_sums_add(
+			&of->totals[heap], th_profile_whole(profile, heap).estimate);
 	}
 	free(values);
 	th_stack_names_deinit(&addition.names);
@@ -595,8 +595,8 @@ judge_cells(struct th_fleet *fleet)
 	for (uint32_t group = 0; group < fleet->groups_count; group++) {
 		double tests[TH_HEAPS];
 
-		for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-			tests[heap] = count_tests(fleet, (enum th_heap)heap, group);
+		for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+			tests[heap] = count_tests(fleet, heap, group);
 		for (size_t i = 0; i < fleet->lines_count; i++) {
 			struct th_fleet_line *line = &fleet->lines[i];
 			struct th_fleet_cell *cell = (struct th_fleet_cell *)th_fleet_cell(

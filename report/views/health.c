@@ -176,25 +176,24 @@ add_jvm(struct th_health *health, const struct th_recording *recording)
 static void
 add_damage(struct th_health *health, const struct th_recording *recording)
 {
-	if (recording->torn)
-		th_health_add(health, false,
-			th_printed("{c} unfinished records skipped", recording->torn));
-	if (recording->damaged)
-		th_health_add(health, true,
-			th_printed(
-				"{c} damaged regions of the log skipped", recording->damaged));
-	if (recording->undecodable)
-		th_health_add(health, true,
-			th_printed("{c} malformed records skipped", recording->undecodable));
-	if (recording->early)
-		th_health_add(health, false,
-			th_printed("{c} events from before the start of the recording count as "
-				   "its first",
-				recording->early));
-	if (recording->unknown)
-		th_health_add(health, false,
-			th_printed("{c} records of types unknown to this version (see dump)",
-				recording->unknown));
+	const struct {
+		uint64_t count;
+		bool is_warning;
+		const char *what;
+	} lines[] = {
+		{recording->torn, false, "unfinished records skipped"},
+		{recording->damaged, true, "damaged regions of the log skipped"},
+		{recording->undecodable, true, "malformed records skipped"},
+		{recording->early, false,
+			"events from before the start of the recording count as its first"},
+		{recording->unknown, false,
+			"records of types unknown to this version (see dump)"},
+	};
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		if (lines[i].count)
+			th_health_add(health, lines[i].is_warning,
+				th_printed("{c} {}", lines[i].count, lines[i].what));
 }
 
 char *

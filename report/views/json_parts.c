@@ -9,11 +9,9 @@
 #include <string.h>
 
 #include "report/base/allocate.h"
-#include "report/base/heap_names.h"
 #include "report/base/line.h"
 #include "report/leaks/outcome.h"
 #include "report/statistics/sampling_changes.h"
-#include "report/views/values.h"
 
 json_t *
 th_json_function(
@@ -80,10 +78,9 @@ heaps_json(uint64_t heaps)
 {
 	json_t *json = json_array();
 
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		if (heaps >> heap & 1)
-			json_array_append_new(
-				json, json_string(th_heap_word((enum th_heap)heap)));
+			json_array_append_new(json, json_string(th_heap_word(heap)));
 	}
 	return json;
 }
@@ -130,14 +127,9 @@ stop_json(const struct th_recording *recording)
 static json_t *
 sampled_json(const struct th_recording *recording)
 {
-	json_t *json = json_object();
-
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		th_json_put(json, th_heap_word((enum th_heap)heap),
-			(double)th_sampling_changes_sampled(recording, (enum th_heap)heap,
-				recording->start, recording->end) /
-				1e9);
-	return json;
+	return th_json_heaps(heap, (double)th_sampling_changes_sampled(
+					   recording, heap, recording->start, recording->end) /
+					   1e9);
 }
 
 json_t *
@@ -285,12 +277,8 @@ th_json_set_part(json_t *json, const struct th_leaks *leaks, uint32_t number)
 static json_t *
 limits_json(const struct th_outcome *outcome)
 {
-	json_t *json = json_object();
-
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		th_json_put(json, th_heap_word((enum th_heap)heap),
-			outcome->is_judged[heap] ? json_real(outcome->limits[heap]) : NULL);
-	return json;
+	return th_json_heaps(
+		heap, outcome->is_judged[heap] ? json_real(outcome->limits[heap]) : NULL);
 }
 
 json_t *

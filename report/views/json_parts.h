@@ -7,8 +7,19 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "report/base/heap_names.h"
 #include "report/leaks/causes.h"
 #include "report/profile/profile.h"
+#include "report/views/values.h"
+
+/* A new object of `expression` for each `heap`. */
+#define th_json_heaps(heap, expression)                                             \
+	({                                                                          \
+		json_t *heap##_object = json_object();                              \
+		for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)     \
+			th_json_put(heap##_object, th_heap_word(heap), expression); \
+		heap##_object;                                                      \
+	})
 
 /* {"name", "kind", "module", "file", "line"} of a function; `file` may be "" and `line` 0. */
 json_t *th_json_function(

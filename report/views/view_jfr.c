@@ -446,9 +446,9 @@ put_events(struct jfr *jfr)
 {
 	const struct th_recording *recording = jfr->profile->recording;
 
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		if (jfr->profile->sample_rows[heap])
-			put_samples(jfr, (enum th_heap)heap);
+			put_samples(jfr, heap);
 	}
 	put_frees(jfr);
 	for (size_t i = 0; i < recording->collections_count; i++)

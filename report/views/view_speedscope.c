@@ -193,13 +193,12 @@ print_profiles(const struct speedscope *speedscope)
 	for (size_t i = 0; i < FIGURE_COUNT; i++) {
 		const struct figure *figure = &figures[(first + i) % FIGURE_COUNT];
 
-		for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-			if (!has_profile(
-				    speedscope->profile, (enum th_heap)heap, figure->value))
+		for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+			if (!has_profile(speedscope->profile, heap, figure->value))
 				continue;
 			fputs(before, speedscope->file);
 			before = ",\n";
-			print_profile(speedscope, (enum th_heap)heap, figure);
+			print_profile(speedscope, heap, figure);
 		}
 	}
 }

@@ -193,12 +193,12 @@ print_totals(FILE *file, const struct th_profile *profile)
 {
 	th_print(file, "{#}{-12} {9}  {-17} {8}  {-15} {9}{/}\n", TH_STYLE_HEADING, "",
 		"allocated", "95 % CI", "objects", "95 % CI", "samples");
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		print_total(file, profile, (enum th_heap)heap);
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		print_left_out(file, profile, (enum th_heap)heap);
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		print_unattributed(file, profile, (enum th_heap)heap);
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		print_total(file, profile, heap);
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		print_left_out(file, profile, heap);
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		print_unattributed(file, profile, heap);
 }
 
 /* Live memory */
@@ -267,11 +267,11 @@ print_peak(FILE *file, const struct th_profile *profile)
 		return;
 	th_print(file, "peak of live bytes at {t} s (--at peak)",
 		th_profile_seconds(profile, peak.time));
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		if (!th_profile_has_heap(profile, (enum th_heap)heap))
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		if (!th_profile_has_heap(profile, heap))
 			continue;
-		struct th_estimate bytes = live_bytes(profile, (enum th_heap)heap, &selection);
-		th_print(file, "{}{} {e}", before, th_heap_title((enum th_heap)heap), &bytes);
+		struct th_estimate bytes = live_bytes(profile, heap, &selection);
+		th_print(file, "{}{} {e}", before, th_heap_title(heap), &bytes);
 		before = ", ";
 	}
 	fputc('\n', file);
@@ -296,8 +296,8 @@ print_live(FILE *file, const struct th_profile *profile)
 		th_print(file, "at {-9t} ", th_profile_seconds(profile, profile->at.time));
 	th_print(file, "{9}  {-17} {8}  {-15} {9}\n", "live", "95 % CI", "objects", "95 % CI",
 		"samples");
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		print_live_total(file, profile, (enum th_heap)heap);
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		print_live_total(file, profile, heap);
 	th_mapped_use_print(file, profile);
 	th_view_live_moment(file, profile);
 	if (!th_options_filter_stacks(profile->options))
@@ -502,8 +502,8 @@ print_sites(FILE *file, const struct th_profile *profile, enum th_heap heap)
 void
 th_view_sites(FILE *file, const struct th_profile *profile)
 {
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		print_sites(file, profile, (enum th_heap)heap);
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		print_sites(file, profile, heap);
 }
 
 /* Recording quality and next steps */
@@ -631,8 +631,8 @@ th_view_brief(FILE *file, const struct th_profile *profile, const struct th_heal
 	fputs(", ", file);
 	print_jvm(file, profile->recording);
 	fputc('\n', file);
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		print_brief_heap(file, profile, (enum th_heap)heap);
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		print_brief_heap(file, profile, heap);
 	th_view_live_moment(file, profile);
 	for (size_t i = 0; i < health->lines_count; i++) {
 		if (health->lines[i].is_warning && ++warnings <= BRIEF_WARNINGS)
