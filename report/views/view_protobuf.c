@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * export --format pprof and otlp: the protocol buffer of github.com/google/pprof, compressed by gzip,
- * and OpenTelemetry's ProfilesData (profiles.proto, v1development).  Both have tables of strings,
- * functions, mappings and locations, which are numbered alike; pprof's entries begin with their id,
- * OTLP's tables with the zero value, so that 0 means none.
+ * and OpenTelemetry's ProfilesData (profiles.proto of release 1.11.0, v1development).  Both have tables
+ * of strings, functions, mappings and locations, which are numbered alike; pprof's entries begin with
+ * their id, OTLP's tables with the zero value, so that 0 means none.
  *
  * Concatenated parts of a message form one message, and its repeated fields may be interleaved, so a
  * table gets an entry as soon as a sample needs it.  Of pprof only the assigned ids stay in memory.
