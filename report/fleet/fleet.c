@@ -184,12 +184,11 @@ find_line(struct addition *addition, const struct entry *entry)
 static struct th_fleet_cell *
 find_cell(struct th_fleet *fleet, struct th_fleet_line *line, uint32_t group)
 {
+	const struct th_fleet_cell *known = th_fleet_cell(fleet, line, group);
 	struct th_fleet_cell cell = {.group = group, .next = line->first, .most = -INFINITY};
 
-	for (uint32_t i = line->first; i != TH_NO_CELL; i = fleet->cells[i].next) {
-		if (fleet->cells[i].group == group)
-			return &fleet->cells[i];
-	}
+	if (known)
+		return &fleet->cells[known - fleet->cells];
 	line->first = (uint32_t)fleet->cells_count;
 	th_array_append(fleet, cells, cell);
 	return &fleet->cells[line->first];
@@ -422,10 +421,9 @@ is_version(const char *name)
 static int
 compare_groups(const void *a, const void *b, void *data)
 {
-	const struct th_fleet *fleet = ((void **)data)[0];
-	const bool *has_versions = ((void **)data)[1];
-	const struct th_fleet_group *left = &fleet->groups[*(const uint32_t *)a];
-	const struct th_fleet_group *right = &fleet->groups[*(const uint32_t *)b];
+	const bool *has_versions = data;
+	const struct th_fleet_group *left = a;
+	const struct th_fleet_group *right = b;
 
 	if (!*left->name != !*right->name)
 		return *left->name ? 1 : -1;
@@ -439,28 +437,20 @@ static void
 sort_groups(struct th_fleet *fleet)
 {
 	size_t count = fleet->groups_count;
-	uint32_t *order = th_allocate(count + 1, sizeof(*order));
 	uint32_t *numbers = th_allocate(count + 1, sizeof(*numbers));
-	struct th_fleet_group *sorted = th_allocate(count + 1, sizeof(*sorted));
 	bool has_versions = true;
-	void *data[] = {fleet, &has_versions};
 
 	for (uint32_t i = 0; i < count; i++) {
-		order[i] = i;
+		fleet->groups[i].number = i;
 		has_versions &= !*fleet->groups[i].name || is_version(fleet->groups[i].name);
 	}
-	qsort_r(order, count, sizeof(*order), compare_groups, data);
-	for (uint32_t i = 0; i < count; i++) {
-		sorted[i] = fleet->groups[order[i]];
-		numbers[order[i]] = i;
-	}
+	if (count)
+		qsort_r(fleet->groups, count, sizeof(*fleet->groups), compare_groups, &has_versions);
+	for (uint32_t i = 0; i < count; i++)
+		numbers[fleet->groups[i].number] = i;
 	for (size_t i = 0; i < fleet->cells_count; i++)
 		fleet->cells[i].group = numbers[fleet->cells[i].group];
-	free(fleet->groups);
-	fleet->groups = sorted;
-	fleet->groups_capacity = count + 1;
 	free(numbers);
-	free(order);
 }
 
 /* Verdicts */
@@ -521,12 +511,11 @@ count_tests(const struct th_fleet *fleet, enum th_heap heap, uint32_t group)
 	double tests = 0;
 
 	for (size_t i = 0; i < fleet->lines_count; i++) {
-		const struct th_fleet_cell *cell;
+		const struct th_fleet_line *line = &fleet->lines[i];
+		const struct th_fleet_cell *cell = th_fleet_cell(fleet, line, group);
 
-		if (fleet->lines[i].heap != heap || fleet->lines[i].is_internal)
-			continue;
-		cell = th_fleet_cell(fleet, &fleet->lines[i], group);
-		tests += cell && cell->mean.estimate > 0;
+		tests += line->heap == heap && !line->is_internal && cell &&
+			 cell->mean.estimate > 0;
 	}
 	return tests;
 }
