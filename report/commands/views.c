@@ -3,23 +3,22 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "report/base/allocate.h"
 #include "report/base/terminal.h"
 #include "report/commands/commands.h"
 #include "report/commands/files.h"
 #include "report/control/ctl.h"
 #include "report/control/request.h"
-#include "report/holders/selection.h"
+#include "report/holders/holders.h"
 #include "report/ledger/ledger.h"
 #include "report/many/many.h"
 #include "report/profile/profile.h"
-#include "report/views/live_section.h"
-#include "report/views/unseen_parts.h"
 #include "report/views/view.h"
 
 static void
 warn_in_health(void *data, const char *text)
 {
-	th_health_add(data, false, "%s", text);
+	th_health_add(data, false, th_format_new("%s", text));
 }
 
 static struct th_error *
@@ -33,8 +32,7 @@ print_summary(const struct th_options *options, struct th_recording *recording)
 	th_health_init(&health, recording);
 	struct th_profile *profile = th_profile_create(
 		recording, &shown, warn_in_health, &health);
-	th_live_section_health(&health, profile);
-	th_unseen_parts_health(&health, profile);
+	th_health_add_profile(&health, profile);
 	struct th_error *error = th_input_check_selection(profile);
 	if (!error && options->brief)
 		th_view_brief(file, profile, &health, options->program);

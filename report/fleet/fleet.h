@@ -23,9 +23,10 @@
 
 /* Processes with one value of a label. */
 struct th_fleet_group {
-	char *name;     /* the value; "" = processes without the label */
-	uint64_t start; /* of the first process, ns since 1970 */
-	double seconds; /* recorded, of all processes together */
+	char *name;      /* the value; "" = processes without the label */
+	uint64_t start;  /* of the first process, ns since 1970 */
+	double seconds;  /* recorded, of all processes together */
+	uint32_t number; /* before they were sorted */
 	uint32_t processes;
 	uint32_t counted[TH_HEAPS]; /* processes whose heap counts */
 	uint32_t

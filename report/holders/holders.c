@@ -5,16 +5,20 @@
  */
 #include "report/holders/holders.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/base/allocate.h"
-#include "report/holders/steps.h"
+#include "report/base/log_text.h"
+#include "unify/shared/hash.h"
 
 /* Sites of a finding. */
 #define PARTS_MAX 4096
 /* In a selection: at any stack. */
 #define ANY_STACK UINT32_MAX
+/* Steps of a path; the library writes fewer. */
+#define STEPS_MAX 256
 
 /* The walk */
 
@@ -167,6 +171,216 @@ th_held_samples_deinit(struct th_held_samples *held)
 	free(held->selected);
 }
 
+/* Paths */
+
+static const char *const kinds[TH_HOLDER_KINDS] = {
+	[TH_HOLDER_STATIC] = "static",
+	[TH_HOLDER_JNI_GLOBAL] = "jni-global",
+	[TH_HOLDER_THREAD] = "thread",
+	[TH_HOLDER_STACK] = "stack",
+	[TH_HOLDER_LOADER] = "loader",
+	[TH_HOLDER_FIELD] = "field",
+	[TH_HOLDER_ELEMENT] = "element",
+	[TH_HOLDER_VM] = "vm",
+};
+
+struct chain {
+	const struct th_decoded_holder_step *steps[STEPS_MAX]; /* root first */
+	uint32_t count;
+};
+
+static const struct th_decoded_holder_step *
+step_at(const struct th_held_samples *held, uint32_t number)
+{
+	uint32_t index = number && number <= held->step_max ? held->by_number[number] : 0;
+
+	return index ? &held->leaks->profile->recording->holder_steps[index - 1] : NULL;
+}
+
+static void
+find_chain(const struct th_held_samples *held, uint32_t number, struct chain *chain)
+{
+	const struct th_decoded_holder_step *step;
+	uint32_t count = 0;
+
+	chain->count = 0;
+	for (; count < STEPS_MAX && (step = step_at(held, number)) && step->parent < number;
+		number = step->parent)
+		chain->steps[count++] = step;
+	for (uint32_t i = 0; i < count / 2; i++) {
+		step = chain->steps[i];
+		chain->steps[i] = chain->steps[count - 1 - i];
+		chain->steps[count - 1 - i] = step;
+	}
+	chain->count = count;
+}
+
+/* Whether the step at `i` is of that kind and name; NULL: any name. */
+static bool
+is_step(const struct chain *chain, uint32_t i, enum th_holder_kind kind, const char *name)
+{
+	return i < chain->count && chain->steps[i]->kind == kind &&
+	       (!name || th_text_equals(chain->steps[i]->name, name));
+}
+
+/* Thread, threadLocals, table, element, value. */
+static bool
+is_thread_local(const struct chain *chain)
+{
+	return is_step(chain, 0, TH_HOLDER_THREAD, NULL) &&
+	       (is_step(chain, 1, TH_HOLDER_FIELD, "java.lang.Thread.threadLocals") ||
+		       is_step(chain, 1, TH_HOLDER_FIELD,
+			       "java.lang.Thread.inheritableThreadLocals")) &&
+	       is_step(chain, 2, TH_HOLDER_FIELD,
+		       "java.lang.ThreadLocal$ThreadLocalMap.table") &&
+	       is_step(chain, 3, TH_HOLDER_ELEMENT, NULL) &&
+	       is_step(chain, 4, TH_HOLDER_FIELD,
+		       "java.lang.ThreadLocal$ThreadLocalMap$Entry.value");
+}
+
+/* The library separates thread and method by a tab. */
+static char *
+clean_name(struct th_text name)
+{
+	const char *tab = memchr(name.bytes, '\t', name.length);
+	struct th_text thread = name;
+	struct th_text method = name;
+
+	if (!tab)
+		return th_text_clean(name);
+	thread.length = (uint32_t)(tab - name.bytes);
+	method.bytes = tab + 1;
+	method.length = name.length - thread.length - 1;
+	char *first = th_text_clean(thread);
+	char *second = th_text_clean(method);
+	char *text = th_format_new("%s: %s", first, second);
+	free(first);
+	free(second);
+	return text;
+}
+
+/*
+ * The path that ends with a step, and the native stack of its root.  The element of a thread local
+ * variable stands for the fields of java.lang.Thread that lead to it.
+ */
+static void
+holder_init(const struct th_held_samples *held, uint32_t step, struct th_holder *ret)
+{
+	struct chain chain;
+
+	*ret = (struct th_holder){.root_path = TH_HOLDERS_NO_PATH};
+	find_chain(held, step, &chain);
+	uint32_t skipped = is_thread_local(&chain) ? 4 : 0;
+	for (uint32_t i = 0; i < chain.count; i += i ? 1 : 1 + skipped) {
+		struct th_holder_element element = {
+			.kind = !i && skipped ? "thread-local" : kinds[chain.steps[i]->kind],
+			.name = clean_name(chain.steps[i]->name),
+		};
+
+		th_array_append(ret, path, element);
+	}
+	if (chain.count)
+		ret->root_path = held->root_paths[chain.steps[0]->number];
+}
+
+static void
+holder_deinit(struct th_holder *holder)
+{
+	for (size_t i = 0; i < holder->path_count; i++)
+		free(holder->path[i].name);
+	free(holder->path);
+}
+
+/* Merging */
+
+static bool
+is_of_thread(const struct th_holder_element *element)
+{
+	return !strcmp(element->kind, "thread-local") || !strcmp(element->kind, "thread") ||
+	       !strcmp(element->kind, "stack");
+}
+
+/* Without numbers. */
+static uint64_t
+hash_thread(uint64_t hash, const char *name)
+{
+	for (; *name; name++)
+		if (!isdigit((unsigned char)*name) && *name != '*')
+			hash = th_hash_bytes(hash, name, 1);
+	return hash;
+}
+
+/* Numbers in names of threads do not count. */
+static uint64_t
+hash_path(const struct th_holder *holder)
+{
+	uint64_t hash = th_hash_bytes(
+		TH_HASH_START, &holder->root_path, sizeof(holder->root_path));
+
+	for (size_t i = 0; i < holder->path_count; i++) {
+		const struct th_holder_element *element = &holder->path[i];
+
+		hash = th_hash_bytes(hash, element->kind, strlen(element->kind) + 1);
+		hash = is_of_thread(element)
+			       ? hash_thread(hash, element->name)
+			       : th_hash_bytes(hash, element->name, strlen(element->name) + 1);
+	}
+	return th_hash_mix(hash);
+}
+
+/* The end of the number that `text` begins with; '*' is one. */
+static const char *
+end_of_number(const char *text)
+{
+	if (*text == '*')
+		return text + 1;
+	while (isdigit((unsigned char)*text))
+		text++;
+	return text;
+}
+
+/* "worker-12" becomes "worker-*" if the other name has another number; both are equal otherwise. */
+static char *
+merge_names(const char *name, const char *other)
+{
+	char *result = th_allocate(strlen(name) + strlen(other) + 2, 1);
+	char *to = result;
+
+	while (*name) {
+		const char *end = end_of_number(name);
+		const char *other_end = end_of_number(other);
+		size_t length = (size_t)(end - name);
+
+		if (length != (size_t)(other_end - other) || memcmp(name, other, length) != 0) {
+			*to++ = '*';
+		} else if (length) {
+			memcpy(to, name, length);
+			to += length;
+		} else {
+			*to++ = *end++;
+			other_end += *other_end != '\0';
+		}
+		name = end;
+		other = other_end;
+	}
+	return result;
+}
+
+/* Replaces the numbers in names of threads by '*' where those of the other path differ. */
+static void
+merge_paths(struct th_holder *holder, const struct th_holder *other)
+{
+	for (size_t i = 0; i < holder->path_count && i < other->path_count; i++) {
+		struct th_holder_element *element = &holder->path[i];
+
+		if (!is_of_thread(element) || !strcmp(element->name, other->path[i].name))
+			continue;
+		char *name = merge_names(element->name, other->path[i].name);
+		free(element->name);
+		element->name = name;
+	}
+}
+
 /* Sums */
 
 struct sums {
@@ -175,8 +389,9 @@ struct sums {
 	TH_ARRAY(struct th_estimator, items);
 };
 
-bool
-th_holders_selects(const struct th_leaks *leaks, const struct th_holders_of *of, size_t index)
+/* Whether a Java sample is in a selection. */
+static bool
+is_selected(const struct th_leaks *leaks, const struct th_holders_of *of, size_t index)
 {
 	const struct th_profile *profile = leaks->profile;
 	uint32_t place = th_leak_sites_of(&leaks->places, TH_HEAP_JAVA, index);
@@ -209,7 +424,7 @@ add_up(struct sums *sums, const struct th_holders_of *of, struct th_holders *hol
 	for (size_t i = 0; i < held->samples_count; i++) {
 		size_t index = held->samples[i];
 
-		if (!th_holders_selects(held->leaks, of, index))
+		if (!is_selected(held->leaks, of, index))
 			continue;
 		if (!held->steps[index]) {
 			add_sample(held, index, &holders->unknown);
@@ -231,13 +446,13 @@ holder_at(const struct th_held_samples *held, struct th_id_map *ids, uint32_t st
 	struct th_holder holder;
 	bool added;
 
-	th_holder_path_init(held, step, &holder);
-	uint32_t number = th_id_map_intern(ids, th_holder_path_hash(&holder), &added);
+	holder_init(held, step, &holder);
+	uint32_t number = th_id_map_intern(ids, hash_path(&holder), &added);
 	if (added) {
 		th_array_append(holders, items, holder);
 	} else {
-		th_holder_path_merge(&holders->items[number], &holder);
-		th_holder_path_deinit(&holder);
+		merge_paths(&holders->items[number], &holder);
+		holder_deinit(&holder);
 	}
 	return &holders->items[number];
 }
@@ -316,7 +531,7 @@ void
 th_holders_deinit(struct th_holders *holders)
 {
 	for (size_t i = 0; i < holders->items_count; i++)
-		th_holder_path_deinit(&holders->items[i]);
+		holder_deinit(&holders->items[i]);
 	free(holders->items);
 }
 
@@ -347,8 +562,9 @@ mark_owners(const struct th_leaks *leaks, const struct th_owner *owner, bool *pl
 		places[i] = true;
 }
 
-bool *
-th_holders_places(const struct th_leaks *leaks, const struct th_listed *listed,
+/* The sites of the Java objects of a finding, or of those that own its blocks, by number; to be freed. */
+static bool *
+places_of(const struct th_leaks *leaks, const struct th_listed *listed,
 	const struct th_finding *finding)
 {
 	bool *places = th_allocate(leaks->places.items_count + 1, sizeof(*places));
@@ -362,7 +578,7 @@ void
 th_holders_of_finding(const struct th_held_samples *held, const struct th_listed *listed,
 	const struct th_finding *finding, struct th_holders *ret)
 {
-	bool *places = th_holders_places(held->leaks, listed, finding);
+	bool *places = places_of(held->leaks, listed, finding);
 	const struct th_holders_of of = {.places = places};
 
 	th_holders_find(held, &of, ret);
@@ -427,4 +643,82 @@ th_holders_apply(const struct th_leaks *leaks, const struct th_listed *listed,
 	has_java = mark_parts(leaks, listed, places);
 	free(places);
 	return has_java;
+}
+
+/* What a walk is limited to */
+
+static void
+add_pairs(struct th_selection *selection, const struct th_leaks *leaks,
+	const struct th_holders_of *of, bool has_stacks)
+{
+	const struct th_recording *recording = leaks->profile->recording;
+	const struct th_samples *samples = &recording->samples[TH_HEAP_JAVA];
+	struct th_id_map pairs = {0};
+	bool added;
+
+	for (size_t i = 0; i < samples->items_count; i++) {
+		const struct th_sample *sample = &samples->items[i];
+		uint32_t stack = has_stacks ? sample->stack : 0;
+
+		if (!is_selected(leaks, of, i))
+			continue;
+		th_id_map_intern(&pairs, th_holder_selected(stack, sample->class), &added);
+		if (added)
+			th_array_append(selection, items,
+				th_holder_selected(
+					has_stacks ? (uint32_t)th_id_map_word(
+							     &recording->stacks_ids, stack)
+						   : 0,
+					(uint32_t)th_id_map_word(
+						&recording->classes_ids, sample->class)));
+	}
+	th_id_map_deinit(&pairs);
+}
+
+void
+th_selection_deinit(struct th_selection *selection)
+{
+	free(selection->items);
+	*selection = (struct th_selection){.items = NULL};
+}
+
+static void
+select_objects(struct th_selection *selection, const struct th_leaks *leaks,
+	const struct th_holders_of *of, bool has_stacks)
+{
+	*selection = (struct th_selection){.items = NULL};
+	add_pairs(selection, leaks, of, has_stacks);
+	if (has_stacks && selection->items_count > TH_HOLDERS_SELECTED_MAX) {
+		th_selection_deinit(selection);
+		add_pairs(selection, leaks, of, false);
+	}
+	if (selection->items_count > TH_HOLDERS_SELECTED_MAX)
+		selection->items_count = TH_HOLDERS_SELECTED_MAX;
+}
+
+void
+th_selection_of_class(
+	struct th_selection *selection, const struct th_leaks *leaks, const char *name)
+{
+	const struct th_holders_of of = {
+		.class_name = th_frames_find_string(leaks->profile->frames, name)};
+
+	*selection = (struct th_selection){.items = NULL};
+	if (of.class_name && of.class_name != TH_NO_STRING)
+		select_objects(selection, leaks, &of, false);
+}
+
+void
+th_selection_of_finding(
+	struct th_selection *selection, const struct th_leaks *leaks, uint64_t finding)
+{
+	*selection = (struct th_selection){.items = NULL};
+	if (!finding || finding > leaks->findings_count)
+		return;
+	const struct th_listed *listed = &leaks->findings[finding - 1];
+	struct th_finding measured = th_leaks_measured(leaks, listed);
+	bool *places = places_of(leaks, listed, &measured);
+	const struct th_holders_of of = {.places = places};
+	select_objects(selection, leaks, &of, true);
+	free(places);
 }

@@ -22,7 +22,6 @@
 #include "report/leaks/evidence.h"
 #include "report/leaks/tallied.h"
 #include "report/ledger/ledger.h"
-#include "report/ledger/references.h"
 #include "report/profile/leak_sites.h"
 #include "report/profile/profile.h"
 

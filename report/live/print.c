@@ -19,8 +19,6 @@
 #include "report/leaks/outcome.h"
 #include "report/profile/diff.h"
 #include "report/profile/leak_sites.h"
-#include "report/views/live_section.h"
-#include "report/views/unseen_parts.h"
 #include "report/views/values.h"
 #include "report/views/view.h"
 #include "unify/shared/clock.h"
@@ -185,8 +183,7 @@ print_summary(FILE *file, struct th_live *live)
 	struct th_health health;
 
 	th_health_init(&health, live->recording);
-	th_live_section_health(&health, live->profile);
-	th_unseen_parts_health(&health, live->profile);
+	th_health_add_profile(&health, live->profile);
 	th_view_summary(file, live->profile, &health, live->options.program);
 	th_health_deinit(&health);
 }

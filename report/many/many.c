@@ -6,15 +6,98 @@
 #include "report/many/many.h"
 
 #include <errno.h>
+#include <fnmatch.h>
+#include <fts.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
+#include "report/base/allocate.h"
 #include "report/base/progress.h"
 #include "report/base/terminal.h"
 #include "report/fleet/fleet.h"
-#include "report/fleet/fleet_logs.h"
 #include "report/leaks/outcome.h"
 #include "report/views/view.h"
+
+/* The logs of a directory */
+
+struct logs {
+	TH_ARRAY(char *, paths);
+};
+
+static bool
+is_directory(const char *path)
+{
+	struct stat status;
+
+	return !stat(path, &status) && S_ISDIR(status.st_mode);
+}
+
+static void
+add_path(struct logs *logs, const char *path)
+{
+	th_array_append(logs, paths, th_format_new("%s", path));
+}
+
+static void
+logs_deinit(struct logs *logs)
+{
+	for (size_t i = 0; i < logs->paths_count; i++)
+		free(logs->paths[i]);
+	free(logs->paths);
+}
+
+static bool
+is_log(const FTSENT *entry)
+{
+	/* A link to a file is followed. */
+	return (entry->fts_info == FTS_F || entry->fts_info == FTS_SL) &&
+	       (!fnmatch("?*.thl", entry->fts_name, 0) ||
+		       !fnmatch("?*.thl.gz", entry->fts_name, 0));
+}
+
+static int
+compare_entries(const FTSENT **a, const FTSENT **b)
+{
+	return strverscmp((*a)->fts_name, (*b)->fts_name);
+}
+
+/*
+ * Appends the logs in a directory and those below it, sorted by path: regular files that end in
+ * ".thl" or ".thl.gz". Links to directories are not followed. An error if there are none or the
+ * directory cannot be read; directories below it that cannot be read are left out, with a line on
+ * stderr.
+ */
+static struct th_error *
+find_below(struct logs *logs, const char *directory)
+{
+	/* The slash follows a link that is named itself. */
+	char *root = th_format_new("%s/", directory);
+	char *roots[] = {root, NULL};
+	size_t before = logs->paths_count;
+	const FTSENT *entry;
+
+	for (size_t end = strlen(root); end > 1 && root[end - 2] == '/';)
+		root[--end] = '\0';
+	FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, compare_entries);
+	if (!tree)
+		th_out_of_memory();
+	while ((entry = fts_read(tree))) {
+		if (is_log(entry))
+			add_path(logs, entry->fts_path);
+		else if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR)
+			th_notice("%s: %s", entry->fts_path, strerror(entry->fts_errno));
+	}
+	fts_close(tree);
+	free(root);
+	if (logs->paths_count > before)
+		return NULL;
+	return th_error_create(TH_ERROR_UNREADABLE,
+		"%s: contains no logs: no file whose name ends in .thl or .thl.gz", directory);
+}
+
+/* Operands */
 
 bool
 th_many_is(const struct th_options *options, size_t takes)
@@ -22,7 +105,7 @@ th_many_is(const struct th_options *options, size_t takes)
 	if (options->logs_count > takes || options->by)
 		return true;
 	for (size_t i = 0; i < options->logs_count; i++) {
-		if (th_fleet_logs_is_directory(options->logs[i]))
+		if (is_directory(options->logs[i]))
 			return true;
 	}
 	return false;
@@ -30,16 +113,16 @@ th_many_is(const struct th_options *options, size_t takes)
 
 /* The logs of one operand. */
 static struct th_error *
-find_logs(const char *operand, th_many_find *find, struct th_fleet_logs *logs)
+find_logs(const char *operand, th_many_find *find, struct logs *logs)
 {
 	struct th_error *error;
 	char *path;
 
-	if (th_fleet_logs_is_directory(operand))
-		return th_fleet_logs_find(logs, operand);
+	if (is_directory(operand))
+		return find_below(logs, operand);
 	error = find(operand, &path);
 	if (!error)
-		th_fleet_logs_add(logs, path);
+		add_path(logs, path);
 	free(path);
 	return error;
 }
@@ -56,7 +139,7 @@ print_unread(struct th_error *error)
 static void
 read_operand(struct th_fleet *fleet, const char *operand, th_many_find *find, const char *group)
 {
-	struct th_fleet_logs logs = {0};
+	struct logs logs = {0};
 	struct th_error *error = find_logs(operand, find, &logs);
 
 	if (error) {
@@ -69,7 +152,7 @@ read_operand(struct th_fleet *fleet, const char *operand, th_many_find *find, co
 		if (error)
 			print_unread(error);
 	}
-	th_fleet_logs_deinit(&logs);
+	logs_deinit(&logs);
 }
 
 /* Reads all operands; with `has_sides` the two are groups of their own. */

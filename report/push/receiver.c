@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opentelemetry/proto/collector/profiles/v1development/profiles_service.pb-c.h"
 #include "report/base/allocate.h"
 #include "report/base/format.h"
 #include "report/base/gzip.h"
@@ -231,27 +230,83 @@ recover(struct th_receiver *receiver)
 	receiver->delay = 0;
 }
 
+/* A field of a protobuf message. */
+struct field {
+	uint64_t key;   /* field number << 3 | how it is encoded */
+	uint64_t value; /* of a text or message its length */
+	const char *text;
+};
+enum { FIELD_NUMBER = 0, FIELD_TEXT = 2 };
+
+static bool
+read_varint(const char **at, const char *end, uint64_t *ret)
+{
+	*ret = 0;
+	for (unsigned shift = 0; *at < end && shift < 64; shift += 7) {
+		const uint8_t byte = (uint8_t)(*at)[0];
+
+		*ret |= (uint64_t)(byte & 0x7f) << shift;
+		*at += 1;
+		if (byte < 0x80)
+			return true;
+	}
+	return false;
+}
+
+/* Reads the field at *at, and moves behind it; false: no number, text or message ends by `end`. */
+static bool
+read_field(const char **at, const char *end, struct field *field)
+{
+	if (!read_varint(at, end, &field->key) || !read_varint(at, end, &field->value))
+		return false;
+	field->text = *at;
+	if ((field->key & 7) == FIELD_NUMBER)
+		return true;
+	if ((field->key & 7) != FIELD_TEXT || field->value > (uint64_t)(end - *at))
+		return false;
+	*at += field->value;
+	return true;
+}
+
+/*
+ * Reads ExportProfilesPartialSuccess, {rejected_profiles = 1, error_message = 2}; whether any
+ * were rejected.
+ */
+static bool
+read_partial(struct field part, struct th_http_answer *answer)
+{
+	const char *at = part.text;
+	const char *end = at + part.value;
+	struct field field, message = {.text = ""};
+	uint64_t rejected = 0;
+
+	while (at < end && read_field(&at, end, &field)) {
+		if (field.key == (1 << 3 | FIELD_NUMBER))
+			rejected = field.value;
+		else if (field.key == (2 << 3 | FIELD_TEXT))
+			message = field;
+	}
+	if (rejected)
+		snprintf(answer->reason, sizeof(answer->reason), "%.*s",
+			(int)(message.value < 200 ? message.value : 200), message.text);
+	return rejected;
+}
+
 /* OTLP: whether the answer to an accepted request says that items were rejected. */
 static bool
 is_partial(const struct th_receiver *receiver, struct th_http_answer *answer)
 {
-	/* A response for logs has the same fields. */
+	const char *at = answer->body;
+	const char *end = at + answer->body_length;
+	struct field field;
+
+	/* A response for logs has the same fields: {partial_success = 1}. */
 	if (receiver->kind != TH_TO_OTLP || answer->body_length == sizeof(answer->body))
 		return false;
-	Opentelemetry__Proto__Collector__Profiles__V1development__ExportProfilesServiceResponse
-		*response =
-			opentelemetry__proto__collector__profiles__v1development__export_profiles_service_response__unpack(
-				NULL, answer->body_length, (const uint8_t *)answer->body);
-	bool is_rejected = response && response->partial_success &&
-			   response->partial_success->rejected_profiles;
-
-	if (is_rejected)
-		snprintf(answer->reason, sizeof(answer->reason), "%.200s",
-			response->partial_success->error_message);
-	if (response)
-		opentelemetry__proto__collector__profiles__v1development__export_profiles_service_response__free_unpacked(
-			response, NULL);
-	return is_rejected;
+	while (at < end && read_field(&at, end, &field))
+		if (field.key == (1 << 3 | FIELD_TEXT) && read_partial(field, answer))
+			return true;
+	return false;
 }
 
 /* Its reason is that of the receiver afterwards. */

@@ -33,41 +33,34 @@ struct bundle {
 	th_symbols_warn *warn;
 	void *warn_data;
 	struct th_bundle_size size;
-	struct th_bytes kept;           /* of a ring: its records, in KEPT events */
-	uint64_t metadata_end;          /* of a ring */
-	uint64_t records_end;           /* file offset of the new records */
-	TH_ARRAY(unsigned char, bytes); /* the new records */
-	size_t start;                   /* of the record under construction */
+	struct th_bytes kept;  /* of a ring: its records, in KEPT events */
+	uint64_t metadata_end; /* of a ring */
+	uint64_t records_end;  /* file offset of the new records */
+	struct th_bytes added; /* the new records */
+	size_t start;          /* of the record under construction */
 };
 
 /* Records */
 
+/* Behind zeros up to a multiple of `alignment`. */
 static void
-align(struct bundle *bundle, size_t alignment)
+put(struct bundle *bundle, const void *bytes, size_t count, size_t alignment)
 {
-	while (bundle->bytes_count % alignment)
-		th_array_append(bundle, bytes, 0);
-}
-
-static void
-put(struct bundle *bundle, const void *bytes, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		th_array_append(bundle, bytes, ((const unsigned char *)bytes)[i]);
+	while (bundle->added.items_count % alignment)
+		th_bytes_add(&bundle->added, "", 1);
+	th_bytes_add(&bundle->added, bytes, count);
 }
 
 static void
 put_u32(struct bundle *bundle, uint32_t value)
 {
-	align(bundle, sizeof(value));
-	put(bundle, &value, sizeof(value));
+	put(bundle, &value, sizeof(value), sizeof(value));
 }
 
 static void
 put_u64(struct bundle *bundle, uint64_t value)
 {
-	align(bundle, sizeof(value));
-	put(bundle, &value, sizeof(value));
+	put(bundle, &value, sizeof(value), sizeof(value));
 }
 
 static void
@@ -78,28 +71,28 @@ put_text(struct bundle *bundle, const char *text)
 	if (length > LONGEST_TEXT)
 		length = LONGEST_TEXT;
 	put_u32(bundle, (uint32_t)length);
-	put(bundle, text, length);
+	put(bundle, text, length, 1);
 }
 
 static void
 begin_record(struct bundle *bundle)
 {
-	bundle->start = bundle->bytes_count;
+	bundle->start = bundle->added.items_count;
 	put_u64(bundle, 0); /* its header, written by end_record() */
 }
 
 static void
 end_record(struct bundle *bundle, enum th_event_type type)
 {
-	align(bundle, 8);
+	put(bundle, "", 0, 8);
 	uint64_t offset = bundle->records_end + bundle->start;
 	struct th_log_record header = {
-		.size = (uint32_t)(bundle->bytes_count - bundle->start),
+		.size = (uint32_t)(bundle->added.items_count - bundle->start),
 		.type = (uint16_t)type,
 	};
 
 	header.check = th_log_check(offset, header.size, header.type);
-	memcpy(bundle->bytes + bundle->start, &header, sizeof(header));
+	memcpy(bundle->added.items + bundle->start, &header, sizeof(header));
 }
 
 /* Descriptions */
@@ -369,7 +362,7 @@ write_file(const struct bundle *bundle, FILE *file, struct th_gzip *gzip)
 		at = write_without_commands(bundle, file, gzip, at);
 	write_bytes(file, gzip, at, (size_t)(end - at));
 	write_bytes(file, gzip, bundle->kept.items, bundle->kept.items_count);
-	write_bytes(file, gzip, bundle->bytes, bundle->bytes_count);
+	write_bytes(file, gzip, bundle->added.items, bundle->added.items_count);
 }
 
 void
@@ -394,7 +387,7 @@ th_bundle_write(FILE *file, const struct th_recording *recording, bool compresse
 	put_descriptions(&bundle);
 	put_origin(&bundle);
 	put_names(&bundle);
-	bundle.size.bytes = bundle.records_end + bundle.bytes_count;
+	bundle.size.bytes = bundle.records_end + bundle.added.items_count;
 	write_file(&bundle, file, gzip);
 	if (gzip)
 		th_gzip_destroy(gzip);
@@ -402,5 +395,5 @@ th_bundle_write(FILE *file, const struct th_recording *recording, bool compresse
 	th_frames_destroy(bundle.frames);
 	th_id_map_deinit(&bundle.words);
 	free(bundle.kept.items);
-	free(bundle.bytes);
+	free(bundle.added.items);
 }

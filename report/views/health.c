@@ -1,31 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Collects the lines about recording quality from the recording's header, counters, notes and
- * the damage found while reading it.  Warnings are lines about incomplete or imprecise figures.
+ * the damage found while reading it, and from what a profile leaves out.  Warnings are lines about
+ * incomplete or imprecise figures.
  */
 #include "report/views/health.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/base/allocate.h"
-#include "report/base/format.h"
+#include "report/base/heap_names.h"
+#include "report/base/line.h"
+#include "report/profile/unseen.h"
+#include "report/views/values.h"
 
 /* Share of native samples with Java frames below which the line is a warning. */
 #define ENOUGH_JAVA_STACKS 0.99
 /* Share of Java samples that the VM may pass over; 4 in 10,000 were measured at most. */
 #define MISSED_SHARE_MAX 0.01
+/* Objects named in the line about import slots. */
+#define OBJECTS_NAMED 3
 
 void
-th_health_add(struct th_health *health, bool is_warning, const char *format, ...)
+th_health_add(struct th_health *health, bool is_warning, char *text)
 {
-	va_list arguments;
+	struct th_health_line line = {is_warning, text};
 
-	va_start(arguments, format);
-	struct th_health_line line = {is_warning, th_format_new_va(format, arguments)};
-	va_end(arguments);
 	th_array_append(health, lines, line);
+}
+
+/* A line without figures. */
+static void
+add(struct th_health *health, bool is_warning, const char *text)
+{
+	th_health_add(health, is_warning, th_printed("{}", text));
 }
 
 static bool
@@ -89,12 +98,14 @@ add_sum(struct th_health *health, const struct th_recording *recording)
 	}
 	if (!due)
 		return;
-	th_health_add(health, false, "%s samples were due: %s recorded%s%s, %s lost",
-		th_format_count(due).text, th_format_count(recorded).text,
-		thinned ? ", thinned out " : "", thinned ? th_format_count(thinned).text : "",
-		th_format_count(lost).text);
+	th_health_add(health, false,
+		thinned ? th_printed("{c} samples were due: {c} recorded, thinned out {c}, {c} "
+				     "lost",
+				  due, recorded, thinned, lost)
+			: th_printed("{c} samples were due: {c} recorded, {c} lost", due,
+				  recorded, lost));
 	if (recording->is_complete && recorded + thinned + lost != due)
-		th_health_add(health, true, "these counters do not add up");
+		add(health, true, "these counters do not add up");
 }
 
 static void
@@ -107,10 +118,8 @@ add_losses(struct th_health *health, const struct th_recording *recording)
 
 		if (!counter->value || (!is_warning && !is_remark(counter->name)))
 			continue;
-		char *description = th_text_clean(counter->description);
-		th_health_add(health, is_warning, "%s %s", th_format_count(counter->value).text,
-			description);
-		free(description);
+		th_health_add(health, is_warning,
+			th_printed("{c} {}", counter->value, counter->description));
 	}
 }
 
@@ -122,8 +131,9 @@ add_java_stacks(struct th_health *health, const struct th_recording *recording)
 
 	if (below > 0)
 		th_health_add(health, found < ENOUGH_JAVA_STACKS * below,
-			"%s of the native samples taken below Java have their Java frames",
-			th_format_share(found, below).text);
+			th_printed("{%} of the native samples taken below Java have their Java "
+				   "frames",
+				found, below));
 }
 
 /* Samples that the Java VM passed over; a few are expected when it resizes its buffers. */
@@ -135,9 +145,10 @@ add_missed(struct th_health *health, const struct th_recording *recording)
 
 	if ((double)missed > MISSED_SHARE_MAX * (double)(recorded + missed))
 		th_health_add(health, true,
-			"the Java VM passed over %s of %s samples: Java totals are exact, "
-			"shares of them approximate",
-			th_format_count(missed).text, th_format_count(recorded + missed).text);
+			th_printed(
+				"the Java VM passed over {c} of {c} samples: Java totals are "
+				"exact, shares of them approximate",
+				missed, recorded + missed));
 }
 
 static void
@@ -148,40 +159,41 @@ add_jvm(struct th_health *health, const struct th_recording *recording)
 	if (!recording->has_jvm)
 		return;
 	if (jvm->features & TH_JVM_SHARES_APPROXIMATE)
-		th_health_add(health, true,
+		add(health, true,
 			"the sampling bias of this Java VM cannot be corrected: "
 			"Java totals are exact, shares of them approximate");
 	add_missed(health, recording);
 	if (jvm->features & TH_JVM_TLAB_CURE)
-		th_health_add(health, false,
+		add(health, false,
 			"the sampling bias of this Java VM (JDK-8356372) is corrected; "
 			"what remains widens the confidence intervals of Java shares");
 	if (!(jvm->features & TH_JVM_SAMPLED_ALLOC))
-		th_health_add(health, true, "the Java heap was not sampled");
+		add(health, true, "the Java heap was not sampled");
 	if (!(jvm->features & TH_JVM_JAVA_FRAMES))
-		th_health_add(health, true, "native stacks have no Java frames");
+		add(health, true, "native stacks have no Java frames");
 }
 
 static void
 add_damage(struct th_health *health, const struct th_recording *recording)
 {
-	if (recording->torn)
-		th_health_add(health, false, "%s unfinished records skipped",
-			th_format_count(recording->torn).text);
-	if (recording->damaged)
-		th_health_add(health, true, "%s damaged regions of the log skipped",
-			th_format_count(recording->damaged).text);
-	if (recording->undecodable)
-		th_health_add(health, true, "%s malformed records skipped",
-			th_format_count(recording->undecodable).text);
-	if (recording->early)
-		th_health_add(health, false,
-			"%s events from before the start of the recording count as its first",
-			th_format_count(recording->early).text);
-	if (recording->unknown)
-		th_health_add(health, false,
-			"%s records of types unknown to this version (see dump)",
-			th_format_count(recording->unknown).text);
+	const struct {
+		uint64_t count;
+		bool is_warning;
+		const char *what;
+	} lines[] = {
+		{recording->torn, false, "unfinished records skipped"},
+		{recording->damaged, true, "damaged regions of the log skipped"},
+		{recording->undecodable, true, "malformed records skipped"},
+		{recording->early, false,
+			"events from before the start of the recording count as its first"},
+		{recording->unknown, false,
+			"records of types unknown to this version (see dump)"},
+	};
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		if (lines[i].count)
+			th_health_add(health, lines[i].is_warning,
+				th_printed("{c} {}", lines[i].count, lines[i].what));
 }
 
 char *
@@ -192,10 +204,11 @@ th_health_end(const struct th_recording *recording)
 	if (recording->is_complete)
 		return NULL;
 	if (missing)
-		return th_format_new("the log is truncated: %s bytes are missing at the end",
-			th_format_count(missing).text);
-	return th_format_new("the log has no end: the process is still running, was killed, or "
-			     "called _exit; totals are estimates");
+		return th_printed(
+			"the log is truncated: {c} bytes are missing at the end", missing);
+	return th_printed("{}",
+		"the log has no end: the process is still running, was killed, or "
+		"called _exit; totals are estimates");
 }
 
 char *
@@ -203,9 +216,8 @@ th_health_damage(const struct th_recording *recording)
 {
 	uint64_t skipped = recording->damaged + recording->undecodable;
 
-	return skipped ? th_format_new(
-				 "the log is damaged: %s of its regions or records skipped",
-				 th_format_count(skipped).text)
+	return skipped ? th_printed("the log is damaged: {c} of its regions or records skipped",
+				 skipped)
 		       : NULL;
 }
 
@@ -215,8 +227,7 @@ add_completeness(struct th_health *health, const struct th_recording *recording)
 	char *end = th_health_end(recording);
 
 	if (end)
-		th_health_add(health, th_recording_missing_bytes(recording) > 0, "%s", end);
-	free(end);
+		th_health_add(health, th_recording_missing_bytes(recording) > 0, end);
 }
 
 static void
@@ -228,10 +239,10 @@ add_ring(struct th_health *health, const struct th_recording *recording)
 
 	if (th_recording_counter(recording, "ring_thinned"))
 		th_health_add(health, false,
-			"the log is a ring: it has all samples since %s s; of those that ended "
-			"before, the ones it has represent %s others",
-			th_format_time(seconds).text,
-			th_format_count(th_recording_counter(recording, "ring_thinned")).text);
+			th_printed(
+				"the log is a ring: it has all samples since {t} s; of those "
+				"that ended before, the ones it has represent {c} others",
+				seconds, th_recording_counter(recording, "ring_thinned")));
 }
 
 /* The cost of recording; nothing in a log without these counters. */
@@ -247,23 +258,135 @@ add_cost(struct th_health *health, const struct th_recording *recording)
 
 	if (busy > 0 && elapsed > 0)
 		th_health_add(health, false,
-			"recording took %s of CPU time (%s of %s), %s of memory and %s of log",
-			th_format_seconds(busy / 1e9).text,
-			th_format_share(busy, process > 0 ? process : elapsed).text,
-			process > 0 ? "the process's" : "one processor",
-			th_format_number(memory, TH_UNIT_BYTES).text,
-			th_format_number(log, TH_UNIT_BYTES).text);
+			th_printed(
+				"recording took {s} of CPU time ({%} of {}), {b} of memory and "
+				"{b} of log",
+				busy / 1e9, busy, process > 0 ? process : elapsed,
+				process > 0 ? "the process's" : "one processor", memory, log));
 }
 
 static void
 add_notes(struct th_health *health, const struct th_recording *recording)
 {
-	for (size_t i = 0; i < recording->notes_count; i++) {
-		char *text = th_text_clean(recording->notes[i].text);
+	for (size_t i = 0; i < recording->notes_count; i++)
+		th_health_add(health, recording->notes[i].severity > 0,
+			th_text_clean(recording->notes[i].text));
+}
 
-		th_health_add(health, recording->notes[i].severity > 0, "%s", text);
-		free(text);
+/* What a profile leaves out */
+
+/* How many Java objects are tracked with a collector that keeps tracked objects alive. */
+static void
+add_followed(struct th_health *health, const struct th_lifetimes *lifetimes)
+{
+	uint64_t followed = 0;
+
+	for (size_t i = 0; i < lifetimes->followed_count; i++)
+		followed += lifetimes->followed[i] > 0;
+	if (lifetimes->followed)
+		th_health_add(health, false,
+			th_printed("{c} of {c} sampled Java objects were tracked: young GCs of "
+				   "this collector keep tracked objects alive",
+				followed, lifetimes->followed_count));
+}
+
+static void
+add_unknown(struct th_health *health, const struct th_lifetimes *lifetimes, enum th_heap heap)
+{
+	if (lifetimes->unknown[heap])
+		th_health_add(health, true,
+			th_printed("{c} samples of the {} ({%} of its bytes) were not tracked "
+				   "until freed; live figures assume that they live as long as "
+				   "the others",
+				lifetimes->unknown[heap], th_heap_title(heap),
+				1 - lifetimes->known_part[heap], 1));
+}
+
+/* "libfoo.so 2, libbar.so 1, ...", to be freed. */
+static char *
+names_of(const struct th_recording *recording)
+{
+	struct th_line line;
+
+	th_line_begin(&line);
+	for (size_t i = 0; i < recording->slot_copies_count && i < OBJECTS_NAMED; i++) {
+		char *path = th_text_clean(recording->slot_copies[i].path);
+
+		th_print(line.stream, "{}{} {c}", i ? ", " : "", th_text_base_name(path),
+			recording->slot_copies[i].copies);
+		free(path);
 	}
+	if (recording->slot_copies_count > OBJECTS_NAMED)
+		fputs(", ...", line.stream);
+	return th_line_end(&line);
+}
+
+static char *
+copies_text(const struct th_recording *recording, const struct th_unseen *unseen)
+{
+	if (!unseen->searched)
+		return th_printed("{}", "the data of objects was not searched for pointers");
+	if (!unseen->copies)
+		return th_printed(
+			"no pointer to an allocation function in the data of {c} objects",
+			unseen->searched);
+	char *names = names_of(recording);
+	char *text = th_printed(
+		"calls by {c} pointers to allocation functions in the data of objects ({})",
+		unseen->copies, names);
+	free(names);
+	return text;
+}
+
+static char *
+growth_text(const struct th_unseen *unseen)
+{
+	if (!unseen->has_growth)
+		return th_printed("{}", "the growth of the C heap was not measured");
+	if (unseen->grown <= 0)
+		return th_printed("{}", "the C heap has not grown");
+	if (unseen->grown < unseen->seen.low)
+		return th_printed("{}",
+			"the C heap grew by less than what looks alive of it: blocks from "
+			"before were freed, or blocks were freed unseen");
+	if (unseen->at_least <= 0)
+		return th_printed("the C heap grew by {b}, of which {e} was seen",
+			unseen->grown, &unseen->seen);
+	return th_printed("the C heap grew by {b}, of which {e} was seen, at least {b} was not",
+		unseen->grown, &unseen->seen, unseen->at_least);
+}
+
+/* What recording by import slots does not see. */
+static void
+add_unseen(struct th_health *health, const struct th_profile *profile)
+{
+	struct th_unseen unseen;
+
+	if (!th_unseen_find(profile, &unseen))
+		return;
+	char *copies = copies_text(profile->recording, &unseen);
+	char *growth = growth_text(&unseen);
+	th_health_add(health, th_unseen_is_notable(&unseen),
+		th_printed("not seen by import slots: {}; {c} of {c} sampled blocks were freed "
+			   "past them; {}",
+			copies, unseen.reused, unseen.blocks, growth));
+	free(copies);
+	free(growth);
+}
+
+void
+th_health_add_profile(struct th_health *health, const struct th_profile *profile)
+{
+	add_followed(health, &profile->lifetimes);
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		add_unknown(health, &profile->lifetimes, heap);
+	if (profile->end.level)
+		th_health_add(health, false,
+			th_printed(
+				"because of the number of live Java samples, at the end only "
+				"one in {} was tracked",
+				1u << profile->end.level));
+	add_unseen(health, profile);
 }
 
 void

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "report/log/recording.h"
+#include "report/profile/profile.h"
 
 struct th_health_line {
 	bool is_warning; /* the figures or stacks are incomplete or imprecise */
@@ -21,9 +21,11 @@ struct th_health {
 void th_health_init(struct th_health *health, const struct th_recording *recording);
 void th_health_deinit(struct th_health *health);
 
-/* Adds a line. */
-void th_health_add(struct th_health *health, bool is_warning, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+/* Adds lines about what figures of a profile leave out, if anything. */
+void th_health_add_profile(struct th_health *health, const struct th_profile *profile);
+
+/* Adds a line, which is freed with the others. */
+void th_health_add(struct th_health *health, bool is_warning, char *text);
 
 /*
  * One line each, NULL if there is nothing to say; the caller frees it. Of a log that was not closed:

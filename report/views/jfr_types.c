@@ -170,6 +170,13 @@ th_jfr_number(struct th_bytes *bytes, uint64_t value)
 }
 
 void
+th_jfr_numbers_of(struct th_bytes *bytes, const uint64_t *values, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		th_jfr_number(bytes, values[i]);
+}
+
+void
 th_jfr_string(struct th_bytes *bytes, const char *text)
 {
 	size_t length = strlen(text);
@@ -328,10 +335,8 @@ th_jfr_metadata(struct th_bytes *bytes, uint64_t start, uint64_t duration)
 
 	th_strings_init(&metadata.strings);
 	put_tree(&metadata);
-	th_jfr_number(&body, start);
-	th_jfr_number(&body, duration);
-	th_jfr_number(&body, 1); /* id of the metadata */
-	th_jfr_number(&body, metadata.strings.items_count);
+	/* The one: id of the metadata. */
+	th_jfr_numbers(&body, start, duration, 1, metadata.strings.items_count);
 	for (size_t i = 0; i < metadata.strings.items_count; i++)
 		th_jfr_string(&body, th_strings_get(&metadata.strings, (uint32_t)i));
 	th_bytes_move(&body, &metadata.tree);

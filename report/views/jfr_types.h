@@ -49,6 +49,12 @@ enum th_jfr_type {
 /* A number; JFR's ninth byte has 8 bits. */
 void th_jfr_number(struct th_bytes *bytes, uint64_t value);
 
+/* Numbers in a row, evaluated in any order. */
+#define th_jfr_numbers(bytes, ...)                                \
+	th_jfr_numbers_of(bytes, (const uint64_t[]){__VA_ARGS__}, \
+		sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
+void th_jfr_numbers_of(struct th_bytes *bytes, const uint64_t *values, size_t count);
+
 /* A string in UTF-8. */
 void th_jfr_string(struct th_bytes *bytes, const char *text);
 

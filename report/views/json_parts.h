@@ -7,8 +7,19 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "report/base/heap_names.h"
 #include "report/leaks/causes.h"
 #include "report/profile/profile.h"
+#include "report/views/values.h"
+
+/* A new object of `expression` for each `heap`. */
+#define th_json_heaps(heap, expression)                                             \
+	({                                                                          \
+		json_t *heap##_object = json_object();                              \
+		for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)     \
+			th_json_put(heap##_object, th_heap_word(heap), expression); \
+		heap##_object;                                                      \
+	})
 
 /* {"name", "kind", "module", "file", "line"} of a function; `file` may be "" and `line` 0. */
 json_t *th_json_function(
@@ -51,5 +62,34 @@ void th_json_set_part(json_t *json, const struct th_leaks *leaks, uint32_t numbe
  * nothing to say. "headline": the sentence that `leaks` begins with.
  */
 json_t *th_json_outcome(const struct th_leaks *leaks, bool with_headline);
+
+/*
+ * The JSON text of each frame, built once and reused: stacks refer to a frame about a hundred
+ * times.
+ */
+struct th_frame_texts {
+	const struct th_frames *frames;
+	/* Frames are printed as these numbers; NULL: as objects. */
+	uint32_t (*number_of)(void *data, uint32_t frame);
+	void *data;              /* of number_of */
+	TH_ARRAY(char *, items); /* by frame number; NULL: not built yet */
+};
+
+/* `frames` must outlive `texts`. */
+void th_frame_texts_init(struct th_frame_texts *texts, const struct th_frames *frames);
+void th_frame_texts_deinit(struct th_frame_texts *texts);
+
+/* Prints the frames of a path, separated by commas. */
+void th_frame_texts_print(struct th_frame_texts *texts, FILE *file, const struct th_path *path);
+
+/*
+ * A string that stands for the frames of a path, separated by commas, until it is written; a new reference.
+ * It begins with a control character, which no text of a log has.
+ */
+json_t *th_frame_texts_mark(const uint32_t *frames, uint32_t count);
+
+/* Prints `before` and `json` with the frames of marks; drops the caller's reference. */
+void th_frame_texts_write(
+	struct th_frame_texts *texts, FILE *file, const char *before, json_t *json);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/views/tallied_parts.h"
+#include "report/views/finding_parts.h"
 
 #include <stdlib.h>
 
@@ -7,9 +7,7 @@
 #include "report/base/terminal.h"
 #include "report/leaks/causes.h"
 #include "report/profile/sites.h"
-#include "report/views/holder_parts.h"
 #include "report/views/json_parts.h"
-#include "report/views/stack_lines.h"
 #include "report/views/values.h"
 #include "report/views/view.h"
 

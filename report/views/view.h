@@ -29,6 +29,9 @@ void th_view_total(FILE *file, enum th_heap heap, const struct th_estimate *byte
 void th_view_summary(FILE *file, const struct th_profile *profile,
 	const struct th_health *health, const char *program);
 
+/* The time of live values and its reason, if they are taken before the end of the process. */
+void th_view_live_moment(FILE *file, const struct th_profile *profile);
+
 /* The top sites of each heap alone. */
 void th_view_sites(FILE *file, const struct th_profile *profile);
 

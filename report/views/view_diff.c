@@ -81,7 +81,7 @@ print_figures(FILE *file, const struct th_diff *diff, const struct th_difference
 	change.low *= scale;
 	change.high *= scale;
 	if (has_intervals(file))
-		fprintf(file, "%-22s ", th_estimate_interval(&change, unit).text);
+		th_print(file, "{-22} ", th_estimate_interval(&change, unit).text);
 }
 
 static void
@@ -91,7 +91,7 @@ print_total(FILE *file, const struct th_diff *diff, enum th_heap heap)
 		!th_profile_has_heap(diff->sides[1].profile, heap))
 		return;
 	print_figures(file, diff, &diff->totals[heap]);
-	fprintf(file, "%s%s\n", th_heap_title(heap),
+	th_print(file, "{}{}\n", th_heap_title(heap),
 		has_intervals(file) && diff->totals[heap].may_be_chance ? ", not significant"
 									: "");
 }
@@ -173,13 +173,11 @@ th_view_diff(FILE *file, const struct th_diff *diff)
 	print_side(file, "old", diff->sides[0].profile);
 	print_side(file, "new", diff->sides[1].profile);
 	th_view_filters(file, diff->sides[1].profile->options);
-	fprintf(file, "\n%s%9s  %9s  %10s  %-*s%s%s\n",
-		th_terminal_code(file, TH_STYLE_HEADING), "old", "new",
-		diff->seconds > 0 ? "change/s" : "change", has_intervals(file) ? 23 : 0,
-		has_intervals(file) ? "95 % CI" : "", heading,
-		th_terminal_code(file, TH_STYLE_PLAIN));
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		print_total(file, diff, (enum th_heap)heap);
+	th_print(file, "\n{#}{9}  {9}  {10}  {}{}{/}\n", TH_STYLE_HEADING, "old", "new",
+		diff->seconds > 0 ? "change/s" : "change",
+		has_intervals(file) ? "95 % CI                " : "", heading);
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		print_total(file, diff, heap);
 	fputc('\n', file);
 	print_items(file, diff);
 }

@@ -153,7 +153,7 @@ count_judged(const struct th_fleet *fleet)
 	uint64_t count = 0;
 
 	for (size_t i = 0; i < fleet->groups_count; i++) {
-		for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 			count += fleet->groups[i].counted[heap];
 	}
 	return count;
@@ -395,7 +395,7 @@ print_totals(FILE *file, const struct th_fleet *fleet)
 	const struct th_fleet_group *old_group = &fleet->groups[fleet->old_group];
 	const struct th_fleet_group *new_group = &fleet->groups[fleet->new_group];
 
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		struct th_estimate change = th_process_difference(
 			&old_group->totals[heap], &new_group->totals[heap], 0.05);
 
@@ -403,7 +403,7 @@ print_totals(FILE *file, const struct th_fleet *fleet)
 			continue;
 		print_figures(file, fleet, old_group->totals[heap].mean,
 			new_group->totals[heap].mean, &change);
-		fprintf(file, "%s%s\n", th_heap_title((enum th_heap)heap),
+		fprintf(file, "%s%s\n", th_heap_title(heap),
 			is_significant(&change) || !has_intervals(file) ? ""
 									: ", not significant");
 	}
@@ -506,13 +506,10 @@ mean_json(const struct th_estimate *mean)
 static json_t *
 group_json(const struct th_fleet_group *group)
 {
-	json_t *counted = json_object();
-
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		th_json_put(counted, th_heap_word((enum th_heap)heap), group->counted[heap]);
 	return th_json("name processes seconds start counted leaks_of_counts",
 		th_text_of(group->name), group->processes, group->seconds,
-		(double)group->start / 1e9, counted, group->of_counts);
+		(double)group->start / 1e9, th_json_heaps(heap, group->counted[heap]),
+		group->of_counts);
 }
 
 /* The members that both reports begin with. */

@@ -3,7 +3,7 @@
  * What holds the Java objects of each finding, or of a class, as the last walk of the heap found it:
  * the views of `holders`, and parts of `leaks`.
  */
-#include "report/views/holder_parts.h"
+#include "report/views/finding_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +12,7 @@
 #include "report/base/format.h"
 #include "report/base/heap_names.h"
 #include "report/base/line.h"
-#include "report/views/elision.h"
 #include "report/views/json_parts.h"
-#include "report/views/stack_lines.h"
-#include "report/views/tallied_parts.h"
 #include "report/views/values.h"
 #include "report/views/view.h"
 
@@ -318,6 +315,16 @@ lines_json(const struct th_held_samples *held, const struct th_holders *holders)
 	return list;
 }
 
+/* Frees the holders. */
+static json_t *
+take_json(const struct th_held_samples *held, struct th_holders *holders, bool as_lines)
+{
+	json_t *json = as_lines ? lines_json(held, holders) : holders_json(held, holders);
+
+	th_holders_deinit(holders);
+	return json;
+}
+
 json_t *
 th_holder_parts_finding_json(const struct th_held_samples *held, const struct th_listed *listed,
 	const struct th_finding *finding, bool as_lines)
@@ -327,9 +334,7 @@ th_holder_parts_finding_json(const struct th_held_samples *held, const struct th
 	if (!held->walk || !th_holders_apply(held->leaks, listed, finding))
 		return NULL;
 	th_holders_of_finding(held, listed, finding, &holders);
-	json_t *json = as_lines ? lines_json(held, &holders) : holders_json(held, &holders);
-	th_holders_deinit(&holders);
-	return json;
+	return take_json(held, &holders, as_lines);
 }
 
 json_t *
@@ -341,9 +346,7 @@ th_holder_parts_tallied_json(
 	if (!held->walk || !has_loaders(tallied))
 		return NULL;
 	th_holders_of_tallied(held, tallied, &holders);
-	json_t *json = as_lines ? lines_json(held, &holders) : holders_json(held, &holders);
-	th_holders_deinit(&holders);
-	return json;
+	return take_json(held, &holders, as_lines);
 }
 
 /* The views */
@@ -408,13 +411,14 @@ show_tallied(const struct output *output, const struct th_held_samples *held,
 {
 	if (output->list) {
 		json_t *json = th_tallied_json(held->leaks, tallied);
+		json_t *none = NULL;
 
 		json_array_append_new(output->list,
-			json_pack("{s:n, s:O, s:n, s:O, s:O, s:O, s:o}", "finding", "verdict",
-				json_object_get(json, "verdict"), "lines", "heap",
-				json_object_get(json, "heap"), "class",
-				json_object_get(json, "class"), "frames",
-				json_object_get(json, "frames"), "holders",
+			th_json("finding verdict lines heap class frames holders", none,
+				json_incref(json_object_get(json, "verdict")), none,
+				json_incref(json_object_get(json, "heap")),
+				json_incref(json_object_get(json, "class")),
+				json_incref(json_object_get(json, "frames")),
 				holders_json(held, holders)));
 		json_decref(json);
 		return;

@@ -65,18 +65,6 @@ pool_entry(struct jfr *jfr, enum th_jfr_type type, uint64_t id)
 	return &jfr->pools[type].entries;
 }
 
-static uint64_t
-symbol(struct jfr *jfr, const char *text)
-{
-	bool added;
-	uint64_t id = pool_id(
-		jfr, TH_JFR_SYMBOL, th_strings_intern(&jfr->symbols, text), &added);
-
-	if (added)
-		th_jfr_string(pool_entry(jfr, TH_JFR_SYMBOL, id), text);
-	return id;
-}
-
 /* An entry with one string, keyed by it. */
 static uint64_t
 named(struct jfr *jfr, enum th_jfr_type type, const char *text)
@@ -89,6 +77,12 @@ named(struct jfr *jfr, enum th_jfr_type type, const char *text)
 	return id;
 }
 
+static uint64_t
+symbol(struct jfr *jfr, const char *text)
+{
+	return named(jfr, TH_JFR_SYMBOL, text);
+}
+
 /* A class by its name in the form of the class file, "java/lang/String" or "[B". */
 static uint64_t
 class_named(struct jfr *jfr, const char *name)
@@ -97,14 +91,9 @@ class_named(struct jfr *jfr, const char *name)
 	bool added;
 	uint64_t id = pool_id(jfr, TH_JFR_CLASS, name_id, &added);
 
-	if (added) {
-		struct th_bytes *entry = pool_entry(jfr, TH_JFR_CLASS, id);
-
-		th_jfr_number(entry, 1); /* class loader */
-		th_jfr_number(entry, name_id);
-		th_jfr_number(entry, 0); /* package */
-		th_jfr_number(entry, 0); /* modifiers */
-	}
+	/* Class loader, name, package, modifiers. */
+	if (added)
+		th_jfr_numbers(pool_entry(jfr, TH_JFR_CLASS, id), 1, name_id, 0, 0);
 	return id;
 }
 
@@ -127,6 +116,16 @@ class_of(struct jfr *jfr, uint32_t index)
 	return id;
 }
 
+static void
+put_thread(struct th_bytes *entry, const char *name, uint64_t tid, const char *java_name,
+	uint64_t java_id)
+{
+	th_jfr_string(entry, name);
+	th_jfr_number(entry, tid);
+	th_jfr_string(entry, java_name);
+	th_jfr_number(entry, java_id);
+}
+
 static uint64_t
 thread_of(struct jfr *jfr, uint32_t name_index)
 {
@@ -136,15 +135,13 @@ thread_of(struct jfr *jfr, uint32_t name_index)
 	uint64_t id = pool_id(jfr, TH_JFR_THREAD, name_index, &added);
 
 	if (added) {
-		struct th_bytes *entry = pool_entry(jfr, TH_JFR_THREAD, id);
 		uint32_t tid = recording->threads[name->thread].tid;
 		char *text = name->text.length ? th_text_clean(name->text)
 					       : th_format_new("thread %u", tid);
 
-		th_jfr_string(entry, text);
-		th_jfr_number(entry, tid);
-		th_jfr_string(entry, name->is_of_java ? text : "");
-		th_jfr_number(entry, name->is_of_java ? name->thread + (uint64_t)1 : 0);
+		put_thread(pool_entry(jfr, TH_JFR_THREAD, id), text, tid,
+			name->is_of_java ? text : "",
+			name->is_of_java ? name->thread + (uint64_t)1 : 0);
 		free(text);
 	}
 	return id;
@@ -184,12 +181,9 @@ method_of(struct jfr *jfr, uint32_t function)
 	uint64_t class_id = class_named(jfr, class);
 	uint64_t name_id = symbol(jfr, method);
 	uint64_t descriptor_id = symbol(jfr, "()V");
-	struct th_bytes *entry = pool_entry(jfr, TH_JFR_METHOD, id);
-	th_jfr_number(entry, class_id);
-	th_jfr_number(entry, name_id);
-	th_jfr_number(entry, descriptor_id);
-	th_jfr_number(entry, 0); /* modifiers */
-	th_jfr_number(entry, 0); /* hidden */
+	/* The last ones: modifiers, hidden. */
+	th_jfr_numbers(
+		pool_entry(jfr, TH_JFR_METHOD, id), class_id, name_id, descriptor_id, 0, 0);
 	free(class);
 	free(method);
 	return id;
@@ -218,10 +212,9 @@ put_frames(struct jfr *jfr, struct th_bytes *bytes, uint32_t path)
 	for (uint32_t i = chosen.count; i-- > 0;) {
 		const struct th_frame *frame = th_frames_get(frames, chosen.frames[i]);
 
-		th_jfr_number(bytes, method_of(jfr, frame->function));
-		th_jfr_number(bytes, frame->line);
-		th_jfr_number(bytes, 0); /* index in the bytecode */
-		th_jfr_number(bytes, type_of(frame));
+		/* The zero: index in the bytecode. */
+		th_jfr_numbers(
+			bytes, method_of(jfr, frame->function), frame->line, 0, type_of(frame));
 	}
 }
 
@@ -249,8 +242,7 @@ old_object_of(struct jfr *jfr, uint64_t class_id)
 	if (added) {
 		struct th_bytes *entry = pool_entry(jfr, TH_JFR_OLD_OBJECT, id);
 
-		th_jfr_number(entry, 0); /* address */
-		th_jfr_number(entry, class_id);
+		th_jfr_numbers(entry, 0, class_id); /* address, class */
 		th_jfr_string(entry, "");
 	}
 	return id;
@@ -268,9 +260,8 @@ fill_pools(struct jfr *jfr)
 			pool_entry(jfr, TH_JFR_FRAME_TYPE, i + FRAME_COMPILED), frame_types[i]);
 	th_jfr_string(pool_entry(jfr, TH_JFR_GC_WHEN, WHEN_BEFORE), "Before GC");
 	th_jfr_string(pool_entry(jfr, TH_JFR_GC_WHEN, WHEN_AFTER), "After GC");
-	struct th_bytes *loader = pool_entry(jfr, TH_JFR_CLASS_LOADER, 1);
-	th_jfr_number(loader, 0); /* class: the boot loader has none */
-	th_jfr_number(loader, symbol(jfr, "bootstrap"));
+	/* The boot loader has no class. */
+	th_jfr_numbers(pool_entry(jfr, TH_JFR_CLASS_LOADER, 1), 0, symbol(jfr, "bootstrap"));
 	th_jfr_number(pool_entry(jfr, TH_JFR_PACKAGE, 1), symbol(jfr, ""));
 	if (!jfr->pools[TH_JFR_GC_NAME].count)
 		named(jfr, TH_JFR_GC_NAME, "");
@@ -279,21 +270,12 @@ fill_pools(struct jfr *jfr)
 	old_object_of(jfr, class_named(jfr, ""));
 	if (!jfr->pools[TH_JFR_METHOD].count)
 		method_of(jfr, 0);
-	if (!jfr->pools[TH_JFR_STACK_TRACE].count) {
-		struct th_bytes *stack = pool_entry(
-			jfr, TH_JFR_STACK_TRACE, pool_id(jfr, TH_JFR_STACK_TRACE, 0, &added));
-
-		th_jfr_number(stack, 0);
-		th_jfr_number(stack, 0);
-	}
-	if (!jfr->pools[TH_JFR_THREAD].count) {
-		struct th_bytes *thread = pool_entry(jfr, TH_JFR_THREAD, 1);
-
-		th_jfr_string(thread, "");
-		th_jfr_number(thread, 0);
-		th_jfr_string(thread, "");
-		th_jfr_number(thread, 0);
-	}
+	if (!jfr->pools[TH_JFR_STACK_TRACE].count)
+		th_jfr_numbers(pool_entry(jfr, TH_JFR_STACK_TRACE,
+				       pool_id(jfr, TH_JFR_STACK_TRACE, 0, &added)),
+			0, 0);
+	if (!jfr->pools[TH_JFR_THREAD].count)
+		put_thread(pool_entry(jfr, TH_JFR_THREAD, 1), "", 0, "", 0);
 }
 
 /* Events */
@@ -319,9 +301,8 @@ begin_sample(
 	const struct th_sample *sample = &profile->recording->samples[heap].items[index];
 	uint32_t row = profile->sample_rows[heap][index];
 
-	th_jfr_number(body, time);
-	th_jfr_number(body, thread_of(jfr, sample->name));
-	th_jfr_number(body, stack_of(jfr, profile->rows[row].path));
+	th_jfr_numbers(body, time, thread_of(jfr, sample->name),
+		stack_of(jfr, profile->rows[row].path));
 }
 
 static void
@@ -375,13 +356,11 @@ put_old_object(struct jfr *jfr, size_t index, uint64_t heap_use)
 	th_lifetimes_add(lifetimes, &profile->heaps[TH_HEAP_JAVA], TH_HEAP_JAVA, index, sample,
 		th_lifetimes_keep(lifetimes, TH_HEAP_JAVA, &profile->at), &sum);
 	begin_sample(jfr, &body, now, TH_HEAP_JAVA, index);
-	th_jfr_number(&body, sample->time);
-	th_jfr_number(&body, sample->size);
-	th_jfr_number(&body, now > sample->time ? now - sample->time : 0);
-	th_jfr_number(&body, heap_use);
-	th_jfr_number(&body, old_object_of(jfr, class_of(jfr, sample->class)));
-	th_jfr_number(&body, 0); /* elements of an array: not known */
-	th_jfr_number(&body, weigh(jfr, TH_HEAP_JAVA, TH_MEASURE_LIVE, &sum));
+	/* The zero: elements of an array, not known. */
+	th_jfr_numbers(&body, sample->time, sample->size,
+		now > sample->time ? now - sample->time : 0, heap_use,
+		old_object_of(jfr, class_of(jfr, sample->class)), 0,
+		weigh(jfr, TH_HEAP_JAVA, TH_MEASURE_LIVE, &sum));
 	th_jfr_event(&jfr->events, TH_JFR_OLD_OBJECT_SAMPLE, &body);
 }
 
@@ -421,10 +400,9 @@ put_frees(struct jfr *jfr)
 			profile->sample_rows[TH_HEAP_NATIVE][index] == TH_NO_ROW ||
 			end->time > profile->at.time)
 			continue;
-		th_jfr_number(&body, end->time);
-		th_jfr_number(&body, thread_of(jfr, samples->items[index].name));
-		th_jfr_number(&body, 0); /* the stack of free() is not recorded */
-		th_jfr_number(&body, th_recording_address(recording, &samples->items[index]));
+		/* The stack of free() is not recorded. */
+		th_jfr_numbers(&body, end->time, thread_of(jfr, samples->items[index].name), 0,
+			th_recording_address(recording, &samples->items[index]));
 		th_jfr_event(&jfr->events, TH_JFR_FREE, &body);
 	}
 }
@@ -445,13 +423,9 @@ put_collection(struct jfr *jfr, const struct th_decoded_collection *collection)
 		cause += 2;
 		cause[strcspn(cause, ")")] = '\0';
 	}
-	th_jfr_number(&body, collection->start);
-	th_jfr_number(&body, length);
-	th_jfr_number(&body, collection->number);
-	th_jfr_number(&body, named(jfr, TH_JFR_GC_NAME, name));
-	th_jfr_number(&body, named(jfr, TH_JFR_GC_CAUSE, cause ? cause : ""));
-	th_jfr_number(&body, length);
-	th_jfr_number(&body, length);
+	th_jfr_numbers(&body, collection->start, length, collection->number,
+		named(jfr, TH_JFR_GC_NAME, name),
+		named(jfr, TH_JFR_GC_CAUSE, cause ? cause : ""), length, length);
 	th_jfr_event(&jfr->events, TH_JFR_GARBAGE_COLLECTION, &body);
 	free(name);
 }
@@ -462,15 +436,8 @@ put_heap_use(struct jfr *jfr, const struct th_decoded_heap_use *use)
 {
 	struct th_bytes body = {0};
 
-	th_jfr_number(&body, use->time);
-	th_jfr_number(&body, use->collections);
-	th_jfr_number(&body, WHEN_AFTER);
-	th_jfr_number(&body, 0);
-	th_jfr_number(&body, use->committed);
-	th_jfr_number(&body, use->committed);
-	th_jfr_number(&body, use->committed);
-	th_jfr_number(&body, use->committed);
-	th_jfr_number(&body, use->used);
+	th_jfr_numbers(&body, use->time, use->collections, WHEN_AFTER, 0, use->committed,
+		use->committed, use->committed, use->committed, use->used);
 	th_jfr_event(&jfr->events, TH_JFR_HEAP_SUMMARY, &body);
 }
 
@@ -479,9 +446,9 @@ put_events(struct jfr *jfr)
 {
 	const struct th_recording *recording = jfr->profile->recording;
 
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		if (jfr->profile->sample_rows[heap])
-			put_samples(jfr, (enum th_heap)heap);
+			put_samples(jfr, heap);
 	}
 	put_frees(jfr);
 	for (size_t i = 0; i < recording->collections_count; i++)
@@ -498,14 +465,11 @@ put_pools(struct jfr *jfr, struct th_bytes *chunk)
 {
 	struct th_bytes body = {0};
 
-	th_jfr_number(&body, jfr->profile->recording->start);
-	th_jfr_number(&body, 0); /* duration */
-	th_jfr_number(&body, 0); /* no pools before these */
-	th_jfr_number(&body, 1); /* flush */
-	th_jfr_number(&body, TH_JFR_POOL_END - TH_JFR_CLASS);
+	/* Start, duration, no pools before these, flush, number of pools. */
+	th_jfr_numbers(
+		&body, jfr->profile->recording->start, 0, 0, 1, TH_JFR_POOL_END - TH_JFR_CLASS);
 	for (int type = TH_JFR_CLASS; type < TH_JFR_POOL_END; type++) {
-		th_jfr_number(&body, (uint64_t)type);
-		th_jfr_number(&body, jfr->pools[type].count);
+		th_jfr_numbers(&body, (uint64_t)type, jfr->pools[type].count);
 		th_bytes_move(&body, &jfr->pools[type].entries);
 		th_id_map_deinit(&jfr->pools[type].ids);
 	}

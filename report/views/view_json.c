@@ -12,9 +12,8 @@
 #include "report/base/allocate.h"
 #include "report/base/heap_names.h"
 #include "report/profile/mapped_use.h"
-#include "report/views/frame_texts.h"
+#include "report/profile/unseen.h"
 #include "report/views/json_parts.h"
-#include "report/views/unseen_parts.h"
 #include "report/views/values.h"
 
 struct printer {
@@ -135,6 +134,26 @@ sampling_json(const struct th_recording *recording)
 		recording->samples[TH_HEAP_JAVA].items_count,
 		recording->samples[TH_HEAP_NATIVE].items_count,
 		th_recording_counter(recording, "mapped_samples"), dropped_json(recording));
+}
+
+/* What recording by import slots does not see; null for another recording. */
+static json_t *
+unseen_json(const struct th_profile *profile)
+{
+	const struct th_recording *recording = profile->recording;
+	struct th_unseen unseen;
+
+	if (!th_unseen_find(profile, &unseen))
+		return json_null();
+	return th_json("slots objects foreign_slots searched_objects pointers sampled_blocks "
+		       "freed_unseen growth",
+		unseen.slots, unseen.objects, unseen.foreign, unseen.searched,
+		th_json_map(copy, recording->slot_copies, recording->slot_copies_count,
+			th_json("object pointers", copy->path, copy->copies)),
+		unseen.blocks, unseen.reused,
+		unseen.has_growth ? th_json("bytes seen unseen_at_least", unseen.grown,
+					    &unseen.seen, unseen.at_least)
+				  : NULL);
 }
 
 static json_t *
@@ -264,7 +283,7 @@ th_view_json(FILE *file, const struct th_profile *profile)
 		learn_empty_figures(&printer, heap);
 	th_json_write(file, "{\"twinheap\": 1,\n \"process\": ", process_json(recording), 0);
 	th_json_write(file, ",\n \"sampling\": ", sampling_json(recording), 0);
-	th_json_write(file, ",\n \"import_slots\": ", th_unseen_parts_json(profile), 0);
+	th_json_write(file, ",\n \"import_slots\": ", unseen_json(profile), 0);
 	th_json_write(file, ",\n \"recorded\": ", th_json_recorded(recording), 0);
 	th_json_write(file, ",\n \"filters\": ", th_json_filters(profile->options), 0);
 	th_json_write(file, ",\n \"judged\": ", th_json_moment(profile), 0);

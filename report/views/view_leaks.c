@@ -18,10 +18,7 @@
 #include "report/leaks/outcome.h"
 #include "report/leaks/released.h"
 #include "report/statistics/forced_collection.h"
-#include "report/views/holder_parts.h"
-#include "report/views/ledger_parts.h"
-#include "report/views/stack_lines.h"
-#include "report/views/tallied_parts.h"
+#include "report/views/finding_parts.h"
 #include "report/views/values.h"
 
 /* Parts of a finding printed, largest first. */
@@ -492,8 +489,8 @@ print_outcome(FILE *file, const struct th_leaks *leaks)
 		th_print(file, "to decide: {}\n", advice);
 	th_view_filters(file, leaks->profile->options);
 	print_moment(file, leaks);
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		print_window(file, leaks, (enum th_heap)heap);
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		print_window(file, leaks, heap);
 	free(advice);
 	free(headline);
 }

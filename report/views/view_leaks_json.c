@@ -6,11 +6,8 @@
 
 #include "report/base/heap_names.h"
 #include "report/leaks/released.h"
-#include "report/views/frame_texts.h"
-#include "report/views/holder_parts.h"
+#include "report/views/finding_parts.h"
 #include "report/views/json_parts.h"
-#include "report/views/ledger_parts.h"
-#include "report/views/tallied_parts.h"
 #include "report/views/values.h"
 
 /* Parts of a finding that are listed, largest first. */

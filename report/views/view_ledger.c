@@ -3,7 +3,7 @@
  * What native code holds of the Java VM, by kind, call stack and class: the views of `ledger`, and
  * parts of `summary` and `leaks`.
  */
-#include "report/views/ledger_parts.h"
+#include "report/views/finding_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,6 @@
 #include "report/base/format.h"
 #include "report/base/terminal.h"
 #include "report/views/json_parts.h"
-#include "report/views/stack_lines.h"
 #include "report/views/values.h"
 #include "report/views/view.h"
 
@@ -138,16 +137,6 @@ print_undetached(FILE *file, const struct th_leaks *leaks)
 	print_starter(file, leaks);
 }
 
-void
-th_ledger_parts_findings(FILE *file, const struct th_leaks *leaks)
-{
-	print_growth(file, &leaks->references.globals, "global");
-	print_growth(file, &leaks->references.weaks, "weak global");
-	print_undetached(file, leaks);
-	for (size_t i = 0; i < leaks->ledger.findings_count; i++)
-		th_ledger_parts_entry(file, &leaks->ledger, &leaks->ledger.items[i]);
-}
-
 /* Entries */
 
 static void
@@ -174,9 +163,9 @@ print_figures(FILE *file, const struct th_ledger_entry *entry)
 	fputc('\n', file);
 }
 
-void
-th_ledger_parts_entry(
-	FILE *file, const struct th_ledger *ledger, const struct th_ledger_entry *entry)
+/* An empty line and one entry: figures, verdict, call stack. */
+static void
+print_entry(FILE *file, const struct th_ledger *ledger, const struct th_ledger_entry *entry)
 {
 	static const enum th_style styles[] = {
 		[TH_LEDGER_LEAK] = TH_STYLE_WARNING,
@@ -198,6 +187,16 @@ th_ledger_parts_entry(
 	print_figures(file, entry);
 	th_stack_lines_print(file, ledger->profile, path, "by");
 	free(verdict);
+}
+
+void
+th_ledger_parts_findings(FILE *file, const struct th_leaks *leaks)
+{
+	print_growth(file, &leaks->references.globals, "global");
+	print_growth(file, &leaks->references.weaks, "weak global");
+	print_undetached(file, leaks);
+	for (size_t i = 0; i < leaks->ledger.findings_count; i++)
+		print_entry(file, &leaks->ledger, &leaks->ledger.items[i]);
 }
 
 static json_t *
@@ -329,7 +328,7 @@ th_view_ledger(FILE *file, const struct th_ledger *ledger)
 		if (recording->ledger_counts[kind].kind)
 			print_kind(file, &recording->ledger_counts[kind]);
 	for (size_t i = 0; i < ledger->items_count && i < top; i++)
-		th_ledger_parts_entry(file, ledger, &ledger->items[i]);
+		print_entry(file, ledger, &ledger->items[i]);
 	if (ledger->items_count > top)
 		th_print(file, "\nand {c} more\n", ledger->items_count - top);
 }

@@ -13,8 +13,8 @@
 #include "report/profile/sites.h"
 #include "report/rss/buffers.h"
 #include "report/rss/rss.h"
+#include "report/views/finding_parts.h"
 #include "report/views/json_parts.h"
-#include "report/views/tallied_parts.h"
 #include "report/views/values.h"
 #include "report/views/view.h"
 

@@ -11,6 +11,7 @@
 
 #include "report/base/allocate.h"
 #include "report/base/heap_names.h"
+#include "report/base/line.h"
 #include "report/profile/row_order.h"
 #include "report/statistics/sampling_changes.h"
 #include "report/views/json_parts.h"
@@ -26,30 +27,15 @@ struct speedscope {
 	uint32_t *order; /* of the rows */
 };
 
-struct figure {
-	enum th_view_value value;
-	const char *name;
-};
-
-/* In the order of enum th_view_value. */
-static const struct figure figures[] = {
-	{TH_VALUE_ALLOC_BYTES, "allocated bytes"},
-	{TH_VALUE_ALLOC_OBJECTS, "allocated objects"},
-	{TH_VALUE_LIVE_BYTES, "live bytes"},
-	{TH_VALUE_LIVE_OBJECTS, "live objects"},
-	{TH_VALUE_TEMPORARY_BYTES, "temporary bytes"},
-	{TH_VALUE_TOUCHED_BYTES, "touched bytes"},
+static const char *const figures[] = {
+	[TH_VALUE_ALLOC_BYTES] = "allocated bytes",
+	[TH_VALUE_ALLOC_OBJECTS] = "allocated objects",
+	[TH_VALUE_LIVE_BYTES] = "live bytes",
+	[TH_VALUE_LIVE_OBJECTS] = "live objects",
+	[TH_VALUE_TEMPORARY_BYTES] = "temporary bytes",
+	[TH_VALUE_TOUCHED_BYTES] = "touched bytes",
 };
 #define FIGURE_COUNT (sizeof(figures) / sizeof(figures[0]))
-
-static void
-print_json(const struct speedscope *speedscope, json_t *json)
-{
-	char *text = th_json_dump(json, JSON_ENCODE_ANY);
-
-	fputs(text, speedscope->file);
-	free(text);
-}
 
 /* Frames */
 
@@ -60,14 +46,13 @@ frame_json(const struct th_frames *frames, uint32_t number)
 	const char *module = th_frames_string(
 		frames, th_frames_function(frames, frame->function)->module);
 	const char *file = th_frames_string(frames, frame->file);
-	json_t *json = json_pack(
-		"{s:s}", "name", th_frames_function_name(frames, frame->function));
+	json_t *json = th_json("name", th_frames_function_name(frames, frame->function));
 
 	/* For a function without a source file, the module names its origin. */
 	if (file[0] || module[0])
-		json_object_set_new(json, "file", json_string(file[0] ? file : module));
+		th_json_put(json, "file", file[0] ? file : module);
 	if (frame->line)
-		json_object_set_new(json, "line", json_integer(frame->line));
+		th_json_put(json, "line", frame->line);
 	return json;
 }
 
@@ -79,8 +64,8 @@ print_frame(struct speedscope *speedscope, uint32_t number)
 
 	if (!added)
 		return;
-	fputs(index ? ",\n" : "\n", speedscope->file);
-	print_json(speedscope, frame_json(speedscope->profile->frames, number));
+	th_json_write(speedscope->file, index ? ",\n" : "\n",
+		frame_json(speedscope->profile->frames, number), 0);
 }
 
 /* Prints the frames that occur in rows, in the order of their first use. */
@@ -160,18 +145,16 @@ print_rows(const struct speedscope *speedscope, enum th_heap heap, enum th_view_
 }
 
 static void
-print_profile(
-	const struct speedscope *speedscope, enum th_heap heap, const struct figure *figure)
+print_profile(const struct speedscope *speedscope, enum th_heap heap, enum th_view_value value)
 {
-	bool is_count = th_value_counts_objects(figure->value);
-
 	fprintf(speedscope->file,
 		"{\"type\":\"sampled\",\"name\":\"%s heap: %s\",\"unit\":\"%s\","
 		"\"startValue\":0,\n\"samples\":[",
-		th_heap_adjective(heap), figure->name, is_count ? "none" : "bytes");
-	print_rows(speedscope, heap, figure->value, false);
+		th_heap_adjective(heap), figures[value],
+		th_value_counts_objects(value) ? "none" : "bytes");
+	print_rows(speedscope, heap, value, false);
 	fputs("],\n\"weights\":[", speedscope->file);
-	double sum = print_rows(speedscope, heap, figure->value, true);
+	double sum = print_rows(speedscope, heap, value, true);
 	fprintf(speedscope->file, "],\n\"endValue\":%.17g}", sum);
 }
 
@@ -191,22 +174,21 @@ print_profiles(const struct speedscope *speedscope)
 	const char *before = "\n";
 
 	for (size_t i = 0; i < FIGURE_COUNT; i++) {
-		const struct figure *figure = &figures[(first + i) % FIGURE_COUNT];
+		enum th_view_value value = (enum th_view_value)((first + i) % FIGURE_COUNT);
 
-		for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-			if (!has_profile(
-				    speedscope->profile, (enum th_heap)heap, figure->value))
+		for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+			if (!has_profile(speedscope->profile, heap, value))
 				continue;
 			fputs(before, speedscope->file);
 			before = ",\n";
-			print_profile(speedscope, (enum th_heap)heap, figure);
+			print_profile(speedscope, heap, value);
 		}
 	}
 }
 
 /* The command and the recorded part of its run. */
 struct name {
-	char *text;
+	struct th_line line;
 	const char *before;
 };
 
@@ -214,10 +196,8 @@ static void
 add_to_name(void *data, const char *text)
 {
 	struct name *name = data;
-	char *longer = th_format_new("%s%s%s", name->text, name->before, text);
 
-	free(name->text);
-	name->text = longer;
+	th_print(name->line.stream, "{}{}", name->before, text);
 	name->before = "; ";
 }
 
@@ -225,17 +205,16 @@ static char *
 make_name(const struct th_profile *profile)
 {
 	char *filters = th_options_filters_text(profile->options);
-	struct name name = {th_text_clean(profile->recording->process.command), " ("};
+	struct name name = {.before = " ("};
 
+	th_line_begin(&name.line);
+	th_print(name.line.stream, "{}", profile->recording->process.command);
 	if (filters[0])
 		add_to_name(&name, filters);
 	th_sampling_changes_tell(profile->recording, add_to_name, &name);
-	if (name.before[0] == ';') {
-		name.before = "";
-		add_to_name(&name, ")");
-	}
+	fputs(name.before[0] == ';' ? ")" : "", name.line.stream);
 	free(filters);
-	return name.text;
+	return th_line_end(&name.line);
 }
 
 void
@@ -251,10 +230,10 @@ th_view_speedscope(FILE *file, const struct th_profile *profile)
 	};
 	char *name = make_name(profile);
 
-	fputs("{\"$schema\":\"" SCHEMA "\",\n\"exporter\":\"twinheap " TH_VERSION
-	      "\",\n\"name\":",
-		file);
-	print_json(&speedscope, json_string(name));
+	th_json_write(file,
+		"{\"$schema\":\"" SCHEMA "\",\n\"exporter\":\"twinheap " TH_VERSION
+		"\",\n\"name\":",
+		json_string(name), 0);
 	fputs(",\n\"activeProfileIndex\":0,\n\"shared\":{\"frames\":[", file);
 	print_frames(&speedscope);
 	fputs("]},\n\"profiles\":[", file);

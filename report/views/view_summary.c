@@ -2,6 +2,9 @@
 /*
  * summary, and the brief form that `run` prints at its end.  Figures come from the profile; this
  * file formats them and picks the sites to list.
+ *
+ * Java objects count as live until a collection has found them dead, so the lines about collections
+ * state how much of the live bytes may be garbage.
  */
 #include "report/views/view.h"
 
@@ -14,9 +17,11 @@
 #include "report/base/heap_names.h"
 #include "report/base/line.h"
 #include "report/base/terminal.h"
+#include "report/profile/mapped_use.h"
 #include "report/profile/sites.h"
-#include "report/views/ledger_parts.h"
-#include "report/views/live_section.h"
+#include "report/statistics/heap_use.h"
+#include "report/views/finding_parts.h"
+#include "report/views/values.h"
 
 /* Sites listed for each heap in the brief form. */
 #define BRIEF_SITES 2
@@ -31,6 +36,8 @@
 #define COMMAND_COLUMNS 100
 /* Sampling at a density that differs by more than this from the configured one is stated. */
 #define ADAPTED 0.05
+/* An event may be stamped slightly before or after what it describes. */
+#define ABOUT_NS 1000000
 
 static enum th_unit
 unit_of(const struct th_profile *profile)
@@ -58,17 +65,10 @@ print_command(FILE *file, const struct th_recording *recording)
 static void
 print_jvm(FILE *file, const struct th_recording *recording)
 {
-	const struct th_decoded_jvm *jvm = &recording->jvm;
-
-	if (!recording->has_jvm) {
+	if (recording->has_jvm)
+		th_print(file, "{} {}", recording->jvm.name, recording->jvm.version);
+	else
 		fputs("no Java VM", file);
-		return;
-	}
-	char *name = th_text_clean(jvm->name);
-	char *version = th_text_clean(jvm->version);
-	fprintf(file, "%s %s", name, version);
-	free(name);
-	free(version);
 }
 
 static bool
@@ -95,55 +95,43 @@ th_view_sampling_text(const struct th_recording *recording)
 	double native = (double)th_recording_gap(recording, TH_HEAP_NATIVE);
 
 	if (!interval)
-		return th_format_new("every allocation");
+		return th_printed("{}", "every allocation");
 	if (!is_adapted(recording, TH_HEAP_JAVA) && !is_adapted(recording, TH_HEAP_NATIVE))
-		return th_format_new("one sample per %s",
-			th_format_number((double)interval, TH_UNIT_BYTES).text);
+		return th_printed("one sample per {b}", interval);
 	if (!has_samples(recording, TH_HEAP_JAVA))
-		return th_format_new("one sample per %s of the native heap",
-			th_format_number(native, TH_UNIT_BYTES).text);
+		return th_printed("one sample per {b} of the native heap", native);
 	if (!has_samples(recording, TH_HEAP_NATIVE))
-		return th_format_new("one sample per %s of the Java heap",
-			th_format_number(java, TH_UNIT_BYTES).text);
-	return th_format_new("one sample per %s of the Java heap and %s of the native heap",
-		th_format_number(java, TH_UNIT_BYTES).text,
-		th_format_number(native, TH_UNIT_BYTES).text);
+		return th_printed("one sample per {b} of the Java heap", java);
+	return th_printed(
+		"one sample per {b} of the Java heap and {b} of the native heap", java, native);
 }
 
 static void
-print_interval(FILE *file, const struct th_recording *recording)
+print_duration(FILE *file, const struct th_recording *recording)
 {
 	char *text = th_view_sampling_text(recording);
 
-	fputs(text, file);
+	th_print(file, "recorded {s}, {}", th_recording_duration(recording), text);
 	free(text);
-}
-
-static void
-print_window(FILE *file, const struct th_profile *profile)
-{
-	const struct th_options *options = profile->options;
-	double duration = th_recording_duration(profile->recording);
-
-	if (options->from > 0 || options->to < duration)
-		fprintf(file, ", showing %s s to %s s", th_format_time(options->from).text,
-			th_format_time(options->to < duration ? options->to : duration).text);
 }
 
 static void
 print_recording(FILE *file, const struct th_profile *profile)
 {
 	const struct th_recording *recording = profile->recording;
+	const struct th_options *options = profile->options;
+	double duration = th_recording_duration(recording);
 
 	print_command(file, recording);
-	fprintf(file, "\npid %u, ", recording->process.pid);
+	th_print(file, "\npid {}, ", recording->process.pid);
 	print_jvm(file, recording);
-	fprintf(file, "\nrecorded %s, ",
-		th_format_seconds(th_recording_duration(recording)).text);
-	print_interval(file, recording);
-	print_window(file, profile);
 	fputc('\n', file);
-	th_view_filters(file, profile->options);
+	print_duration(file, recording);
+	if (options->from > 0 || options->to < duration)
+		th_print(file, ", showing {t} s to {t} s", options->from,
+			options->to < duration ? options->to : duration);
+	fputc('\n', file);
+	th_view_filters(file, options);
 	fputc('\n', file);
 }
 
@@ -153,12 +141,8 @@ void
 th_view_total(FILE *file, enum th_heap heap, const struct th_estimate *bytes,
 	const struct th_estimate *objects)
 {
-	fprintf(file, "%-12s %9s  %-17s %8s  %-15s %9s\n", th_heap_title(heap),
-		th_format_number(bytes->estimate, TH_UNIT_BYTES).text,
-		th_estimate_interval(bytes, TH_UNIT_BYTES).text,
-		th_format_number(objects->estimate, TH_UNIT_OBJECTS).text,
-		th_estimate_interval(objects, TH_UNIT_OBJECTS).text,
-		th_format_count(bytes->samples).text);
+	th_print(file, "{-12} {9b}  {-17i} {8n}  {-15I} {9c}\n", th_heap_title(heap), bytes,
+		bytes, objects, objects, bytes->samples);
 }
 
 static void
@@ -169,7 +153,7 @@ print_total(FILE *file, const struct th_profile *profile, enum th_heap heap)
 	if (!(profile->options->heaps & 1u << heap))
 		return;
 	if (!profile->heaps[heap].is_recorded) {
-		fprintf(file, "%-12s not recorded\n", th_heap_title(heap));
+		th_print(file, "{-12} not recorded\n", th_heap_title(heap));
 		return;
 	}
 	struct th_estimate bytes = th_profile_total(profile, heap);
@@ -186,10 +170,10 @@ print_unattributed(FILE *file, const struct th_profile *profile, enum th_heap he
 
 	if (th_profile_has_heap(profile, heap) &&
 		unplaced > NOTABLE_PART * calibration->bytes.estimate)
-		fprintf(file,
-			"warning: %s of the %s were allocated by threads that the VM "
+		th_print(file,
+			"warning: {b} of the {} were allocated by threads that the VM "
 			"rarely sampled; no site includes them\n",
-			th_format_number(unplaced, TH_UNIT_BYTES).text, th_heap_title(heap));
+			unplaced, th_heap_title(heap));
 }
 
 /* What the filters removed from a heap; with the heap's line above, this is the total. */
@@ -201,33 +185,249 @@ print_left_out(FILE *file, const struct th_profile *profile, enum th_heap heap)
 	if (!th_profile_has_heap(profile, heap) || !sum->samples)
 		return;
 	struct th_estimate bytes = th_profile_bytes(profile, heap, TH_MEASURE_ALLOC, sum);
-	fprintf(file, "excluded from the %s: %s (%s)\n", th_heap_title(heap),
-		th_format_number(bytes.estimate, TH_UNIT_BYTES).text,
-		th_estimate_interval(&bytes, TH_UNIT_BYTES).text);
+	th_print(file, "excluded from the {}: {e}\n", th_heap_title(heap), &bytes);
 }
 
 static void
 print_totals(FILE *file, const struct th_profile *profile)
 {
-	fprintf(file, "%s%-12s %9s  %-17s %8s  %-15s %9s%s\n",
-		th_terminal_code(file, TH_STYLE_HEADING), "", "allocated", "95 % CI", "objects",
-		"95 % CI", "samples", th_terminal_code(file, TH_STYLE_PLAIN));
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		print_total(file, profile, (enum th_heap)heap);
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		print_left_out(file, profile, (enum th_heap)heap);
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		print_unattributed(file, profile, (enum th_heap)heap);
+	th_print(file, "{#}{-12} {9}  {-17} {8}  {-15} {9}{/}\n", TH_STYLE_HEADING, "",
+		"allocated", "95 % CI", "objects", "95 % CI", "samples");
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		print_total(file, profile, heap);
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		print_left_out(file, profile, heap);
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		print_unattributed(file, profile, heap);
+}
+
+/* Live memory */
+
+static void
+print_live_total(FILE *file, const struct th_profile *profile, enum th_heap heap)
+{
+	const struct th_estimator *sum = &profile->selected[heap][TH_MEASURE_LIVE];
+	struct th_estimate bytes = th_profile_live(profile, heap);
+
+	if (!th_profile_has_heap(profile, heap))
+		return;
+	if (th_lifetimes_is_unjudged(&profile->lifetimes, heap)) {
+		th_print(file, "{-12} {9}  up to {b}: no GC so far, reachability is unknown\n",
+			th_heap_title(heap), "unknown", bytes.high);
+		return;
+	}
+	struct th_estimate objects = th_profile_objects(profile, heap, TH_MEASURE_LIVE, sum);
+	th_view_total(file, heap, &bytes, &objects);
+}
+
+/* Selects samples of a heap: allocated in [from, to] and live at `moment`. */
+struct selection {
+	uint64_t from;
+	uint64_t to;
+	struct th_moment moment;
+};
+
+/* Live bytes of a heap, ignoring the view's filters. */
+static struct th_estimate
+live_bytes(
+	const struct th_profile *profile, enum th_heap heap, const struct selection *selection)
+{
+	const struct th_lifetimes *lifetimes = &profile->lifetimes;
+	const struct th_samples *samples = &profile->recording->samples[heap];
+	struct th_calibration calibration = profile->heaps[heap];
+	struct th_estimator sum = {0};
+	double keep = th_lifetimes_keep(lifetimes, heap, &selection->moment);
+
+	for (size_t i = 0; i < samples->items_count; i++) {
+		const struct th_sample *sample = &samples->items[i];
+
+		if (sample->time >= selection->from && sample->time <= selection->to &&
+			th_lifetimes_is_live(lifetimes, heap, i, &selection->moment))
+			th_lifetimes_add(lifetimes, &calibration, heap, i, sample, keep, &sum);
+	}
+	calibration = th_lifetimes_calibration(
+		lifetimes, &calibration, heap, &selection->moment, sum.samples);
+	struct th_estimate live = th_calibration_bytes(&calibration, &sum);
+	return heap != TH_HEAP_JAVA
+		       ? live
+		       : th_heap_use_clamp(
+				 &live, th_heap_use_bound(profile->recording,
+						&profile->heaps[heap], selection->moment.time));
+}
+
+/* Prints the peak of live bytes, unless it is the snapshot itself. */
+static void
+print_peak(FILE *file, const struct th_profile *profile)
+{
+	struct th_moment peak = th_profile_peak(profile);
+	struct selection selection = {0, UINT64_MAX, peak};
+	const char *before = ": ";
+
+	if (llabs((long long)(peak.time - profile->at.time)) < ABOUT_NS)
+		return;
+	th_print(file, "peak of live bytes at {t} s (--at peak)",
+		th_profile_seconds(profile, peak.time));
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		if (!th_profile_has_heap(profile, heap))
+			continue;
+		struct th_estimate bytes = live_bytes(profile, heap, &selection);
+		th_print(file, "{}{} {e}", before, th_heap_title(heap), &bytes);
+		before = ", ";
+	}
+	fputc('\n', file);
+}
+
+void
+th_view_live_moment(FILE *file, const struct th_profile *profile)
+{
+	char *text = th_profile_moment_text(profile);
+
+	if (th_profile_is_before_teardown(profile))
+		th_print(file, "live values are those {} (--at exit: at the end)\n", text);
+	free(text);
+}
+
+static void
+print_live(FILE *file, const struct th_profile *profile)
+{
+	if (profile->at.time == profile->recording->end)
+		th_print(file, "{-12} ", "at the end");
+	else
+		th_print(file, "at {-9t} ", th_profile_seconds(profile, profile->at.time));
+	th_print(file, "{9}  {-17} {8}  {-15} {9}\n", "live", "95 % CI", "objects", "95 % CI",
+		"samples");
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		print_live_total(file, profile, heap);
+	th_mapped_use_print(file, profile);
+	th_view_live_moment(file, profile);
+	if (!th_options_filter_stacks(profile->options))
+		print_peak(file, profile);
+}
+
+/* Collections */
+
+/* The last collection that ended by the snapshot; NULL if there is none. */
+static const struct th_decoded_collection *
+last_collection(const struct th_profile *profile)
+{
+	const struct th_recording *recording = profile->recording;
+	const struct th_decoded_collection *last = NULL;
+
+	for (size_t i = 0; i < recording->collections_count; i++) {
+		const struct th_decoded_collection *collection = &recording->collections[i];
+
+		if (collection->end <= profile->at.time &&
+			(!last || collection->end > last->end))
+			last = collection;
+	}
+	return last;
+}
+
+/* Start of the next collection: deaths found by a collection are recorded until then. */
+static uint64_t
+next_start(const struct th_recording *recording, uint64_t time)
+{
+	uint64_t next = recording->end;
+
+	for (size_t i = 0; i < recording->collections_count; i++) {
+		uint64_t start = recording->collections[i].start;
+
+		if (start > time && start < next)
+			next = start;
+	}
+	return next;
+}
+
+static void
+print_coverage(
+	FILE *file, const struct th_profile *profile, const struct th_decoded_heap_use *use)
+{
+	struct selection selection = {
+		.to = use->time,
+		.moment = th_lifetimes_moment(
+			&profile->lifetimes, next_start(profile->recording, use->time)),
+	};
+	double used = (double)use->used;
+	struct th_estimate live = live_bytes(profile, TH_HEAP_JAVA, &selection);
+
+	/* Of what was allocated before, more cannot be alive. */
+	live = th_heap_use_clamp(&live, used);
+	th_print(file,
+		"  Java heap in use after it: {b} of {b}; live by samples then: {e}, {%} of "
+		"that\n",
+		used, use->committed, &live, &live, used);
+	if (live.high < used)
+		th_print(file,
+			"  at least {b} of that are older than the recording or unreclaimed "
+			"garbage\n",
+			used - live.high);
+}
+
+/* Prints what counts as live only because no collection has tested its reachability. */
+static void
+print_unjudged(FILE *file, const struct th_profile *profile)
+{
+	const struct th_lifetimes *lifetimes = &profile->lifetimes;
+	uint64_t known = profile->at.known - 1;
+	uint64_t judged = th_lifetimes_judged(lifetimes, known, false);
+	uint64_t judged_old = th_lifetimes_judged(lifetimes, known, true);
+	struct selection selection = {judged, UINT64_MAX, profile->at};
+	struct th_estimate since = live_bytes(profile, TH_HEAP_JAVA, &selection);
+
+	if (since.estimate > 0)
+		th_print(file,
+			"  {e} of the live bytes were allocated since the last GC and may be "
+			"garbage\n",
+			&since);
+	if (!judged_old)
+		fputs("  no old-generation GC so far: dead old objects count as live\n", file);
+	else if (judged_old < judged)
+		th_print(file,
+			"  the last old-generation GC was at {t} s: old objects that died "
+			"since "
+			"count as live\n",
+			th_profile_seconds(profile, judged_old));
+}
+
+/* Which part of the Java heap that counts as live may be garbage. */
+static void
+print_doubts(FILE *file, const struct th_profile *profile)
+{
+	if (!th_profile_has_heap(profile, TH_HEAP_JAVA) || !profile->recording->has_jvm)
+		return;
+	if (last_collection(profile))
+		print_unjudged(file, profile);
+	else
+		fputs("  no GC so far: all allocated objects count as live\n", file);
+}
+
+static void
+print_collections(FILE *file, const struct th_profile *profile)
+{
+	const struct th_decoded_collection *last = last_collection(profile);
+
+	if (!th_profile_has_heap(profile, TH_HEAP_JAVA) || !profile->recording->has_jvm)
+		return;
+	fputs("\nGarbage collections\n", file);
+	if (!last) {
+		print_doubts(file, profile);
+		return;
+	}
+	double pause = (double)last->paused / 1e9;
+	const struct th_decoded_heap_use *use = th_heap_use_after(
+		profile->recording, last->end);
+	th_print(file,
+		"  {c}, with pauses of {t} s in total ({%} of the time); the last at {t} s: "
+		"{}\n",
+		last->number, pause, pause, th_profile_seconds(profile, profile->at.time),
+		th_profile_seconds(profile, last->start),
+		last->kind.length ? last->kind : th_text_of("[unknown]"));
+	if (use)
+		print_coverage(file, profile, use);
+	print_doubts(file, profile);
 }
 
 /* Sites */
-
-static void
-print_name(FILE *file, const struct th_profile *profile, const struct th_site *site)
-{
-	th_sites_print(file, profile->frames, site->class_name,
-		(struct th_site_place){site->function, site->caller});
-}
 
 /* In the color of the allocating function, cut to the terminal's width. */
 static void
@@ -236,11 +436,10 @@ print_cut_name(FILE *file, const struct th_profile *profile, const struct th_sit
 	struct th_line line;
 
 	th_line_begin(&line);
-	print_name(line.stream, profile, site);
-	fputs(th_terminal_code(
-		      file, th_frames_style(
-				    th_frames_function(profile->frames, site->function)->kind)),
-		file);
+	th_sites_print(line.stream, profile->frames, site->class_name,
+		(struct th_site_place){site->function, site->caller});
+	th_print(file, "{#}",
+		th_frames_style(th_frames_function(profile->frames, site->function)->kind));
 	th_line_cut(
 		&line, file, th_terminal_room(file, SITE_FIGURE_COLUMNS, LEAST_SITE_COLUMNS));
 	fputs(th_terminal_code(file, TH_STYLE_PLAIN), file);
@@ -255,8 +454,7 @@ print_site(FILE *file, const struct th_profile *profile, enum th_heap heap,
 		profile, heap, th_profile_selected(profile, heap));
 	enum th_unit unit = unit_of(profile);
 
-	fprintf(file, "  %7s  %9s  %-17s ",
-		th_format_share(value.estimate, whole.estimate).text,
+	th_print(file, "  {7%}  {9}  {-17} ", &value, &whole,
 		th_format_number(value.estimate, unit).text,
 		th_estimate_interval(&value, unit).text);
 	print_cut_name(file, profile, site);
@@ -267,20 +465,16 @@ print_site(FILE *file, const struct th_profile *profile, enum th_heap heap,
 static const char *
 ranked_by(enum th_view_value value)
 {
-	switch (value) {
-	case TH_VALUE_ALLOC_OBJECTS:
-		return ", by objects";
-	case TH_VALUE_LIVE_BYTES:
-		return ", by live bytes";
-	case TH_VALUE_LIVE_OBJECTS:
-		return ", by live objects";
-	case TH_VALUE_TEMPORARY_BYTES:
-		return ", by temporary bytes";
-	case TH_VALUE_TOUCHED_BYTES:
-		return ", by touched bytes";
-	default:
-		return "";
-	}
+	static const char *const texts[] = {
+		[TH_VALUE_ALLOC_BYTES] = "",
+		[TH_VALUE_ALLOC_OBJECTS] = ", by objects",
+		[TH_VALUE_LIVE_BYTES] = ", by live bytes",
+		[TH_VALUE_LIVE_OBJECTS] = ", by live objects",
+		[TH_VALUE_TEMPORARY_BYTES] = ", by temporary bytes",
+		[TH_VALUE_TOUCHED_BYTES] = ", by touched bytes",
+	};
+
+	return texts[value];
 }
 
 static void
@@ -294,25 +488,22 @@ print_sites(FILE *file, const struct th_profile *profile, enum th_heap heap)
 	if (shown > profile->options->top)
 		shown = profile->options->top;
 	if (shown)
-		fprintf(file, "\n%s%s: %s%s%s%s\n", th_terminal_code(file, TH_STYLE_HEADING),
-			th_heap_title(heap),
+		th_print(file, "\n{#}{}: {}{}{}{/}\n", TH_STYLE_HEADING, th_heap_title(heap),
 			group_by ? "by " : "allocating functions and their callers",
 			group_by ? th_group_by_name(group_by) : "",
-			ranked_by(profile->options->value),
-			th_terminal_code(file, TH_STYLE_PLAIN));
+			ranked_by(profile->options->value));
 	for (size_t i = 0; i < shown; i++)
 		print_site(file, profile, heap, &sites.items[i]);
 	if (shown && shown < sites.items_count)
-		fprintf(file, "  and %s more\n",
-			th_format_count(sites.items_count - shown).text);
+		th_print(file, "  and {c} more\n", sites.items_count - shown);
 	th_sites_deinit(&sites);
 }
 
 void
 th_view_sites(FILE *file, const struct th_profile *profile)
 {
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		print_sites(file, profile, (enum th_heap)heap);
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		print_sites(file, profile, heap);
 }
 
 /* Recording quality and next steps */
@@ -322,12 +513,12 @@ print_health(FILE *file, const struct th_health *health)
 {
 	if (health->lines_count)
 		fputs("\nRecording quality\n", file);
-	for (size_t i = 0; i < health->lines_count; i++)
-		fprintf(file, "  %s%s%s%s\n",
-			th_terminal_code(file, health->lines[i].is_warning ? TH_STYLE_WARNING
-									   : TH_STYLE_PLAIN),
-			health->lines[i].is_warning ? "warning: " : "",
-			th_terminal_code(file, TH_STYLE_PLAIN), health->lines[i].text);
+	for (size_t i = 0; i < health->lines_count; i++) {
+		bool is_warning = health->lines[i].is_warning;
+
+		th_print(file, "  {#}{}{/}{}\n", is_warning ? TH_STYLE_WARNING : TH_STYLE_PLAIN,
+			is_warning ? "warning: " : "", health->lines[i].text);
+	}
 }
 
 /* Prints a word quoted for the shell; unprintable characters are replaced. */
@@ -360,7 +551,7 @@ print_next_command(FILE *file, const char *program, const char *verb, const char
 {
 	fputs("  ", file);
 	th_view_quoted(file, program);
-	fprintf(file, " %s ", verb);
+	th_print(file, " {} ", verb);
 	th_view_quoted(file, log);
 	fputc('\n', file);
 }
@@ -392,8 +583,8 @@ th_view_summary(FILE *file, const struct th_profile *profile, const struct th_he
 {
 	print_recording(file, profile);
 	print_totals(file, profile);
-	th_live_section_totals(file, profile);
-	th_live_section_collections(file, profile);
+	print_live(file, profile);
+	print_collections(file, profile);
 	th_ledger_parts_summary(file, profile);
 	th_view_sites(file, profile);
 	print_health(file, health);
@@ -414,20 +605,15 @@ print_brief_heap(FILE *file, const struct th_profile *profile, enum th_heap heap
 	char *moment = th_profile_moment_text(profile);
 	/* The reason is printed once for all heaps. */
 	moment[strcspn(moment, ",")] = '\0';
-	fprintf(file, "%s: %s allocated (%s), %s samples; ", th_heap_title(heap),
-		th_format_number(bytes.estimate, TH_UNIT_BYTES).text,
-		th_estimate_interval(&bytes, TH_UNIT_BYTES).text,
-		th_format_count(bytes.samples).text);
+	th_print(file, "{}: {b} allocated ({i}), {c} samples; ", th_heap_title(heap), &bytes,
+		&bytes, bytes.samples);
 	if (th_lifetimes_is_unjudged(&profile->lifetimes, heap))
-		fprintf(file, "up to %s live %s\n",
-			th_format_number(live.high, TH_UNIT_BYTES).text, moment);
+		th_print(file, "up to {b} live {}\n", live.high, moment);
 	else
-		fprintf(file, "%s live %s (%s)\n",
-			th_format_number(live.estimate, TH_UNIT_BYTES).text, moment,
-			th_estimate_interval(&live, TH_UNIT_BYTES).text);
+		th_print(file, "{b} live {} ({i})\n", &live, moment, &live);
 	free(moment);
 	if (heap == TH_HEAP_JAVA)
-		th_live_section_doubts(file, profile);
+		print_doubts(file, profile);
 	print_unattributed(file, profile, heap);
 	th_sites_init(&sites, profile, heap);
 	for (size_t i = 0; i < sites.items_count && i < BRIEF_SITES; i++)
@@ -441,21 +627,19 @@ th_view_brief(FILE *file, const struct th_profile *profile, const struct th_heal
 {
 	size_t warnings = 0;
 
-	fprintf(file, "recorded %s, ",
-		th_format_seconds(th_recording_duration(profile->recording)).text);
-	print_interval(file, profile->recording);
+	print_duration(file, profile->recording);
 	fputs(", ", file);
 	print_jvm(file, profile->recording);
 	fputc('\n', file);
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		print_brief_heap(file, profile, (enum th_heap)heap);
-	th_live_section_moment(file, profile);
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		print_brief_heap(file, profile, heap);
+	th_view_live_moment(file, profile);
 	for (size_t i = 0; i < health->lines_count; i++) {
 		if (health->lines[i].is_warning && ++warnings <= BRIEF_WARNINGS)
-			fprintf(file, "warning: %s\n", health->lines[i].text);
+			th_print(file, "warning: {}\n", health->lines[i].text);
 	}
 	if (warnings > BRIEF_WARNINGS)
-		fprintf(file, "and %zu more warnings\n", warnings - BRIEF_WARNINGS);
+		th_print(file, "and {} more warnings\n", warnings - BRIEF_WARNINGS);
 	fputs("next:", file);
 	print_next_command(
 		file, program, is_empty(profile) ? "dump" : "summary", profile->options->log);

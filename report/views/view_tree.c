@@ -26,7 +26,7 @@
 #include "report/base/id_map.h"
 #include "report/base/line.h"
 #include "report/base/terminal.h"
-#include "report/views/live_section.h"
+#include "report/views/values.h"
 
 /* Columns of one heap's figures; without confidence intervals; without shares as well. */
 #define FIGURE_COLUMNS 40
@@ -115,7 +115,7 @@ plant(struct tree *tree)
 		tree->rows[tree->root.count] = (uint32_t)i;
 		add_row(tree, &tree->root, row);
 	}
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		tree->whole[heap] = th_profile_point(tree->profile, &tree->root.sums[heap]);
 }
 
@@ -195,7 +195,7 @@ share_of(const struct tree *tree, const struct node *node)
 {
 	double largest = 0;
 
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		largest = fmax(largest, share_in(tree, node, heap));
 	return largest;
 }
@@ -217,7 +217,7 @@ static void
 cut(struct tree *tree, const struct node *node)
 {
 	tree->cut_count++;
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		th_estimator_merge(&tree->cut[heap], &node->sums[heap]);
 }
 
@@ -284,19 +284,18 @@ print_figures(const struct tree *tree, enum th_heap heap, const struct node *nod
 	if (!th_profile_has_heap(tree->profile, heap))
 		return;
 	if (!sum->samples) {
-		fprintf(tree->file, "%*s", figure_columns(tree), "");
+		th_print(tree->file, "{*}", figure_columns(tree), "");
 		return;
 	}
 	struct th_estimate value = node->level ? th_profile_value(tree->profile, heap, sum)
 					       : th_profile_whole(tree->profile, heap);
 	double point = th_profile_point(tree->profile, sum);
 	bool is_large = 100 * point >= LARGE_SHARE * tree->whole[heap];
-	fputs(th_terminal_code(tree->file, is_large ? TH_STYLE_LARGE : TH_STYLE_PLAIN),
-		tree->file);
+	th_print(tree->file, "{#}", is_large ? TH_STYLE_LARGE : TH_STYLE_PLAIN);
 	if (tree->has_shares)
-		fprintf(tree->file, "%7s ", th_format_share(point, tree->whole[heap]).text);
-	fprintf(tree->file, "%9s%s  %-*s", th_format_number(value.estimate, unit).text,
-		th_terminal_code(tree->file, TH_STYLE_PLAIN), interval_columns(tree),
+		th_print(tree->file, "{7%} ", point, tree->whole[heap]);
+	th_print(tree->file, "{9}{/}  {*}", th_format_number(value.estimate, unit).text,
+		-interval_columns(tree),
 		tree->has_intervals ? th_estimate_interval(&value, unit).text : "");
 }
 
@@ -310,15 +309,15 @@ print_name(const struct tree *tree, const struct node *node, int indent)
 	bool has_library = library[0] && !th_frames_is_nameless(frames, function);
 	struct th_line line;
 
-	fprintf(tree->file, "%*s%s", indent, "",
-		th_terminal_code(tree->file,
-			th_frames_style(th_frames_function(frames, function)->kind)));
+	th_print(tree->file, "{*}{#}", indent, "",
+		th_frames_style(th_frames_function(frames, function)->kind));
 	th_line_begin(&line);
 	if (node->is_thread)
-		fprintf(line.stream, "thread \"%s\"", name);
+		th_print(line.stream, "thread \"{}\"", name);
+	else if (has_library)
+		th_print(line.stream, "{} ({})", name, library);
 	else
-		fprintf(line.stream, "%s%s%s%s", name, has_library ? " (" : "",
-			has_library ? library : "", has_library ? ")" : "");
+		fputs(name, line.stream);
 	th_line_cut(
 		&line, tree->file, tree->path_columns ? tree->path_columns - indent : INT_MAX);
 	fputs(th_terminal_code(tree->file, TH_STYLE_PLAIN), tree->file);
@@ -327,12 +326,11 @@ print_name(const struct tree *tree, const struct node *node, int indent)
 static void
 print_gap(struct tree *tree, int indent)
 {
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS && tree->gap; heap++)
-		if (th_profile_has_heap(tree->profile, (enum th_heap)heap))
-			fprintf(tree->file, "%*s", figure_columns(tree), "");
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS && tree->gap; heap++)
+		if (th_profile_has_heap(tree->profile, heap))
+			th_print(tree->file, "{*}", figure_columns(tree), "");
 	if (tree->gap)
-		fprintf(tree->file, "%*s(%s more)\n", indent, "",
-			th_format_count(tree->gap).text);
+		th_print(tree->file, "{*}({c} more)\n", indent, "", tree->gap);
 	tree->gap = 0;
 }
 
@@ -344,8 +342,8 @@ print_node(struct tree *tree, const struct node *node)
 	int indent = 2 * node->depth < deepest ? 2 * node->depth : deepest;
 
 	print_gap(tree, indent);
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		print_figures(tree, (enum th_heap)heap, node);
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		print_figures(tree, heap, node);
 	if (node->level)
 		print_name(tree, node, indent);
 	else
@@ -363,7 +361,7 @@ is_chained(const struct tree *tree, const struct node *parent, const struct node
 
 	if (!parent->level || children->items_count != 1)
 		return false;
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		if (share_in(tree, parent, heap) - share_in(tree, &children->items[0], heap) >
 			most)
 			return false;
@@ -465,7 +463,7 @@ rank_visited(struct tree *tree, struct node *node)
 	if (!node->is_chained || is_other)
 		tree->row_first = tree->visited + is_other;
 	th_array_append(tree, left_out, false);
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		struct rank rank = {share_in(tree, node, heap), tree->visited};
 
 		if (rank.share > 0)
@@ -495,7 +493,7 @@ find_top(struct tree *tree)
 	end_row(tree);
 	tree->is_top = th_allocate(tree->visited, sizeof(*tree->is_top));
 	tree->is_top[0] = true;
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		struct ranks *ranks = &tree->ranks[heap];
 
 		if (ranks->items_count)
@@ -520,53 +518,42 @@ print_heading(const struct tree *tree)
 
 	th_view_filters(tree->file, tree->profile->options);
 	if (th_value_measure(tree->profile->options->value) == TH_MEASURE_LIVE)
-		th_live_section_moment(tree->file, tree->profile);
-	fputs(th_terminal_code(tree->file, TH_STYLE_HEADING), tree->file);
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		if (th_profile_has_heap(tree->profile, (enum th_heap)heap))
-			fprintf(tree->file, "%-*s", figure_columns(tree),
-				th_heap_title((enum th_heap)heap));
+		th_view_live_moment(tree->file, tree->profile);
+	th_print(tree->file, "{#}", TH_STYLE_HEADING);
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		if (th_profile_has_heap(tree->profile, heap))
+			th_print(tree->file, "{*}", -figure_columns(tree), th_heap_title(heap));
 	}
 	fputc('\n', tree->file);
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		if (th_profile_has_heap(tree->profile, (enum th_heap)heap))
-			fprintf(tree->file, "%*s%9s  %-*s", share_columns(tree),
-				tree->has_shares ? "share " : "", value, interval_columns(tree),
-				tree->has_intervals ? "95 % CI" : "");
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		if (th_profile_has_heap(tree->profile, heap))
+			th_print(tree->file, "{*}{9}  {*}", share_columns(tree),
+				tree->has_shares ? "share " : "", value,
+				-interval_columns(tree), tree->has_intervals ? "95 % CI" : "");
 	}
-	fprintf(tree->file, "call path%s\n", th_terminal_code(tree->file, TH_STYLE_PLAIN));
+	th_print(tree->file, "{}{/}\n", "call path");
 }
 
-/* For example "0.4 % of the Java heap, 0.1 % of the native heap". */
-static char *
-cut_text(const struct tree *tree)
-{
-	char *text = th_format_new("%s", "");
-
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		double value = th_profile_point(tree->profile, &tree->cut[heap]);
-
-		if (!th_profile_has_heap(tree->profile, (enum th_heap)heap))
-			continue;
-		char *longer = th_format_new("%s%s%s of the %s", text, text[0] ? ", " : "",
-			th_format_share(value, tree->whole[heap]).text,
-			th_heap_title((enum th_heap)heap));
-		free(text);
-		text = longer;
-	}
-	return text;
-}
-
+/* "  0.4 % of the Java heap, 0.1 % of the native heap" below the number of branches. */
 static void
 print_cut(const struct tree *tree)
 {
+	const char *before = "  ";
+
 	if (!tree->cut_count)
 		return;
-	char *text = cut_text(tree);
-	fprintf(tree->file, "omitted: %s branches below %g %%%s; --min 0 shows all\n  %s\n",
-		th_format_count(tree->cut_count).text, tree->profile->options->min_share,
-		tree->is_top ? " or beyond --top" : "", text);
-	free(text);
+	th_print(tree->file, "omitted: {c} branches below ", tree->cut_count);
+	fprintf(tree->file, "%g %%%s; --min 0 shows all\n", tree->profile->options->min_share,
+		tree->is_top ? " or beyond --top" : "");
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		if (!th_profile_has_heap(tree->profile, heap))
+			continue;
+		th_print(tree->file, "{}{%} of the {}", before,
+			th_profile_point(tree->profile, &tree->cut[heap]), tree->whole[heap],
+			th_heap_title(heap));
+		before = ", ";
+	}
+	fputc('\n', tree->file);
 }
 
 /* Divides the columns of a terminal; without a terminal, everything is printed. */
@@ -580,8 +567,8 @@ fit(struct tree *tree)
 	tree->has_shares = true;
 	if (!columns)
 		return;
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		heaps += th_profile_has_heap(tree->profile, (enum th_heap)heap);
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		heaps += th_profile_has_heap(tree->profile, heap);
 	tree->has_intervals = columns - heaps * FIGURE_COLUMNS >= FAIR_PATH_COLUMNS;
 	tree->has_shares = columns - heaps * NARROW_FIGURE_COLUMNS >= FAIR_PATH_COLUMNS;
 	columns -= heaps * figure_columns(tree);

@@ -537,7 +537,7 @@ directory_of(const char *path)
 	return slash ? (size_t)(slash - path) : 0;
 }
 
-/* Whether the table allows one #include; headers without a folder, and those of schemas, are generated. */
+/* Whether the table allows one #include; headers without a folder are generated. */
 static bool
 check_include(struct rooms *rooms, const char *file, const char *header)
 {
@@ -549,7 +549,7 @@ check_include(struct rooms *rooms, const char *file, const char *header)
 		return false;
 	}
 	from->is_there = true;
-	if (!strchr(header, '/') || strstr(header, ".pb-c.h") || to == from ||
+	if (!strchr(header, '/') || to == from ||
 		(to && from->may_include >> (to - rooms->items) & 1))
 		return true;
 	print_error("%s includes %s\n", file, header);

@@ -14,7 +14,6 @@
 #include <cmocka.h>
 
 #include "report/fleet/fleet.h"
-#include "report/fleet/fleet_logs.h"
 #include "report/views/view.h"
 #include "tests/unit/leaks/leaks_fixture.h"
 

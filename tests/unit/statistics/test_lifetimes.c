@@ -9,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include "report/views/live_section.h"
 #include "tests/unit/views/view_helper.h"
 
 #define YOUNG "G1 young collection pauses (G1 Evacuation Pause)"
@@ -286,7 +285,7 @@ test_unknown_ends(void **state)
 	assert_float_equal(live(&log, "native", "live_bytes", NULL, NULL), 150, 0.01);
 	assert_true(live(&log, "native", "alloc_bytes", NULL, NULL) == 300);
 	show(&shown, &log, NULL);
-	th_live_section_health(&shown.health, shown.profile);
+	th_health_add_profile(&shown.health, shown.profile);
 	char *text = show_summary(&shown, false);
 	assert_non_null(
 		strstr(text, "1 samples of the native heap (33.3 % of its bytes) were not "

@@ -13,8 +13,6 @@
 #include "report/profile/diff.h"
 #include "report/profile/marks.h"
 #include "report/profile/profile.h"
-#include "report/views/live_section.h"
-#include "report/views/unseen_parts.h"
 #include "report/views/view.h"
 
 #define ARGUMENTS_MAX 16
@@ -32,8 +30,7 @@ print_summary(
 	struct th_health health;
 
 	th_health_init(&health, recording);
-	th_live_section_health(&health, profile);
-	th_unseen_parts_health(&health, profile);
+	th_health_add_profile(&health, profile);
 	th_view_summary(file, profile, &health, "twinheap");
 	th_view_brief(file, profile, &health, "twinheap");
 	th_health_deinit(&health);

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "report/profile/unseen.h"
-#include "report/views/unseen_parts.h"
+#include "report/views/health.h"
 #include "tests/unit/views/view_helper.h"
 
 #define USED 1000000
@@ -86,7 +86,7 @@ test_growth_beyond_what_was_seen(void **state)
 	assert_true(unseen.seen.estimate == 2 * CHUNK);
 	assert_true(unseen.at_least == PAST);
 	assert_true(th_unseen_is_notable(&unseen));
-	th_unseen_parts_health(&health, shown.profile);
+	th_health_add_profile(&health, shown.profile);
 	assert_int_equal(health.lines_count, 1);
 	assert_true(health.lines[0].is_warning);
 	expect_text(health.lines[0].text,
@@ -141,7 +141,7 @@ test_what_cannot_be_measured(void **state)
 	assert_true(th_unseen_find(shown.profile, &unseen));
 	assert_false(unseen.has_growth);
 	assert_true(th_unseen_is_notable(&unseen)); /* one of four blocks was freed unseen */
-	th_unseen_parts_health(&health, shown.profile);
+	th_health_add_profile(&health, shown.profile);
 	expect_text(health.lines[0].text, "the growth of the C heap was not measured");
 	th_health_deinit(&health);
 	show_end(&shown);
@@ -162,7 +162,7 @@ test_a_preloaded_library_misses_nothing(void **state)
 	log_header(&log)->counters[TH_COUNTER_SLOT_SEARCHED] = 0;
 	show(&shown, &log, NULL);
 	assert_false(th_unseen_find(shown.profile, &unseen));
-	th_unseen_parts_health(&health, shown.profile);
+	th_health_add_profile(&health, shown.profile);
 	assert_int_equal(health.lines_count, 0);
 	json_t *root = show_json(&shown);
 	assert_true(json_is_null(json_object_get(root, "import_slots")));

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Parts of findings in the outputs of several commands: stacks, what native code holds of the Java VM
+ * (view_ledger.c), what holds Java objects (view_holders.c), and leaks of threads and class loaders.
+ */
+#ifndef TH_REPORT_VIEWS_FINDING_PARTS_H
+#define TH_REPORT_VIEWS_FINDING_PARTS_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "report/holders/holders.h"
+#include "report/leaks/leaks.h"
+
+/*
+ * Elision: what stays of a list that is too long for a text: what the caller names, then what comes
+ * first, and beside these some of the program's code, but nothing more of libraries and of the Java
+ * runtime.
+ */
+
+/* An item of the list. */
+enum th_elision {
+	TH_ELISION_OTHER,
+	TH_ELISION_PROGRAM,
+	TH_ELISION_NAMED, /* stays */
+	TH_ELISION_OUT,   /* the result */
+};
+
+/* Keeps `most` items, named ones included, and up to eight of the program; sets the others to _OUT. */
+void th_elide(enum th_elision *items, size_t count, size_t most);
+
+/*
+ * The number of items that are left out from this one on; 0: it is printed.  A line that says what is
+ * left out takes the place of two items at least.
+ */
+size_t th_elision_gap(const enum th_elision *items, size_t count, size_t item);
+
+/*
+ * Stacks: from the allocation towards the root, in some twenty lines at most: the innermost frames and
+ * those of the program.  What is left out is of libraries and of the Java runtime.
+ */
+
+/* `label` is printed before the first line, in 6 columns at most. */
+void th_stack_lines_print(
+	FILE *file, const struct th_profile *profile, struct th_path path, const char *label);
+
+/*
+ * The stack of a leak, by its number (causes.h), and the one that started its thread if only that
+ * contains the line of the application.  None for memory of the VM.
+ */
+void th_stack_lines_of_leak(FILE *file, const struct th_leaks *leaks,
+	const struct th_leak_site *place, uint32_t number);
+
+/* What native code holds: references, threads that ended while attached, entries of the ledger. */
+
+/* One line of the summary; nothing if the recording contains no counts. */
+void th_ledger_parts_summary(FILE *file, const struct th_profile *profile);
+
+/* The findings of `leaks`: references that grow, undetached threads, entries of the ledger. */
+void th_ledger_parts_findings(FILE *file, const struct th_leaks *leaks);
+
+/* The objects of the JSON output; new references.  The first `count` entries. */
+json_t *th_ledger_parts_counts_json(const struct th_references *references);
+json_t *th_ledger_parts_json(const struct th_ledger *ledger, size_t count);
+
+/*
+ * What is missing in a program whose memory was allocated below a JNI function of the VM: "...
+ * without Release...", to be freed; NULL: the stack of the site contains none that is known.
+ */
+char *th_ledger_parts_advice(const struct th_leaks *leaks, const struct th_leak_site *site);
+
+/* What holds Java objects. */
+
+/*
+ * The lines of a finding in `leaks`: its largest holders, each in one line; without a walk, for a
+ * leak, the command that finds them.  `number` of the finding, from 1.  Nothing if it has no Java
+ * objects.
+ */
+void th_holder_parts_lines(FILE *file, const struct th_held_samples *held,
+	const struct th_listed *listed, const struct th_finding *finding, size_t number);
+
+/* The same of a finding that is of class loaders; nothing if it is not. */
+void th_holder_parts_tallied_lines(
+	FILE *file, const struct th_held_samples *held, const struct th_tallied *tallied);
+
+/*
+ * The holders with all elements of their paths, at most `top`; what a path shares with the one above
+ * is printed once.
+ */
+void th_holder_parts_print(FILE *file, const struct th_held_samples *held,
+	const struct th_holders *holders, uint64_t top);
+
+/* One line: "static gw.Gateway.SESSIONS -> java.util.HashMap.table -> ..."; the caller frees it. */
+char *th_holder_parts_path(struct th_frames *frames, const struct th_holder *holder);
+
+/*
+ * The holders of a finding: [{"path", "objects", "bytes", "root_frames"}], or the largest ones as
+ * lines of text, ["99 % by static gw.Gateway.SESSIONS -> ..."].  NULL: there was no walk, or it has no
+ * Java objects.  A new reference.
+ */
+json_t *th_holder_parts_finding_json(const struct th_held_samples *held,
+	const struct th_listed *listed, const struct th_finding *finding, bool as_lines);
+
+/* The same of class loaders. */
+json_t *th_holder_parts_tallied_json(
+	const struct th_held_samples *held, const struct th_tallied *tallied, bool as_lines);
+
+/* Leaks of threads and class loaders. */
+
+/* Prints what has the same cause as a leak, by its number. */
+typedef void th_tallied_print_parts(FILE *file, const struct th_leaks *leaks, uint32_t leader);
+
+/* Prints one leak as text, with what holds it. */
+void th_tallied_print(FILE *file, const struct th_held_samples *held,
+	const struct th_tallied *tallied, th_tallied_print_parts *print_parts);
+
+/* Its line and figures, with a line feed; `between` the two. */
+void th_tallied_print_headline(FILE *file, const struct th_leaks *leaks,
+	const struct th_tallied *tallied, const char *between);
+
+/* One line for each leak, in a report about resident memory; `leaks` may be NULL. */
+void th_tallied_print_causes(FILE *file, const struct th_leaks *leaks);
+
+/* The stack of what makes the threads or classes, as the options show it. */
+struct th_path th_tallied_path(const struct th_leaks *leaks, const struct th_tallied *tallied);
+
+/* One leak with the members of other findings; a new reference. */
+json_t *th_tallied_json(const struct th_leaks *leaks, const struct th_tallied *tallied);
+
+#endif
