@@ -40,7 +40,7 @@ is_asked_for(const struct th_leaks *leaks, enum th_heap heap)
 	       (heap != TH_HEAP_MAPPED || leaks->profile->options->heaps == 1u << heap);
 }
 
-/* Class loaders that grow and were not judged; NULL: none. */
+/* Threads or class loaders that grow and were not judged; NULL: none. */
 static const struct th_tallied *
 find_unclear_tally(const struct th_leaks *leaks)
 {
@@ -143,7 +143,8 @@ tally_reason(const struct th_leaks *leaks)
 	const struct th_tallied *tally = find_unclear_tally(leaks);
 	char *name = name_of_frame(
 		leaks, tally->user == TH_NO_FRAME ? tally->line : tally->user);
-	char *text = th_format_new("classes defined at %s grow and may be a leak or not", name);
+	char *text = th_format_new("%s at %s grow and may be a leak or not",
+		tally->kind == TH_TALLY_THREADS ? "threads started" : "classes defined", name);
 
 	free(name);
 	return text;
