@@ -445,7 +445,8 @@ sort_groups(struct th_fleet *fleet)
 		has_versions &= !*fleet->groups[i].name || is_version(fleet->groups[i].name);
 	}
 	if (count)
-		qsort_r(fleet->groups, count, sizeof(*fleet->groups), compare_groups, &has_versions);
+		qsort_r(fleet->groups, count, sizeof(*fleet->groups), compare_groups,
+			&has_versions);
 	for (uint32_t i = 0; i < count; i++)
 		numbers[fleet->groups[i].number] = i;
 	for (size_t i = 0; i < fleet->cells_count; i++)

@@ -67,8 +67,8 @@ struct th_fleet_line {
 	bool is_internal;    /* memory of the VM for itself */
 	uint32_t first;      /* cell */
 	/* Set by th_fleet_finish(). */
-	enum th_verdict verdict;   /* growth: the worst of its groups */
-	uint32_t since;            /* growth: see th_fleet_since() */
+	enum th_verdict verdict; /* growth: the worst of its groups */
+	uint32_t since;          /* growth: first group of those with the leak; or UINT32_MAX */
 	struct th_estimate change; /* from the old group to the new one */
 };
 

@@ -54,14 +54,44 @@ th_options_each_filter(const struct th_options *options, th_options_each *each, 
 		each(data, "vm-frames", "all");
 }
 
+/* Whether the shell takes a word as it is. */
+static bool
+is_plain(const char *word)
+{
+	return word[0] &&
+	       !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				  "0123456789_-./,:=+@%")];
+}
+
+/* Prints a word quoted for the shell; unprintable characters are replaced. */
+void
+th_view_quoted(FILE *file, const char *text)
+{
+	char *clean = th_text_clean(th_text_of(text));
+	const char *word = clean;
+
+	if (is_plain(word)) {
+		fputs(word, file);
+		free(clean);
+		return;
+	}
+	fputc('\'', file);
+	for (; *word; word++) {
+		if (*word == '\'')
+			fputs("'\\''", file);
+		else
+			fputc(*word, file);
+	}
+	fputc('\'', file);
+	free(clean);
+}
+
 /* Values are quoted if the shell requires it. */
 static void
 add_to_text(void *data, const char *name, const char *value)
 {
-	const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-			     "0123456789_-./,:=+@%";
 	char **text = data;
-	const char *quote = value[0] && strspn(value, plain) == strlen(value) ? "" : "'";
+	const char *quote = is_plain(value) ? "" : "'";
 	const char *blank = (*text)[0] ? " " : "";
 	char *longer = strcmp(name, "vm-frames")
 			       ? th_format_new("%s%s--%s %s%s%s", *text, blank, name, quote,

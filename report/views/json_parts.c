@@ -204,16 +204,6 @@ get(struct th_frame_texts *texts, uint32_t frame)
 	return texts->items[frame];
 }
 
-void
-th_frame_texts_print(struct th_frame_texts *texts, FILE *file, const struct th_path *path)
-{
-	for (uint32_t i = 0; i < path->count; i++) {
-		if (i)
-			putc_unlocked(',', file);
-		fputs_unlocked(get(texts, path->frames[i]), file);
-	}
-}
-
 /* The beginning of a mark, in JSON. */
 static const char mark_text[] = "\"\\u0001";
 

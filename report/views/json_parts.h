@@ -79,9 +79,6 @@ struct th_frame_texts {
 void th_frame_texts_init(struct th_frame_texts *texts, const struct th_frames *frames);
 void th_frame_texts_deinit(struct th_frame_texts *texts);
 
-/* Prints the frames of a path, separated by commas. */
-void th_frame_texts_print(struct th_frame_texts *texts, FILE *file, const struct th_path *path);
-
 /*
  * A string that stands for the frames of a path, separated by commas, until it is written; a new reference.
  * It begins with a control character, which no text of a log has.

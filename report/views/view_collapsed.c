@@ -90,15 +90,8 @@ heap_marker(enum th_heap heap)
 static void
 print_name(FILE *file, const char *name)
 {
-	for (;;) {
-		size_t length = strcspn(name, ";");
-
-		fwrite(name, 1, length, file);
-		if (!name[length])
-			return;
-		fputc(':', file);
-		name += length + 1;
-	}
+	for (; *name; name++)
+		putc_unlocked(*name == ';' ? ':' : *name, file);
 }
 
 static void

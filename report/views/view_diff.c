@@ -48,13 +48,10 @@ print_side(FILE *file, const char *label, const struct th_profile *profile)
 struct th_number
 th_view_signed_number(double value, enum th_unit unit)
 {
-	struct th_number number = th_format_number(fabs(value), unit);
-	size_t length = strlen(number.text);
+	struct th_number number;
 
-	if (length + 1 < sizeof(number.text)) {
-		memmove(number.text + 1, number.text, length + 1);
-		number.text[0] = value < 0 ? '-' : '+';
-	}
+	snprintf(number.text, sizeof(number.text), "%c%.46s", value < 0 ? '-' : '+',
+		th_format_number(fabs(value), unit).text);
 	return number;
 }
 

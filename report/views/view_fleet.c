@@ -152,10 +152,9 @@ count_judged(const struct th_fleet *fleet)
 {
 	uint64_t count = 0;
 
-	for (size_t i = 0; i < fleet->groups_count; i++) {
+	for (size_t i = 0; i < fleet->groups_count; i++)
 		for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 			count += fleet->groups[i].counted[heap];
-	}
 	return count;
 }
 
@@ -275,19 +274,13 @@ print_stack(FILE *file, const struct th_fleet *fleet, const struct th_fleet_line
 	uint32_t step = line->stack;
 	uint32_t left = 0;
 
-	for (int i = 0; i < STEPS_SHOWN && step; i++, step = keys->items[step].parent) {
-		struct th_line text;
-
-		fputs(i ? "              < " : "         by     ", file);
-		th_line_begin(&text);
-		fputs(th_stack_keys_name(keys, step), text.stream);
-		th_line_cut(&text, file, th_terminal_room(file, STACK_COLUMN, STACK_COLUMN));
-		fputc('\n', file);
-	}
+	for (int i = 0; i < STEPS_SHOWN && step; i++, step = keys->items[step].parent)
+		th_print_cut(file, i ? "              < " : "         by     ", STACK_COLUMN,
+			th_printed("{}", th_stack_keys_name(keys, step)));
 	for (; step; step = keys->items[step].parent)
 		left++;
 	if (left)
-		fprintf(file, "              < %u more\n", left);
+		th_print(file, "              < {} more\n", left);
 }
 
 static void

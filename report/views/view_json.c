@@ -16,16 +16,6 @@
 #include "report/views/json_parts.h"
 #include "report/views/values.h"
 
-struct printer {
-	FILE *file;
-	const struct th_profile *profile;
-	struct th_frame_texts frames;
-	char *internal; /* name of the group of VM-internal threads */
-	/* JSON figures of sums without samples: shared, since most rows have such sums. */
-	struct th_estimate empty_bytes[TH_HEAPS][TH_MEASURES];
-	struct th_estimate empty_objects[TH_HEAPS][TH_MEASURES];
-};
-
 /* Figures */
 
 static const struct {
@@ -40,40 +30,22 @@ static const struct {
 
 /* Sets the figures of a row or a total from its sums by measure; NULL: the heap was not recorded. */
 static void
-set_figures(const struct printer *printer, json_t *json, enum th_heap heap,
+set_figures(const struct th_profile *profile, json_t *json, enum th_heap heap,
 	const struct th_estimator *sums)
 {
-	const struct th_profile *profile = printer->profile;
-
 	for (enum th_measure measure = 0; measure < TH_MEASURES; measure++) {
 		bool is_known = sums && (measure != TH_MEASURE_TOUCHED ||
 						th_profile_knows_touched(profile, heap));
-		bool is_empty = !sums || !sums[measure].samples;
-		struct th_estimate bytes = printer->empty_bytes[heap][measure];
-		struct th_estimate objects = printer->empty_objects[heap][measure];
+		struct th_estimate bytes, objects;
 
-		if (is_known && !is_empty)
+		if (is_known)
 			bytes = th_profile_bytes(profile, heap, measure, &sums[measure]);
 		th_json_put(json, figures[measure].bytes, is_known ? &bytes : NULL);
 		if (!figures[measure].objects)
 			continue;
-		if (!is_empty)
+		if (sums)
 			objects = th_profile_objects(profile, heap, measure, &sums[measure]);
 		th_json_put(json, figures[measure].objects, sums ? &objects : NULL);
-	}
-}
-
-static void
-learn_empty_figures(struct printer *printer, enum th_heap heap)
-{
-	const struct th_profile *profile = printer->profile;
-	const struct th_estimator empty = {0};
-
-	for (enum th_measure measure = 0; measure < TH_MEASURES; measure++) {
-		printer->empty_bytes[heap][measure] = th_profile_bytes(
-			profile, heap, measure, &empty);
-		printer->empty_objects[heap][measure] = th_profile_objects(
-			profile, heap, measure, &empty);
 	}
 }
 
@@ -157,15 +129,15 @@ unseen_json(const struct th_profile *profile)
 }
 
 static json_t *
-totals_json(const struct printer *printer, const struct th_estimator (*sums)[TH_MEASURES])
+totals_json(const struct th_profile *profile, const struct th_estimator (*sums)[TH_MEASURES])
 {
 	json_t *json = json_object();
 
 	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		json_t *total = json_object();
 
-		set_figures(printer, total, heap,
-			th_profile_has_heap(printer->profile, heap) ? sums[heap] : NULL);
+		set_figures(profile, total, heap,
+			th_profile_has_heap(profile, heap) ? sums[heap] : NULL);
 		th_json_put(json, th_heap_word(heap), total);
 	}
 	return json;
@@ -176,11 +148,10 @@ totals_json(const struct printer *printer, const struct th_estimator (*sums)[TH_
  * a sampled block, and live mapped memory.
  */
 static json_t *
-selected_json(const struct printer *printer)
+selected_json(const struct th_profile *profile)
 {
-	const struct th_profile *profile = printer->profile;
 	const struct th_decoded_mapped_use *use = th_mapped_use_at(profile);
-	json_t *json = totals_json(printer, profile->selected);
+	json_t *json = totals_json(profile, profile->selected);
 
 	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		json_t *total = json_object_get(json, th_heap_word(heap));
@@ -202,38 +173,29 @@ selected_json(const struct printer *printer)
 
 /* Rows */
 
-/* A row without its frames. */
+/* Its frames are a mark, unless there are none. */
 static json_t *
-row_json(const struct printer *printer, const struct th_row *row)
+row_json(const struct th_profile *profile, const struct th_row *row)
 {
-	const struct th_frames *frames = printer->profile->frames;
+	struct th_path path = th_paths_get(profile->paths, row->path);
 	struct th_estimator sums[TH_MEASURES];
-	enum th_heap contents = th_profile_contents(printer->profile, row);
+	enum th_heap contents = th_profile_contents(profile, row);
 	json_t *json = th_json("heap class? thread", th_heap_word(row->heap),
-		th_frames_string(frames, row->class_name),
-		th_frames_function_name(frames, row->thread));
+		th_frames_string(profile->frames, row->class_name),
+		th_frames_function_name(profile->frames, row->thread));
+	json_t *frames = json_array();
 
 	if (contents)
 		th_json_set(json, "contains", th_heap_word(contents));
-	for (int measure = 0; measure < TH_MEASURES; measure++)
-		sums[measure] = *th_profile_row_sum(
-			printer->profile, row, (enum th_measure)measure);
-	set_figures(printer, json, row->heap, sums);
-	return json;
-}
-
-static void
-print_row(struct printer *printer, const char *before, const struct th_row *row)
-{
-	struct th_path path = th_paths_get(printer->profile->paths, row->path);
-
-	fprintf(printer->file, "%s{", before);
-	th_json_write(printer->file, "", row_json(printer, row), JSON_EMBED);
-	fputs(",\"frames\":[", printer->file);
+	for (enum th_measure measure = 0; measure < TH_MEASURES; measure++)
+		sums[measure] = *th_profile_row_sum(profile, row, measure);
+	set_figures(profile, json, row->heap, sums);
 	if (row->shows_internal)
-		fprintf(printer->file, "%s%s", printer->internal, path.count ? "," : "");
-	th_frame_texts_print(&printer->frames, printer->file, &path);
-	fputs("]}", printer->file);
+		th_json_append(frames,
+			th_json_function(profile->frames, profile->internal_group, "", 0));
+	if (path.count)
+		th_json_append(frames, th_frame_texts_mark(path.frames, path.count));
+	return th_json_set(json, "frames", frames);
 }
 
 /* Sorts by size, largest first. */
@@ -252,17 +214,20 @@ compare(const void *a, const void *b, void *data)
 }
 
 static void
-print_rows(struct printer *printer)
+print_rows(FILE *file, const struct th_profile *profile)
 {
-	const struct th_profile *profile = printer->profile;
 	uint32_t *order = th_allocate(profile->rows_count, sizeof(*order));
+	struct th_frame_texts texts;
 
+	th_frame_texts_init(&texts, profile->frames);
 	for (uint32_t i = 0; i < profile->rows_count; i++)
 		order[i] = i;
 	qsort_r(order, profile->rows_count, sizeof(*order), compare,
 		(void *)(uintptr_t)profile);
 	for (size_t i = 0; i < profile->rows_count; i++)
-		print_row(printer, i ? ",\n  " : "\n  ", &profile->rows[order[i]]);
+		th_frame_texts_write(&texts, file, i ? ",\n  " : "\n  ",
+			row_json(profile, &profile->rows[order[i]]));
+	th_frame_texts_deinit(&texts);
 	free(order);
 }
 
@@ -271,28 +236,17 @@ th_view_json(FILE *file, const struct th_profile *profile)
 {
 	const struct th_recording *recording = profile->recording;
 	bool is_filtered = th_options_filter_stacks(profile->options);
-	struct printer printer = {
-		.file = file,
-		.profile = profile,
-		.internal = th_json_dump(
-			th_json_function(profile->frames, profile->internal_group, "", 0), 0),
-	};
 
-	th_frame_texts_init(&printer.frames, profile->frames);
-	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		learn_empty_figures(&printer, heap);
 	th_json_write(file, "{\"twinheap\": 1,\n \"process\": ", process_json(recording), 0);
 	th_json_write(file, ",\n \"sampling\": ", sampling_json(recording), 0);
 	th_json_write(file, ",\n \"import_slots\": ", unseen_json(profile), 0);
 	th_json_write(file, ",\n \"recorded\": ", th_json_recorded(recording), 0);
 	th_json_write(file, ",\n \"filters\": ", th_json_filters(profile->options), 0);
 	th_json_write(file, ",\n \"judged\": ", th_json_moment(profile), 0);
-	th_json_write(file, ",\n \"totals\": ", selected_json(&printer), 0);
+	th_json_write(file, ",\n \"totals\": ", selected_json(profile), 0);
 	th_json_write(file, ",\n \"left_out\": ",
-		is_filtered ? totals_json(&printer, profile->left_out) : json_null(), 0);
+		is_filtered ? totals_json(profile, profile->left_out) : json_null(), 0);
 	fputs(",\n \"stacks\": [", file);
-	print_rows(&printer);
+	print_rows(file, profile);
 	fputs("]}\n", file);
-	th_frame_texts_deinit(&printer.frames);
-	free(printer.internal);
 }

@@ -521,31 +521,6 @@ print_health(FILE *file, const struct th_health *health)
 	}
 }
 
-/* Prints a word quoted for the shell; unprintable characters are replaced. */
-void
-th_view_quoted(FILE *file, const char *text)
-{
-	char *clean = th_text_clean(th_text_of(text));
-	const char *word = clean;
-	const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-			     "0123456789_-./,:=+@%";
-
-	if (word[0] && strspn(word, plain) == strlen(word)) {
-		fputs(word, file);
-		free(clean);
-		return;
-	}
-	fputc('\'', file);
-	for (; *word; word++) {
-		if (*word == '\'')
-			fputs("'\\''", file);
-		else
-			fputc(*word, file);
-	}
-	fputc('\'', file);
-	free(clean);
-}
-
 static void
 print_next_command(FILE *file, const char *program, const char *verb, const char *log)
 {
