@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "report/base/allocate.h"
+#include "unify/shared/hash.h"
 
 static double
 live_of(const struct th_leaks_work *work, uint32_t number)
@@ -291,6 +292,81 @@ unite_titles(struct th_leaks_work *work, enum th_verdict verdict, struct th_id_m
 	}
 }
 
+/* The method of the program that uses the library of a leak, and its caller; 0: it is no method of it. */
+struct user {
+	uint64_t method;
+	uint64_t caller;
+};
+
+static uint64_t
+key_of(const struct th_path_prefix_cursor *cursor, uint32_t library, enum th_heap heap)
+{
+	return th_hash_mix(cursor->hash ^ th_hash_mix((uint64_t)library << 8 | heap));
+}
+
+static struct user
+user_of(const struct th_leaks_work *work, const struct th_leak_group *group)
+{
+	const struct th_frames *frames = work->leaks->profile->frames;
+	const struct th_leak_sites *places = &work->leaks->places;
+	const struct th_leak_site *place = &places->items[th_groups_largest(work, group)];
+	struct th_path_prefix_cursor before, cursor;
+	struct user user = {0};
+	uint32_t function, library;
+
+	if (!title_of(work, group))
+		return user;
+	library = library_of(work, place->creator);
+	cursor = th_path_prefixes_last(&places->ways, place->creator);
+	do {
+		before = cursor;
+		if (!th_path_prefixes_step(&cursor, &function))
+			return user;
+	} while (!th_frames_function(frames, function)->is_program ||
+		 th_frames_function(frames, function)->library == library);
+	user.method = key_of(&before, library, group->heap);
+	before = cursor;
+	if (th_path_prefixes_step(&cursor, &function) &&
+		th_frames_function(frames, function)->is_program)
+		user.caller = key_of(&before, library, group->heap);
+	return user;
+}
+
+/*
+ * Leaks of lines of one library that one method of the program uses, itself or through a method that it
+ * calls: what the library keeps for one object is allocated when that is made and when it is used.
+ */
+static void
+unite_users(struct th_leaks_work *work, uint32_t *leaders, struct th_id_map *methods,
+	uint32_t *first)
+{
+	struct user *users = th_allocate(work->groups_count, sizeof(*users));
+
+	for (uint32_t i = 0; i < work->groups_count; i++) {
+		const struct th_leak_group *group = &work->groups[i];
+		bool added = false;
+
+		if (group->verdict != TH_VERDICT_LEAK || !group->places_count)
+			continue;
+		users[i] = user_of(work, group);
+		uint32_t index = users[i].method
+					 ? th_id_map_intern(methods, users[i].method, &added)
+					 : TH_ID_MAP_NONE;
+		if (added)
+			first[index] = i;
+		else if (index != TH_ID_MAP_NONE)
+			unite(work, leaders, first[index], i);
+	}
+	for (uint32_t i = 0; i < work->groups_count; i++) {
+		uint32_t index = users[i].caller ? th_id_map_find(methods, users[i].caller)
+						 : TH_ID_MAP_NONE;
+
+		if (index != TH_ID_MAP_NONE)
+			unite(work, leaders, first[index], i);
+	}
+	free(users);
+}
+
 static uint32_t *
 find_leaks_of_places(const struct th_leaks_work *work)
 {
@@ -329,7 +405,7 @@ th_groups_unite(struct th_leaks_work *work)
 	uint32_t *leaders = th_allocate(work->groups_count, sizeof(*leaders));
 	uint32_t *first = th_allocate(work->groups_count, sizeof(*first));
 	uint32_t *leak_of_place;
-	struct th_id_map lines = {0}, titles = {0};
+	struct th_id_map lines = {0}, titles = {0}, methods = {0};
 
 	for (uint32_t i = 0; i < work->groups_count; i++)
 		leaders[i] = i;
@@ -337,10 +413,12 @@ th_groups_unite(struct th_leaks_work *work)
 	unite_titles(work, TH_VERDICT_LEAK, &titles, first);
 	unite_titles(work, TH_VERDICT_UNCLEAR, &titles, first);
 	leak_of_place = find_leaks_of_places(work);
+	unite_users(work, leaders, &methods, first);
 	unite_lines(work, leaders, TH_VERDICT_LEAK, &lines, first);
 	unite_owners(work, leaders, leak_of_place);
 	unite_lines(work, leaders, TH_VERDICT_UNCLEAR, &lines, first);
 	link_groups(work, leaders);
+	th_id_map_deinit(&methods);
 	th_id_map_deinit(&titles);
 	th_id_map_deinit(&lines);
 	free(leak_of_place);

@@ -138,15 +138,22 @@ next_heap(const struct th_leaks *leaks, struct th_finding *finding)
 	return true;
 }
 
-/* Findings in several heaps: the figures of the other ones. */
+/* Findings in several heaps, or of several lines: the figures of the other ones. */
 static void
 print_others(FILE *file, const struct th_leaks *leaks, struct th_finding finding)
 {
+	enum th_heap first = leaks->places.items[finding.place].heap;
+
 	while (next_heap(leaks, &finding)) {
 		bool is_leak = finding.evidence.verdict == TH_VERDICT_LEAK;
+		const struct th_leak_site *place = &leaks->places.items[finding.place];
 
-		th_print(file, "         and    {}: ",
-			th_heap_adjective(leaks->places.items[finding.place].heap));
+		th_print(file, "         and    {}", th_heap_adjective(place->heap));
+		if (place->heap == first && is_leak) {
+			fputs(", ", file);
+			print_place(file, leaks, place);
+		}
+		fputs(": ", file);
 		print_figures(file, &finding.evidence);
 		th_print(file, ", {}\n", is_leak ? "growing" : "unclear");
 	}

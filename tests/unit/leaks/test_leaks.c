@@ -652,6 +652,54 @@ test_library_of_two_prefixes(void **state)
 }
 
 /*
+ * What a library allocates for one object when it is made and when it is used, in a method that the
+ * maker calls, is one leak; the use in a method elsewhere is another one.
+ */
+static void
+test_object_of_a_library(void **state)
+{
+	enum {
+		METHOD_PREPARE = 100,
+		METHOD_EXECUTE,
+		METHOD_LOOK_UP,
+		METHOD_COUNT,
+		METHOD_ELSEWHERE
+	};
+	enum { STACK_PREPARE = 100, STACK_EXECUTE, STACK_ELSEWHERE };
+	const uint64_t prepare[] = {th_frame_java(METHOD_PREPARE, 0),
+		th_frame_java(METHOD_LOOK_UP, 0), th_frame_java(METHOD_MAIN, 0)};
+	const uint64_t execute[] = {th_frame_java(METHOD_EXECUTE, 0),
+		th_frame_java(METHOD_COUNT, 0), th_frame_java(METHOD_LOOK_UP, 0),
+		th_frame_java(METHOD_MAIN, 0)};
+	const uint64_t other[] = {th_frame_java(METHOD_EXECUTE, 0),
+		th_frame_java(METHOD_ELSEWHERE, 0), th_frame_java(METHOD_MAIN, 0)};
+	struct log_builder log;
+	struct leaks_found found;
+
+	(void)state;
+	leaks_begin(&log);
+	log_method(&log, METHOD_PREPARE, "Lorg/sqlite/DB;", "prepare");
+	log_method(&log, METHOD_EXECUTE, "Lorg/sqlite/DB;", "execute");
+	log_method(&log, METHOD_LOOK_UP, "Lapp/Orders;", "lookUp");
+	log_method(&log, METHOD_COUNT, "Lapp/Orders;", "count");
+	log_method(&log, METHOD_ELSEWHERE, "Lapp/Orders;", "other");
+	log_code_source(&log, TH_CODE_SOURCE_PROGRAM, "app", "file:/srv/app.jar");
+	log_code_source(&log, 0, "org/sqlite", "file:/srv/lib/sqlite.jar");
+	log_stack(&log, STACK_PREPARE, prepare, 3);
+	log_stack(&log, STACK_EXECUTE, execute, 4);
+	log_stack(&log, STACK_ELSEWHERE, other, 3);
+	leaks_add_leak(&log, STACK_PREPARE);
+	leaks_add_leak(&log, STACK_EXECUTE);
+	leaks_add_leak(&log, STACK_ELSEWHERE);
+	leaks_find(&found, &log);
+	assert_int_equal(th_leaks_totals(&found.leaks).leaks, 2);
+	char *text = leaks_print(&found, th_view_leaks);
+	expect_text(text, "         and    native, org.sqlite.DB.");
+	free(text);
+	leaks_end(&found, &log);
+}
+
+/*
  * Sites too small to be judged separately are judged together: 4 in the later half are not
  * enough.
  */
@@ -981,6 +1029,7 @@ main(void)
 		cmocka_unit_test(test_one_line_is_one_finding),
 		cmocka_unit_test(test_creator_is_not_native),
 		cmocka_unit_test(test_library_of_two_prefixes),
+		cmocka_unit_test(test_object_of_a_library),
 		cmocka_unit_test(test_small_places_together),
 		cmocka_unit_test(test_pause_of_a_small_place),
 		cmocka_unit_test(test_text),
