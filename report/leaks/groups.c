@@ -289,6 +289,18 @@ set_node(const struct th_leaks_work *work, const struct th_leak_group *group,
 	finding->key = work->found[group->node].key;
 }
 
+/* The owner of what is allocated at another line of the same finding. */
+static struct th_owner
+owner_of_next(struct th_leaks_work *work, const struct th_leak_group *group)
+{
+	uint32_t next = group->next;
+
+	while (next != TH_NO_GROUP && work->groups[next].heap != TH_HEAP_NATIVE)
+		next = work->groups[next].next;
+	return next == TH_NO_GROUP ? (struct th_owner){.place = TH_NO_PLACE}
+				   : th_groups_judge(work, &work->groups[next]).owner;
+}
+
 struct th_finding
 th_groups_judge(struct th_leaks_work *work, const struct th_leak_group *group)
 {
@@ -311,6 +323,8 @@ th_groups_judge(struct th_leaks_work *work, const struct th_leak_group *group)
 	if (finding.owner.is_collected)
 		th_evidence_set_owners_gone(
 			&finding.evidence, &work->judges[group->heap], &finding.sums);
+	else if (finding.owner.place == TH_NO_PLACE)
+		finding.owner = owner_of_next(work, group);
 	if (finding.evidence.verdict == TH_VERDICT_LEAK &&
 		th_owners_await_finalizer(work->leaks, finding.place))
 		th_evidence_set_unclosed(&finding.evidence);
