@@ -323,7 +323,7 @@ th_groups_judge(struct th_leaks_work *work, const struct th_leak_group *group)
 	if (finding.owner.is_collected)
 		th_evidence_set_owners_gone(
 			&finding.evidence, &work->judges[group->heap], &finding.sums);
-	else if (finding.owner.place == TH_NO_PLACE)
+	else if (group->heap == TH_HEAP_NATIVE && finding.owner.place == TH_NO_PLACE)
 		finding.owner = owner_of_next(work, group);
 	if (finding.evidence.verdict == TH_VERDICT_LEAK &&
 		th_owners_await_finalizer(work->leaks, finding.place))

@@ -499,10 +499,11 @@ mean_json(const struct th_estimate *mean)
 static json_t *
 group_json(const struct th_fleet_group *group)
 {
+	json_t *counted = th_json_heaps(heap, group->counted[heap]);
+
 	return th_json("name processes seconds start counted leaks_of_counts",
 		th_text_of(group->name), group->processes, group->seconds,
-		(double)group->start / 1e9, th_json_heaps(heap, group->counted[heap]),
-		group->of_counts);
+		(double)group->start / 1e9, counted, group->of_counts);
 }
 
 /* The members that both reports begin with. */
