@@ -141,17 +141,23 @@ overlap(double from, double to, double low, double high)
 	return both > 0 ? both / (to - from) : 0;
 }
 
+/* Adds a count, evenly made in the time [from, to), to equal parts of another time. */
+static void
+spread(double from, double to, double count, double begin, double end, int parts, double *ret)
+{
+	double part = (end - begin) / parts;
+
+	for (int i = 0; i < parts; i++)
+		ret[i] += count * overlap(from, to, begin + i * part, begin + (i + 1) * part);
+}
+
 /* Adds what was made in a slot to the quarters that it overlaps. */
 static void
 add_slot(const struct work *work, const struct th_tallied *group, double from, double to,
 	double count, double *quarters)
 {
-	double begin = group->begin;
-	double quarter = (last_time(work, group->kind) - begin) / TH_TALLIED_QUARTERS;
-
-	for (int i = 0; i < TH_TALLIED_QUARTERS; i++)
-		quarters[i] += count * overlap(from, to, begin + i * quarter,
-					       begin + (i + 1) * quarter);
+	spread(from, to, count, group->begin, last_time(work, group->kind), TH_TALLIED_QUARTERS,
+		quarters);
 }
 
 /* Length of a step of `made_in_step`. */
@@ -302,18 +308,6 @@ find_group(struct work *work, const struct th_decoded_tally *tally, uint32_t pat
 }
 
 static void
-add_parts(
-	const struct work *work, struct th_tallied *group, double from, double to, double count)
-{
-	double begin = (double)work->window->start;
-	double part = ((double)work->window->end - begin) / TH_TALLIED_PARTS;
-
-	for (int i = 0; i < TH_TALLIED_PARTS; i++)
-		group->made_in[i] += count * overlap(from, to, begin + i * part,
-						     begin + (i + 1) * part);
-}
-
-static void
 add_births(
 	const struct work *work, struct th_tallied *group, const struct th_decoded_tally *tally)
 {
@@ -325,7 +319,8 @@ add_births(
 		add_slot(work, group, from, to, count, group->births);
 		group->born_after += count * overlap(from, to, last_time(work, group->kind),
 						     (double)work->window->end);
-		add_parts(work, group, from, to, count);
+		spread(from, to, count, (double)work->window->start, (double)work->window->end,
+			TH_TALLIED_PARTS, group->made_in);
 	}
 }
 
@@ -402,13 +397,11 @@ add_changes(struct work *work, const struct th_decoded_tally *tally)
 	if (tally->time <= work->window->warm)
 		return;
 	struct th_tallied *group = &work->tallies->items[maker->group];
-	double step = step_of(work, group);
-	for (int i = 0; (double)tally->time > from && i < TH_TALLIED_STEPS; i++) {
-		double begin = (double)work->window->warm + i * step;
-
-		group->made_in_step[i] += fmax(made, 0) * overlap(from, (double)tally->time,
-								  begin, begin + step);
-	}
+	if ((double)tally->time > from)
+		spread(from, (double)tally->time, fmax(made, 0), (double)work->window->warm,
+			last_time(work, group->kind), TH_TALLIED_STEPS, group->made_in_step);
+	if (tally->kind != TH_TALLY_THREADS)
+		return; /* all class loaders end by GCs */
 	group->ended += ended;
 	group->ended_by_gc += is_by_gc ? ended : 0;
 }
