@@ -31,6 +31,8 @@ APPLICATION = "services."
 # What `twinheap leaks` counts as leaks.
 LEAKS = ("leak", "unclosed")
 FIRST_FINDINGS = 3
+# A service keeps up with its load if it does this share of the steps.
+KEEPS_UP = 0.98
 
 Case = collections.namedtuple("Case", "jdk collector options")
 
