@@ -74,7 +74,7 @@ void
 th_breakdown_rows_add(struct th_breakdown_rows *rows, const struct th_breakdown_key *key,
 	const struct th_breakdown_amount *amount)
 {
-	char name[TH_SMAPS_PATH_MAX];
+	char name[TH_MAPPING_PATH_MAX];
 	size_t length = strnlen(key->name, sizeof(name) - 1);
 	const struct th_breakdown_key kept = {key->category, key->stack, name};
 

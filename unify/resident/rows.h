@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "unify/resident/smaps.h"
+#include "unify/resident/address_space.h"
 #include "unify/shared/log_format.h"
 
 #define TH_BREAKDOWN_ROWS_MAX 1024u
@@ -24,7 +24,7 @@ struct th_breakdown_row {
 	uint32_t stack;
 	uint32_t hash; /* of the name */
 	struct th_breakdown_amount amount;
-	char name[TH_SMAPS_PATH_MAX];
+	char name[TH_MAPPING_PATH_MAX];
 };
 
 struct th_breakdown_rows {

@@ -144,8 +144,9 @@ credit_of(struct th_breakdown_plan *plan, uint64_t now, uint64_t used)
 {
 	uint64_t beginning = (used - plan->start_used) / BEGINNING_SPACING;
 
-	return left_of(CREDIT_FIRST_NS + share_of(plan, now, used) +
-			       (beginning < CREDIT_BEGINNING_NS ? beginning : CREDIT_BEGINNING_NS),
+	return left_of(
+		CREDIT_FIRST_NS + share_of(plan, now, used) +
+			(beginning < CREDIT_BEGINNING_NS ? beginning : CREDIT_BEGINNING_NS),
 		&plan->spent, CREDIT_MAX_NS);
 }
 
@@ -177,7 +178,8 @@ th_breakdown_plan_is_due(struct th_breakdown_plan *plan, uint64_t now, uint64_t 
 static uint64_t
 lasting_spacing(struct th_breakdown_plan *plan, uint64_t now, uint64_t used, uint64_t cost)
 {
-	int64_t credit = credit_of(plan, now, used), regular = regular_credit_of(plan, now, used);
+	int64_t credit = credit_of(plan, now, used),
+		regular = regular_credit_of(plan, now, used);
 	int64_t left = (credit < regular ? credit : regular) +
 		       (int64_t)(share_of(plan, now, used) / REGULAR_PART);
 	uint64_t count = left > 0 && cost ? (uint64_t)left / cost : 0;

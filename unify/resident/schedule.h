@@ -27,8 +27,8 @@ struct th_breakdown_plan {
 	uint64_t spent;         /* CPU time of breakdowns, and what was not saved for them */
 	uint64_t regular_spent; /* the same of regular ones */
 	uint64_t start_used;    /* CPU time of the process at the start */
-	uint64_t highest;         /* maximum resident bytes of all breakdowns so far */
-	uint64_t resident;        /* bytes at the last read; 0: none */
+	uint64_t highest;       /* maximum resident bytes of all breakdowns so far */
+	uint64_t resident;      /* bytes at the last read; 0: none */
 };
 
 /* `used` here and below: CPU time of the process so far. */
