@@ -17,9 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "unify/resident/claims.h"
-#include "unify/resident/glibc_arenas.h"
-#include "unify/resident/rows.h"
+#include "unify/resident/tables.h"
 
 #define SPACE 512u
 #define CLAIMS 40u
