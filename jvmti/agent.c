@@ -290,7 +290,7 @@ use_interval_here(JNIEnv *env)
 {
 	const int arrays = 24; /* p(no sample) = exp(-24) */
 
-	if (th_recorder_settings()->interval == HOTSPOT_INTERVAL)
+	if (th_recorder_settings()->limits.interval == HOTSPOT_INTERVAL)
 		return;
 	for (int i = 0; i < arrays; i++)
 		(*env)->DeleteLocalRef(env, (*env)->NewByteArray(env, HOTSPOT_INTERVAL));

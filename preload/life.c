@@ -213,16 +213,15 @@ is_adaptive(void)
  * those of other profilers with the same rate.
  */
 static void
-set_limits(struct th_recorder_settings *settings)
+set_limits(struct th_plan_limits *limits)
 {
-	settings->rate = life.settings.number[TH_SETTING_NAME_RATE];
-	settings->overhead = life.settings.number[TH_SETTING_NAME_MAX_OVERHEAD];
-	settings->burst = TH_OVERHEAD_BURST;
-	settings->interval = life.settings.number[TH_SETTING_NAME_INTERVAL];
-	settings->least_interval = settings->interval;
+	limits->rate = life.settings.number[TH_SETTING_NAME_RATE];
+	limits->overhead = life.settings.number[TH_SETTING_NAME_MAX_OVERHEAD];
+	limits->interval = life.settings.number[TH_SETTING_NAME_INTERVAL];
+	limits->least_interval = limits->interval;
 	if (is_adaptive()) {
-		settings->least_interval = TH_INTERVAL_LEAST;
-		settings->saves_space = true;
+		limits->least_interval = TH_INTERVAL_LEAST;
+		limits->saves_space = true;
 	}
 }
 
@@ -285,7 +284,7 @@ start(void)
 {
 	struct th_recorder_settings settings = recorder_settings();
 
-	set_limits(&settings);
+	set_limits(&settings.limits);
 	if (!create_log())
 		return th_next_is_late() ? IDLE : OFF;
 	log_process();
@@ -343,7 +342,7 @@ start_with_first_sample(void)
 {
 	uint64_t heaps = life.settings.number[TH_SETTING_NAME_HEAPS];
 	const struct th_recorder_settings settings = {
-		.interval = life.settings.number[TH_SETTING_NAME_INTERVAL],
+		.limits.interval = life.settings.number[TH_SETTING_NAME_INTERVAL],
 		.native = heaps & 1u << TH_HEAP_NATIVE,
 		/* Another allocator may map memory while it holds its locks. */
 		.mapped = heaps & 1u << TH_HEAP_MAPPED && !life.has_allocator,

@@ -15,6 +15,7 @@
 #include "unify/sample/thread.h"
 #include "unify/sample/throttle.h"
 #include "unify/shared/clock.h"
+#include "unify/shared/settings_table.h"
 
 static struct {
 	struct th_spinlock lock; /* protects registration */
@@ -129,7 +130,7 @@ log_change(uint64_t now, const char *setting, uint64_t value)
 static enum th_control_answer
 set_interval(uint64_t now, uint64_t interval)
 {
-	if (interval > TH_CONTROL_INTERVAL_MAX)
+	if (interval > TH_INTERVAL_MAX)
 		return TH_CONTROL_REFUSED;
 	th_throttle_set_interval(interval);
 	th_store_relaxed(&th_log_header()->interval, interval);

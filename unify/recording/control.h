@@ -12,8 +12,6 @@
 
 #include "unify/shared/log_format.h"
 
-/* The parameter of SetHeapSamplingInterval is a jint. */
-#define TH_CONTROL_INTERVAL_MAX INT32_MAX
 #define TH_CONTROL_RATE_MAX 1000000
 
 /*

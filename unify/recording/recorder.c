@@ -56,16 +56,16 @@ th_recorder_wait(const struct th_recorder_settings *settings, void (*begin)(void
 {
 	th_thread_seed(settings->seed);
 	if (settings->native)
-		th_native_wait(settings->interval, begin);
+		th_native_wait(settings->limits.interval, begin);
 	if (settings->mapped)
-		th_mapping_wait(settings->seed, settings->interval, begin);
+		th_mapping_wait(settings->seed, settings->limits.interval, begin);
 }
 
 bool
 th_recorder_start(const struct th_recorder_settings *settings)
 {
 	recorder.settings = *settings;
-	th_throttle_start(settings);
+	th_throttle_start(&settings->limits);
 	th_housekeeping_start(th_recorder_end);
 	th_control_begin((settings->native ? 1u << TH_HEAP_NATIVE : 0) |
 				 (settings->java ? 1u << TH_HEAP_JAVA : 0) |

@@ -7,7 +7,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "unify/sample/settings.h"
+#include "unify/sample/plan.h"
+
+/* What a recording samples, as set by the user (preload/settings.h) or by default. */
+struct th_recorder_settings {
+	struct th_plan_limits limits;
+	uint32_t depth;      /* frames per stack; the root end of deeper ones is cut */
+	bool native;         /* sample the C heap; current state: admission.h */
+	bool has_malloc;     /* malloc is interposed: the C heap can be sampled */
+	bool mapped;         /* sample mapped memory */
+	bool has_mmap;       /* mapping functions are interposed: follow the mappings */
+	uint64_t seed;       /* of samplers that belong to no thread */
+	bool java;           /* sample the Java heap */
+	const char *threads; /* globs for thread names to sample (glob.h); NULL or "" = all */
+};
 
 /*
  * Defers the recording until the first sample is due: `begin` must call th_recorder_start() or

@@ -128,7 +128,7 @@ th_sample_take(struct th_sample *sample, const struct th_registers *registers)
 	struct th_event_alloc *event = sample->event;
 	uint64_t id;
 
-	th_throttle_count();
+	th_log_count(TH_COUNTER_SAMPLES_DUE, 1);
 	/* See th_sample_begin(). */
 	if (!th_log_is_ours()) {
 		th_log_count(TH_COUNTER_DROPPED_STOPPED, 1);

@@ -30,7 +30,7 @@ recorder_fixture_init(void)
 void
 recorder_start(uint64_t interval, uint32_t depth, uint64_t max_bytes)
 {
-	const struct th_recorder_settings settings = {.interval = interval,
+	const struct th_recorder_settings settings = {.limits.interval = interval,
 		.depth = depth,
 		.native = true,
 		.java = true,

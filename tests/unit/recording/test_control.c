@@ -17,7 +17,6 @@
 #include "unify/log/log.h"
 #include "unify/recording/control.h"
 #include "unify/sample/admission.h"
-#include "unify/sample/settings.h"
 #include "unify/sample/throttle.h"
 
 #define NOW 1000000000u
@@ -36,7 +35,7 @@ set_up(void **state)
 	(void)state;
 	log_fixture_open(8 << 20);
 	th_log_header()->start_monotonic = 0; /* NOW is later */
-	th_throttle_start(&(const struct th_recorder_settings){
+	th_throttle_start(&(const struct th_plan_limits){
 		.interval = INTERVAL, .least_interval = INTERVAL, .rate = TARGET});
 	return 0;
 }

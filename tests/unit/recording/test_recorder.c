@@ -228,7 +228,7 @@ static void
 restart(bool native, bool java)
 {
 	const struct th_recorder_settings some = {
-		.interval = 0, .depth = DEPTH, .native = native, .java = java};
+		.limits.interval = 0, .depth = DEPTH, .native = native, .java = java};
 
 	recorder_start(0, DEPTH, LARGE);
 	th_recorder_reset();

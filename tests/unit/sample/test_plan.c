@@ -39,7 +39,6 @@ struct run {
 static const struct th_plan_limits adaptive = {.interval = 1232 * KIB,
 	.least_interval = 32 * KIB,
 	.overhead = 10000,
-	.burst = 50000000,
 	.saves_space = true};
 
 static void
