@@ -149,7 +149,7 @@ th_budget_look(struct th_budget *budget, uint64_t now, const struct th_budget_ti
 #define LOW 0.8
 #define HIGH 1.25
 /*
- * All intervals are the first one times a power of STEP, the root of 2: few different ones occur
+ * All intervals are the least one times a power of STEP, the root of 2: few different ones occur
  * in a recording, and its reader calibrates each by itself.  A raise leads into the middle of
  * the band.
  */
@@ -159,38 +159,40 @@ th_budget_look(struct th_budget *budget, uint64_t now, const struct th_budget_ti
 #define UP_MAX 6
 /* Time with a low load before the interval is lowered. */
 #define CALM_NS (2 * (uint64_t)TH_NS_PER_S)
-/* The first interval above 0: smaller ones are no less expensive. */
+/* A least interval of 0 is below this one by a step: smaller ones are no less expensive. */
 #define FIRST 1024
 
+/* The interval `step` steps above the least; 0: every allocation. */
 static uint64_t
-max(uint64_t a, uint64_t b)
+interval_at(const struct th_interval_control *control, uint32_t step)
 {
-	return a > b ? a : b;
+	uint64_t base = control->least;
+
+	if (!base && step--)
+		base = FIRST;
+	base <<= step / 2;
+	return step % 2 ? base * 181 / 128 : base;
 }
 
-static uint64_t
-min(uint64_t a, uint64_t b)
+/* The step of the lowest interval that is not below `bytes`. */
+static uint32_t
+step_to(const struct th_interval_control *control, uint64_t bytes)
 {
-	return a < b ? a : b;
+	uint32_t step = 0;
+
+	while (interval_at(control, step) < bytes)
+		step++;
+	return step;
 }
 
-/* Starts at `value`, which may be 0: every allocation. */
+/* Starts at `value` or the next interval above it; 0 = every allocation. */
 static void
 init_interval(struct th_interval_control *control, uint64_t value, uint64_t least)
 {
-	*control = (struct th_interval_control){
-		.value = value, .unit = value ? value : FIRST, .least = least};
-}
-
-/* Sets the value, and makes it the lower bound. */
-static void
-set_interval(struct th_interval_control *control, uint64_t value)
-{
-	control->least = value;
-	control->unit = value ? value : FIRST;
-	control->step = 0;
+	control->least = least;
 	control->calm_since = 0;
-	th_store_relaxed(&control->value, value);
+	control->step = step_to(control, value);
+	th_store_relaxed(&control->value, interval_at(control, control->step));
 }
 
 /* Whether the load was low for long enough. */
@@ -205,43 +207,14 @@ is_calm(struct th_interval_control *control, uint64_t now)
 	return true;
 }
 
-/* The interval `step` steps from the first. */
-static uint64_t
-value_of(const struct th_interval_control *control, int32_t step)
-{
-	int32_t octave = (step - (step & 1)) / 2;
-	uint64_t whole = octave < 0 ? control->unit >> -octave : control->unit << octave;
-
-	return step & 1 ? whole * 181 / 128 : whole;
-}
-
-static int32_t
+static uint32_t
 steps_up(double load)
 {
-	int32_t steps = 0;
+	uint32_t steps = 0;
 
 	for (; load > MIDDLE && steps < UP_MAX; steps++)
 		load /= STEP;
 	return steps;
-}
-
-/* The interval within the bounds; 0 stays 0 unless it is raised. */
-static uint64_t
-move(struct th_interval_control *control, int32_t steps, uint64_t floor)
-{
-	bool was_zero = !control->value;
-	uint64_t interval;
-
-	control->step += was_zero ? 0 : steps;
-	while (value_of(control, control->step) > (uint64_t)TH_INTERVAL_MAX)
-		control->step--;
-	while (value_of(control, control->step) < floor)
-		control->step++;
-	interval = value_of(control, control->step);
-	if (interval < FIRST && !control->least)
-		control->step = 0;
-	return interval < FIRST && !control->least ? 0
-						   : min(interval, (uint64_t)TH_INTERVAL_MAX);
 }
 
 /*
@@ -251,19 +224,19 @@ move(struct th_interval_control *control, int32_t steps, uint64_t floor)
 static void
 follow_load(struct th_interval_control *control, double load, uint64_t floor, uint64_t now)
 {
-	uint64_t interval = control->value;
+	uint32_t least = step_to(control, floor < TH_INTERVAL_MAX ? floor : TH_INTERVAL_MAX);
 
-	floor = min(max(floor, control->least), (uint64_t)TH_INTERVAL_MAX);
 	if (load >= LOW)
 		control->calm_since = 0;
-	if (interval < floor && interval)
-		interval = move(control, 0, floor);
-	else if (load > HIGH)
-		interval = move(control, steps_up(load), floor);
-	else if (load < LOW && interval > floor && is_calm(control, now))
-		interval = move(control, load < LOW * LOW ? -2 : -1, floor);
-	if (interval != control->value)
-		th_store_relaxed(&control->value, interval);
+	if (load > HIGH && control->step >= least)
+		control->step += steps_up(load);
+	else if (load < LOW && control->step > least && is_calm(control, now))
+		control->step -= load < LOW * LOW && control->step > 1 ? 2 : 1;
+	if (control->step < least)
+		control->step = least;
+	while (interval_at(control, control->step) > TH_INTERVAL_MAX)
+		control->step--;
+	th_store_relaxed(&control->value, interval_at(control, control->step));
 }
 
 /* The number of samples */
@@ -459,7 +432,7 @@ void
 th_plan_set_interval(struct th_plan *plan, uint64_t interval)
 {
 	plan->limits.least_interval = interval;
-	set_interval(&plan->interval, interval);
+	init_interval(&plan->interval, interval, interval);
 }
 
 uint64_t

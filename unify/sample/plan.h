@@ -17,7 +17,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-
 /* The budget */
 
 /*
@@ -88,9 +87,8 @@ double th_budget_first(const struct th_budget *budget);
 
 struct th_interval_control {
 	uint64_t value;      /* bytes; atomic: one writer, any reader */
-	uint64_t unit;       /* bytes: the value is this times a power of the root of 2, */
-	int32_t step;        /* this one */
-	uint64_t least;      /* bytes */
+	uint64_t least;      /* bytes: the value is this, or above it */
+	uint32_t step;       /* by so many factors of the root of 2 */
 	uint64_t calm_since; /* ns: the load has been low since; 0 = it is not */
 };
 
