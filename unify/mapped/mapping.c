@@ -398,10 +398,11 @@ take(struct th_event_mapped_alloc *event, uintptr_t caller,
 	struct th_sample sample = {.lane = &lane,
 		.record = th_thread.record,
 		.now = th_clock_now(),
+		.caller = caller,
 		.event = (struct th_event_alloc *)event};
 
 	if (event->flags & TH_MAPPED_ARENA)
-		return th_sample_take_caller(&sample, caller);
+		return th_sample_take(&sample, NULL);
 	sample.record = th_thread_record();
 	th_sample_tick(sample.now);
 	return sample.record ? th_sample_take(&sample, registers) : 0;
