@@ -36,7 +36,7 @@
 #include "unify/base/real_dlsym.h"
 #include "unify/base/safe_read.h"
 #include "unify/log/function_names.h"
-#include "unify/log/loader.h"
+#include "unify/log/module_elf.h"
 #include "unify/log/log.h"
 #include "unify/log/module.h"
 #include "unify/mapped/mapping.h"

@@ -16,7 +16,6 @@
 #include "unify/base/real_dlsym.h"
 #include "unify/base/safe_read.h"
 #include "unify/base/system.h"
-#include "unify/log/loader.h"
 #include "unify/log/module_elf.h"
 #include "unify/shared/bisect.h"
 #include "unify/shared/hash.h"

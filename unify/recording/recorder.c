@@ -11,7 +11,6 @@
 #include "unify/log/module.h"
 #include "unify/log/ring.h"
 #include "unify/log/stack_log.h"
-#include "unify/log/stack_table.h"
 #include "unify/mapped/mapping.h"
 #include "unify/recording/control.h"
 #include "unify/recording/housekeeping.h"
@@ -161,7 +160,6 @@ th_recorder_restart(void)
 	th_live_blocks_clear();
 	th_mapping_restart();
 	th_stack_memo_reset();
-	th_stack_table_reset();
 	th_stack_log_reset();
 	th_thread_restart();
 	return true;
@@ -181,7 +179,6 @@ th_recorder_reset(void)
 	th_breakdown_reset();
 	th_live_blocks_reset();
 	th_mapping_reset();
-	th_stack_table_reset();
 	th_stack_log_reset();
 	th_module_reset();
 	th_thread_reset();
