@@ -639,10 +639,10 @@ go_live(JNIEnv *env, jthread thread)
 {
 	static struct th_agent_duties duties = {.every_turn = every_turn,
 		.every_second = retry_sampling,
-		.switch_ledger = switch_ledger,
-		.switch_sampling = switch_sampling,
-		.count_buffers = count_buffers,
-		.find_holders = find_holders,
+		.control.switch_ledger = switch_ledger,
+		.control.switch_sampling = switch_sampling,
+		.control.count_buffers = count_buffers,
+		.control.find_holders = find_holders,
 		.end_recording = end_recording};
 
 	if (agent.is_hotspot && th_hotspot_find_env(&agent.hotspot, env))

@@ -265,7 +265,7 @@ one_heap_or_both(void **state)
 	recorder_start(INTERVAL, DEPTH, LARGE);
 	allocate(10);
 	th_admission_read_java_by(read_java);
-	th_control_set_java(take_java);
+	th_control_set_java(&(const struct th_control_java){.switch_sampling = take_java});
 	assert_int_equal(counted_java(), 0);
 	assert_int_equal(ask(TH_CONTROL_HEAPS, 1u << TH_HEAP_JAVA, ""), TH_CONTROL_DONE);
 	java_bytes += 500;
