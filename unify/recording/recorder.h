@@ -13,12 +13,9 @@
 struct th_recorder_settings {
 	struct th_plan_limits limits;
 	uint32_t depth;      /* frames per stack; the root end of deeper ones is cut */
-	bool native;         /* sample the C heap; current state: admission.h */
-	bool has_malloc;     /* malloc is interposed: the C heap can be sampled */
-	bool mapped;         /* sample mapped memory */
-	bool has_mmap;       /* mapping functions are interposed: follow the mappings */
+	uint32_t heaps;      /* bits 1 << enum th_heap: sampled; current state: admission.h */
+	uint32_t seen;       /* the same: can be switched on, now or later */
 	uint64_t seed;       /* of samplers that belong to no thread */
-	bool java;           /* sample the Java heap */
 	const char *threads; /* globs for thread names to sample (glob.h); NULL or "" = all */
 };
 

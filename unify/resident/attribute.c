@@ -437,6 +437,7 @@ th_breakdown_divide(struct th_breakdown_tables *tables)
 
 	find_own_path(tables);
 	tables->rows.count = 0;
+	tables->rows.is_full = false;
 	tables->stretch_count = 0;
 	for (uint32_t i = 0; i < space->count; i++)
 		add_mapping(tables, &space->entries[i]);

@@ -361,8 +361,8 @@ claim_mapped(struct th_breakdown_tables *tables)
 void
 th_breakdown_owners_claim(struct th_breakdown_tables *tables)
 {
-	tables->claims.exact.count = 0;
-	tables->claims.owners.count = 0;
+	tables->claims.exact.count = tables->claims.owners.count = 0;
+	tables->claims.exact.is_full = tables->claims.owners.is_full = false;
 	claim_own(tables);
 	claim_images(tables);
 	claim_arenas(tables);
