@@ -44,7 +44,7 @@ static struct {
 	uint64_t items[TH_HOLDERS_SELECTED_MAX];
 } selection;
 
-static uint32_t seen_heaps = TH_ADMISSION_ALL; /* set before requests are served */
+static uint32_t seen_heaps = TH_HEAPS_ALL; /* set before requests are served */
 
 /* Flushing */
 
@@ -189,7 +189,7 @@ set_paused(uint64_t now, bool is_paused)
 static enum th_control_answer
 set_heaps(uint64_t now, uint64_t heaps)
 {
-	if (!heaps || heaps & ~(uint64_t)TH_ADMISSION_ALL)
+	if (!heaps || heaps & ~(uint64_t)TH_HEAPS_ALL)
 		return TH_CONTROL_REFUSED;
 	if (heaps & ~(uint64_t)seen_heaps)
 		return TH_CONTROL_UNSEEN;

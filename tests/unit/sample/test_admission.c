@@ -278,7 +278,7 @@ one_heap_or_both(void **state)
 	assert_int_equal(counted_java(), 500);
 	assert_int_equal(counted(), 20 * BLOCK);
 	java_is_free = false;
-	assert_int_equal(ask(TH_CONTROL_HEAPS, TH_ADMISSION_ALL, ""), TH_CONTROL_NO_JAVA);
+	assert_int_equal(ask(TH_CONTROL_HEAPS, TH_HEAPS_ALL, ""), TH_CONTROL_NO_JAVA);
 	java_bytes += 500;
 	assert_int_equal(counted_java(), 500);
 	assert_int_equal(ask(TH_CONTROL_HEAPS, 0, ""), TH_CONTROL_REFUSED);
