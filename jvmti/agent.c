@@ -290,7 +290,7 @@ use_interval_here(JNIEnv *env)
 {
 	const int arrays = 24; /* p(no sample) = exp(-24) */
 
-	if (th_recorder_settings()->interval == HOTSPOT_INTERVAL)
+	if (th_recorder_settings()->limits.interval == HOTSPOT_INTERVAL)
 		return;
 	for (int i = 0; i < arrays; i++)
 		(*env)->DeleteLocalRef(env, (*env)->NewByteArray(env, HOTSPOT_INTERVAL));
@@ -639,10 +639,10 @@ go_live(JNIEnv *env, jthread thread)
 {
 	static struct th_agent_duties duties = {.every_turn = every_turn,
 		.every_second = retry_sampling,
-		.switch_ledger = switch_ledger,
-		.switch_sampling = switch_sampling,
-		.count_buffers = count_buffers,
-		.find_holders = find_holders,
+		.control.switch_ledger = switch_ledger,
+		.control.switch_sampling = switch_sampling,
+		.control.count_buffers = count_buffers,
+		.control.find_holders = find_holders,
 		.end_recording = end_recording};
 
 	if (agent.is_hotspot && th_hotspot_find_env(&agent.hotspot, env))

@@ -316,10 +316,7 @@ static void
 start_serving(void)
 {
 	th_control_on_flush(flush);
-	th_control_set_java(thread.duties->switch_sampling);
-	th_control_set_buffers(thread.duties->count_buffers);
-	th_control_set_ledger(thread.duties->switch_ledger);
-	th_control_set_holders(thread.duties->find_holders);
+	th_control_set_java(&thread.duties->control);
 	th_full_collection_start(&thread.duties->full_collections);
 	th_housekeeping_set_server(true);
 }
@@ -333,9 +330,6 @@ stop_serving(void)
 	else
 		th_housekeeping_set_server(false);
 	th_control_set_java(NULL);
-	th_control_set_buffers(NULL);
-	th_control_set_ledger(NULL);
-	th_control_set_holders(NULL);
 	th_full_collection_stop();
 }
 

@@ -20,12 +20,8 @@ struct th_agent_duties {
 	/* Returns when the next turn is due (CLOCK_MONOTONIC, ns); UINT64_MAX: by nothing of its own */
 	uint64_t (*every_turn)(void);
 	void (*every_second)(void);
-	bool (*switch_sampling)(bool is_wanted);       /* as for th_control_set_java() */
-	enum th_control_answer (*count_buffers)(void); /* as for th_control_set_buffers() */
-	enum th_control_answer (*switch_ledger)(
-		uint64_t interval);            /* th_control_set_ledger() */
-	th_control_find_holders *find_holders; /* th_control_set_holders() */
-	void (*end_recording)(JNIEnv *env);    /* on request */
+	struct th_control_java control;
+	void (*end_recording)(JNIEnv *env); /* on request */
 };
 
 /*

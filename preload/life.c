@@ -36,7 +36,7 @@
 #include "unify/base/real_dlsym.h"
 #include "unify/base/safe_read.h"
 #include "unify/log/function_names.h"
-#include "unify/log/loader.h"
+#include "unify/log/module_elf.h"
 #include "unify/log/log.h"
 #include "unify/log/module.h"
 #include "unify/mapped/mapping.h"
@@ -213,32 +213,34 @@ is_adaptive(void)
  * those of other profilers with the same rate.
  */
 static void
-set_limits(struct th_recorder_settings *settings)
+set_limits(struct th_plan_limits *limits)
 {
-	settings->rate = life.settings.number[TH_SETTING_NAME_RATE];
-	settings->overhead = life.settings.number[TH_SETTING_NAME_MAX_OVERHEAD];
-	settings->burst = TH_OVERHEAD_BURST;
-	settings->interval = life.settings.number[TH_SETTING_NAME_INTERVAL];
-	settings->least_interval = settings->interval;
+	limits->rate = life.settings.number[TH_SETTING_NAME_RATE];
+	limits->overhead = life.settings.number[TH_SETTING_NAME_MAX_OVERHEAD];
+	limits->interval = life.settings.number[TH_SETTING_NAME_INTERVAL];
+	limits->least_interval = limits->interval;
 	if (is_adaptive()) {
-		settings->least_interval = TH_INTERVAL_LEAST;
-		settings->saves_space = true;
+		limits->least_interval = TH_INTERVAL_LEAST;
+		limits->saves_space = true;
 	}
 }
+
+#define JAVA (1u << TH_HEAP_JAVA)
+#define NATIVE (1u << TH_HEAP_NATIVE)
+#define MAPPED (1u << TH_HEAP_MAPPED)
 
 static struct th_recorder_settings
 recorder_settings(void)
 {
-	uint64_t heaps = life.settings.number[TH_SETTING_NAME_HEAPS];
+	uint32_t heaps = (uint32_t)life.settings.number[TH_SETTING_NAME_HEAPS];
 
 	return (struct th_recorder_settings){
 		.depth = (uint32_t)life.settings.number[TH_SETTING_NAME_DEPTH],
-		/* th_late_redirect() opens them. */
-		.native = heaps & 1u << TH_HEAP_NATIVE && !th_next_is_late(),
-		.java = heaps & 1u << TH_HEAP_JAVA,
-		.mapped = heaps & 1u << TH_HEAP_MAPPED && !th_next_is_late(),
-		.has_malloc = th_allocator_is_seen(),
-		.has_mmap = th_allocator_mmap_is_seen(),
+		/* th_late_redirect() opens the others. */
+		.heaps = heaps & (th_next_is_late() ? JAVA : JAVA | NATIVE | MAPPED),
+		/* The Java heap may appear late. */
+		.seen = JAVA | (th_allocator_is_seen() ? NATIVE : 0) |
+			(th_allocator_mmap_is_seen() ? MAPPED : 0),
 		.seed = random_seed(),
 		.threads = life.settings.text[TH_SETTING_NAME_THREADS],
 	};
@@ -248,9 +250,9 @@ recorder_settings(void)
 static void
 check_self(struct th_recorder_settings *settings)
 {
-	if (settings->native && !th_self_check_countdown(&th_self_check_parts)) {
-		settings->native = false;
-		settings->has_malloc = false;
+	if (settings->heaps & NATIVE && !th_self_check_countdown(&th_self_check_parts)) {
+		settings->heaps &= ~NATIVE;
+		settings->seen &= ~NATIVE;
 		th_log_note(1, "thread-local countdowns do not work in this process: the C "
 			       "heap is not "
 			       "recorded");
@@ -285,7 +287,7 @@ start(void)
 {
 	struct th_recorder_settings settings = recorder_settings();
 
-	set_limits(&settings);
+	set_limits(&settings.limits);
 	if (!create_log())
 		return th_next_is_late() ? IDLE : OFF;
 	log_process();
@@ -302,7 +304,7 @@ start(void)
 	}
 	set_allocator();
 	check_self(&settings);
-	if (settings.native || life.lacks_native)
+	if (settings.heaps & NATIVE || life.lacks_native)
 		th_allocator_log();
 	if (!th_thread_can_read_others())
 		th_log_note(1,
@@ -341,12 +343,11 @@ start_once(void)
 static void
 start_with_first_sample(void)
 {
-	uint64_t heaps = life.settings.number[TH_SETTING_NAME_HEAPS];
 	const struct th_recorder_settings settings = {
-		.interval = life.settings.number[TH_SETTING_NAME_INTERVAL],
-		.native = heaps & 1u << TH_HEAP_NATIVE,
+		.limits.interval = life.settings.number[TH_SETTING_NAME_INTERVAL],
 		/* Another allocator may map memory while it holds its locks. */
-		.mapped = heaps & 1u << TH_HEAP_MAPPED && !life.has_allocator,
+		.heaps = (uint32_t)life.settings.number[TH_SETTING_NAME_HEAPS] &
+			 (life.has_allocator ? NATIVE : NATIVE | MAPPED),
 		.seed = random_seed(),
 	};
 

@@ -26,7 +26,7 @@
 #include "unify/base/atomic.h"
 #include "unify/base/real_dlsym.h"
 #include "unify/base/system.h"
-#include "unify/log/loader.h"
+#include "unify/log/module_elf.h"
 #include "unify/shared/hash.h"
 
 /* Objects written in one pass; more are written in the next. */

@@ -195,7 +195,7 @@ is_sampled(struct th_thread_record *record, char *thread, struct th_event_java_a
 	if (!heap.draws) {
 		note_draw_of_vm(record);
 		if (object->interval == TH_INTERVAL_UNKNOWN)
-			object->interval = th_recorder_settings()->interval;
+			object->interval = th_recorder_settings()->limits.interval;
 		return !is_foreign;
 	}
 	if (record->java_due && !is_foreign)

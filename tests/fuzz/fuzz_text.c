@@ -11,7 +11,7 @@
 #include "report/symbols/java_names.h"
 #include "tests/fuzz/fuzz.h"
 #include "unify/base/proc_file.h"
-#include "unify/resident/smaps.h"
+#include "unify/resident/address_space.h"
 #include "unify/shared/size.h"
 
 static void
@@ -56,29 +56,26 @@ try_names(const char *text, size_t length)
 	free(th_java_method_name(whole, whole));
 }
 
-static bool
-check_mapping(const struct th_smaps_entry *entry, void *data)
-{
-	(void)data;
-	require(strnlen(entry->path, sizeof(entry->path)) < sizeof(entry->path));
-	return true;
-}
-
 /* Splitting the text into pieces of any length must not change the result. */
 static void
 try_smaps(const char *text, size_t length)
 {
-	struct th_smaps_parser parser;
+	static struct th_address_space space;
 	size_t piece = 1;
 
-	th_smaps_parser_init(&parser, check_mapping, NULL);
+	if (!space.entries)
+		require(th_address_space_init(&space));
+	th_address_space_begin(&space);
 	for (size_t at = 0; at < length; at += piece) {
 		piece = 1 + (at * 7 + length) % 23;
 		if (piece > length - at)
 			piece = length - at;
-		th_smaps_parser_feed(&parser, text + at, piece);
+		th_address_space_feed(&space, text + at, piece);
 	}
-	th_smaps_parser_end(&parser);
+	th_address_space_end(&space);
+	for (uint32_t i = 0; i < space.count; i++)
+		require(strlen(th_address_space_path(&space, &space.entries[i])) <
+			TH_MAPPING_PATH_MAX);
 }
 
 int

@@ -19,7 +19,6 @@
 #define th_add_relaxed(p, v) __atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
 #define th_add_acq_rel(p, v) __atomic_fetch_add((p), (v), __ATOMIC_ACQ_REL)
 #define th_or_relaxed(p, v) __atomic_fetch_or((p), (v), __ATOMIC_RELAXED)
-#define th_and_relaxed(p, v) __atomic_fetch_and((p), (v), __ATOMIC_RELAXED)
 #define th_exchange_acquire(p, v) __atomic_exchange_n((p), (v), __ATOMIC_ACQUIRE)
 /* On failure *expected is set to the value found, read with acquire order. */
 #define th_cas_acq_rel(p, expected, v) \

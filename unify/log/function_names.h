@@ -8,6 +8,22 @@
 #define TH_UNIFY_LOG_FUNCTION_NAMES_H
 
 #include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Maximum number of native addresses that occur in stacks of the log and are to be named; further ones
+ * are counted and not named.
+ */
+#define TH_MET_MAX (1u << 16)
+
+/* Adds a native frame word with a module.  Takes no lock. [in-malloc] */
+void th_met_add(uint64_t word);
+
+/* Number of addresses so far, each once; the last ones may not be readable yet. [any] */
+uint32_t th_met_count(void);
+
+/* The address number `index`, below th_met_count(); 0: it is about to be stored. [any] */
+uint64_t th_met_get(uint32_t index);
 
 /*
  * Names the functions at addresses that were met since the last call.  With `all` false, at up
@@ -20,7 +36,7 @@
  */
 void th_function_names_log(bool all);
 
-/* In a forked child: all functions are to be named again. */
+/* In a forked child: forgets all addresses; all functions are to be named again. */
 void th_function_names_reset(void);
 
 #endif

@@ -180,7 +180,7 @@ open_up_to(uint64_t number, uint64_t used)
 
 	/* A child that was forked after the tail was read has none. */
 	if (!newest || newest->number > number)
-		return TH_LOG_WINDOW_STALE;
+		return TH_LOG_WINDOW_FAILED;
 	while (newest->number < number) {
 		uint64_t next = newest->number + 1;
 		enum th_log_window_result result = open_behind(newest, next);

@@ -44,9 +44,8 @@ char *th_log_window_at(const struct th_log_window *window, uint64_t offset);
 
 enum th_log_window_result {
 	TH_LOG_WINDOW_OPEN,
-	TH_LOG_WINDOW_STALE, /* too far from the existing windows: `offset` is outdated */
-	TH_LOG_WINDOW_BUSY,  /* the thread that maps it is not running */
-	TH_LOG_WINDOW_FAILED,
+	TH_LOG_WINDOW_BUSY,   /* the thread that maps it is not running */
+	TH_LOG_WINDOW_FAILED, /* not possible, or `offset` is outdated */
 };
 
 /*

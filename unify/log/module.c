@@ -16,7 +16,6 @@
 #include "unify/base/real_dlsym.h"
 #include "unify/base/safe_read.h"
 #include "unify/base/system.h"
-#include "unify/log/loader.h"
 #include "unify/log/module_elf.h"
 #include "unify/shared/bisect.h"
 #include "unify/shared/hash.h"
@@ -38,11 +37,8 @@
  * are not distinguished.
  */
 #define PROBES_MAX 256u
-/* Paths of all modules: 128 bytes each if the table is full. */
-#define PATHS_CHUNK (64u << 10)
-#define PATHS_CHUNKS 32
-/* Modules per chunk of the table, 28 KiB. */
-#define SLOTS_CHUNK 256u
+/* Modules per chunk of the table, 42 KiB. */
+#define SLOTS_CHUNK 64u
 #define SLOTS_CHUNKS ((TH_MODULE_MAX + SLOTS_CHUNK - 1) / SLOTS_CHUNK)
 /* Maximum number of objects in a snapshot; further ones are not found. */
 #define SNAPSHOT_MAX 2048u
@@ -81,8 +77,6 @@ struct slot {
 static struct slot *slots[SLOTS_CHUNKS]; /* atomic; NULL: not allocated yet */
 static uint32_t claimed;                 /* number of ids assigned */
 static uint32_t slot_index[INDEX_SIZE];  /* atomic: ids; 0 = free */
-static char *paths[PATHS_CHUNKS];        /* atomic; NULL: not allocated yet */
-static size_t paths_used;                /* atomic */
 
 /*
  * _dl_find_object, looked up by name: a reference, even a weak one, would bind the library to a
@@ -131,61 +125,44 @@ is_same(const struct slot *slot, const struct object *object)
 
 /* New entries */
 
-/* Space for a path; the rest of a chunk that is too short stays unused.  NULL: none. */
-static char *
-take_room(size_t bytes)
-{
-	size_t at = th_load_relaxed(&paths_used);
-	size_t start;
-
-	do {
-		start = at;
-		if (at / PATHS_CHUNK != (at + bytes - 1) / PATHS_CHUNK)
-			start = (at / PATHS_CHUNK + 1) * PATHS_CHUNK;
-		if (bytes > PATHS_CHUNK || start / PATHS_CHUNK >= PATHS_CHUNKS)
-			return NULL;
-	} while (!th_cas_acq_rel(&paths_used, &at, start + bytes));
-	char *chunk = th_memory_map_once(&paths[start / PATHS_CHUNK], PATHS_CHUNK);
-	return chunk ? chunk + start % PATHS_CHUNK : NULL;
-}
-
-/* Copies the concatenation of `first` and `second`; "" if there is no space. */
-static const char *
-store_path(const char *first, const char *second)
+/* Sets the concatenation of `first` and `second`, unless it is too long. */
+static void
+set_path(struct th_module *module, const char *first, const char *second)
 {
 	size_t head = strlen(first);
 	size_t tail = strlen(second) + 1;
-	char *path = take_room(head + tail);
 
-	if (!path)
-		return "";
-	memcpy(path, first, head);
-	memcpy(path + head, second, tail);
-	return path;
+	if (head + tail > sizeof(module->path))
+		return;
+	memcpy(module->path, first, head);
+	memcpy(module->path + head, second, tail);
 }
 
 /* Relative names are resolved against the current directory: the loader keeps no other. */
-static const char *
-make_path(const struct object *object)
+static void
+find_path(struct th_module *module, const struct object *object)
 {
-	char directory[512];
+	char directory[TH_MODULE_PATH_MAX] = "";
 	int saved_errno = errno;
-	long bytes;
+	long bytes = 0;
 
-	if (object->start == vdso_start)
-		return "[vdso]";
-	if (!*object->name)
-		return th_module_executable();
-	if (*object->name == '/')
-		return store_path("", object->name);
+	if (object->start == vdso_start) {
+		set_path(module, "", "[vdso]");
+		return;
+	}
+	if (!*object->name) {
+		set_path(module, "", th_module_executable());
+		return;
+	}
 	/* The system call, which counts the terminator: the libc function may allocate. */
-	bytes = syscall(SYS_getcwd, directory, sizeof(directory) - 1);
+	if (*object->name != '/')
+		bytes = syscall(SYS_getcwd, directory, sizeof(directory) - 1);
 	errno = saved_errno;
 	if (bytes <= 0 || *directory != '/')
-		return store_path("", object->name);
-	if (bytes > 2)
+		*directory = '\0';
+	else if (bytes > 2)
 		memcpy(directory + bytes - 1, "/", 2);
-	return store_path(directory, object->name);
+	set_path(module, directory, object->name);
 }
 
 static void
@@ -256,8 +233,8 @@ create_slot(const struct object *object)
 		.end = object->end,
 		.bias = elf.bias,
 		.eh_frame_hdr = object->eh_frame_hdr,
-		.path = make_path(object),
 	};
+	find_path(&slot->module, object);
 	slot->name_hash = hash_name(object->name);
 	set_range(&slot->module, &elf);
 	slot->module.is_self = slot->module.start == (uintptr_t)__ehdr_start;
@@ -559,9 +536,7 @@ th_module_init(void)
 static const struct parts {
 	struct slot **slots;
 	uint32_t *claimed;
-	char **paths;
-	char *executable;
-} parts = {slots, &claimed, paths, executable};
+} parts = {slots, &claimed};
 
 struct th_observed_part
 th_module_part(void)
@@ -569,73 +544,38 @@ th_module_part(void)
 	return (struct th_observed_part){&parts, sizeof(parts), sizeof(struct slot)};
 }
 
-/*
- * Copies the chunks that `theirs`, an array of `count` pointers there, points to; *addresses:
- * the pointers.
- */
 static bool
-copy_chunks(
-	uintptr_t theirs, uint32_t count, size_t chunk_bytes, void *ours, uintptr_t *addresses)
+copy_chunk(uint32_t number, uintptr_t from)
 {
-	void **chunks = ours;
+	const size_t bytes = SLOTS_CHUNK * sizeof(struct slot);
 
-	if (!th_observed_copy(theirs, addresses, count * sizeof(*addresses)))
-		return false;
-	for (uint32_t i = 0; i < count; i++) {
-		if (addresses[i]) {
-			if (!th_memory_map_once(&chunks[i], chunk_bytes) ||
-				!th_observed_copy(addresses[i], chunks[i], chunk_bytes))
-				return false;
-		} else if (chunks[i]) {
-			memset(chunks[i], 0, chunk_bytes);
-		}
+	if (!from) {
+		if (slots[number])
+			memset(slots[number], 0, bytes);
+		return true;
 	}
-	return true;
-}
-
-/* The address in our copy of one of their paths; "" for an invalid one. */
-static const char *
-path_here(const struct parts *theirs, const uintptr_t *chunks, const char *path)
-{
-	if (path == theirs->executable)
-		return executable;
-	for (uint32_t i = 0; i < PATHS_CHUNKS; i++)
-		if (chunks[i] && (uintptr_t)path - chunks[i] < PATHS_CHUNK)
-			return paths[i] + ((uintptr_t)path - chunks[i]);
-	return "";
-}
-
-static bool
-copy_paths(const struct parts *theirs, uintptr_t chunks[PATHS_CHUNKS])
-{
-	if (!th_observed_copy((uintptr_t)theirs->executable, executable, sizeof(executable)) ||
-		!copy_chunks(
-			(uintptr_t)theirs->paths, PATHS_CHUNKS, PATHS_CHUNK, paths, chunks))
+	if (!th_memory_map_once(&slots[number], bytes) ||
+		!th_observed_copy(from, slots[number], bytes))
 		return false;
-	executable[sizeof(executable) - 1] = '\0';
-	for (uint32_t i = 0; i < PATHS_CHUNKS; i++)
-		if (chunks[i])
-			paths[i][PATHS_CHUNK - 1] = '\0';
+	for (uint32_t i = 0; i < SLOTS_CHUNK; i++)
+		slots[number][i].module.path[TH_MODULE_PATH_MAX - 1] = '\0';
 	return true;
 }
 
 bool
 th_module_observe(const void *part)
 {
-	uintptr_t slot_chunks[SLOTS_CHUNKS], path_chunks[PATHS_CHUNKS];
+	uintptr_t chunks[SLOTS_CHUNKS];
 	struct parts theirs;
 
 	if (!th_observed_copy((uintptr_t)part, &theirs, sizeof(theirs)) ||
 		!th_observed_copy((uintptr_t)theirs.claimed, &claimed, sizeof(claimed)) ||
-		!copy_chunks((uintptr_t)theirs.slots, SLOTS_CHUNKS,
-			SLOTS_CHUNK * sizeof(struct slot), slots, slot_chunks) ||
-		!copy_paths(&theirs, path_chunks))
+		!th_observed_copy((uintptr_t)theirs.slots, chunks, sizeof(chunks)))
 		return false;
 	if (claimed > TH_MODULE_MAX)
 		claimed = TH_MODULE_MAX;
-	for (uint32_t id = 1; id <= SLOTS_CHUNKS * SLOTS_CHUNK; id++)
-		if (slot_of(id))
-			slot_of(id)->module.path = path_here(
-				&theirs, path_chunks, slot_of(id)->module.path);
+	for (uint32_t i = 0; i < SLOTS_CHUNKS; i++)
+		if (!copy_chunk(i, chunks[i]))
+			return false;
 	return true;
 }

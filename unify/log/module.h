@@ -15,6 +15,8 @@
 #include "unify/base/observed.h"
 
 #define TH_BUILD_ID_MAX 32
+/* With the terminator; a longer path is unknown. */
+#define TH_MODULE_PATH_MAX 512
 
 struct th_module {
 	uint32_t id;     /* 1.. */
@@ -23,10 +25,10 @@ struct th_module {
 	uintptr_t end;
 	uintptr_t bias;           /* address minus ELF virtual address */
 	const void *eh_frame_hdr; /* PT_GNU_EH_FRAME segment, NULL if none */
-	const char *path;         /* absolute if possible; "[vdso]"; "" = unknown */
 	bool is_self;             /* this library */
 	uint32_t build_id_bytes;  /* 0 = none */
 	uint8_t build_id[TH_BUILD_ID_MAX];
+	char path[TH_MODULE_PATH_MAX]; /* absolute if possible; "[vdso]"; "" = unknown */
 };
 
 /*

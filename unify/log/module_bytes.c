@@ -7,7 +7,6 @@
 #include "unify/base/align.h"
 #include "unify/base/observed.h"
 #include "unify/base/system.h"
-#include "unify/log/loader.h"
 #include "unify/log/module_elf.h"
 
 #include <fcntl.h>

@@ -12,7 +12,7 @@
 #include "unify/log/log.h"
 #include "unify/log/log_events.h"
 #include "unify/log/ring_private.h"
-#include "unify/log/stack_table.h"
+#include "unify/log/stack_log.h"
 
 #define FEW_MAX 4096
 #define BREAKDOWNS 16

@@ -1,10 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes stacks and modules to the log, each once, on first occurrence. */
+/*
+ * Interning of stacks: equal stacks get one id, and stacks and modules are written to the log once, on
+ * first occurrence.
+ *
+ * The table holds 128-bit hashes, not frames: two of 262,144 stacks collide with probability
+ * 2^-93.  Insertion takes no lock.  A thread that finds a half-inserted entry waits for about a
+ * microsecond, then inserts the stack again under a second id, which the report merges: no
+ * thread depends on one that was preempted in between.
+ */
 #ifndef TH_UNIFY_LOG_STACK_LOG_H
 #define TH_UNIFY_LOG_STACK_LOG_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+/* Maximum number of distinct stacks; samples of further stacks are dropped and counted. */
+#define TH_STACKS_MAX (1u << 18)
+
+/* Maps the table; false: out of memory.  Once. */
+bool th_stack_table_init(void);
+
+/*
+ * The id (1..) of a stack of `count` frame words, leaf first, under `flags` (enum
+ * th_stack_flag); 0 if the table is full.  **logged_ret, atomic, is 0 until a caller has
+ * written the STACK record and sets it, and set anew at each use, to the turn of the ring
+ * (th_ring_chunk()); writing the record twice is harmless. [in-malloc]
+ */
+uint32_t th_stack_table_intern(
+	const uint64_t *frames, size_t count, uint32_t flags, uint32_t **logged_ret);
+
+/*
+ * The log drops the STACK record of this stack, unless `logged` is at least `used`: then false.
+ * Afterwards `logged` is 0, and the record is written again at the next use. [in-malloc]
+ */
+bool th_stack_table_forget(const uint64_t *frames, size_t count, uint32_t flags, uint32_t used);
 
 /*
  * The id of a stack, leaf first, after ensuring that the log has the stack and its modules.
@@ -17,14 +47,14 @@ th_stack_log_id(const uint64_t *frames, uint32_t count, uint32_t flags, uint32_t
 
 /*
  * Another use of a stack, by *use_ret of the call that gave its id; false: the log has it no
- * longer.  Not after th_stack_table_reset(). [in-malloc]
+ * longer.  Not after th_stack_log_reset(). [in-malloc]
  */
 bool th_stack_log_use(uint32_t *use);
 
 /* Ensures that the log has a module, by its id; a duplicate record is harmless. [in-malloc] */
 void th_stack_log_module(uint32_t id);
 
-/* In a forked child: the modules must be written again to the next log. */
+/* In a forked child: forgets all stacks; the modules must be written again to the next log. */
 void th_stack_log_reset(void);
 
 #endif

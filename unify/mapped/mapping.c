@@ -398,10 +398,11 @@ take(struct th_event_mapped_alloc *event, uintptr_t caller,
 	struct th_sample sample = {.lane = &lane,
 		.record = th_thread.record,
 		.now = th_clock_now(),
+		.caller = caller,
 		.event = (struct th_event_alloc *)event};
 
 	if (event->flags & TH_MAPPED_ARENA)
-		return th_sample_take_caller(&sample, caller);
+		return th_sample_take(&sample, NULL);
 	sample.record = th_thread_record();
 	th_sample_tick(sample.now);
 	return sample.record ? th_sample_take(&sample, registers) : 0;
@@ -827,35 +828,37 @@ th_mapping_part(void)
 		&mapping, sizeof(mapping), sizeof(struct th_range_node)};
 }
 
-/* A set that was never used may have no memory. */
+/* The nodes of *from, in their memory, to `ours`.  A set that was never used may have no memory. */
 static bool
-copy_nodes(const struct th_range_tree *from, struct th_range_node *nodes)
+copy_nodes(const struct th_range_tree *from, struct th_range_tree *ours)
 {
-	for (uint32_t at = 0; from->touched > 1 && at < from->touched;
-		at += TH_RANGE_TREE_CHUNK)
-		if (!th_observed_copy((uintptr_t)from->chunks[at / TH_RANGE_TREE_CHUNK],
-			    &nodes[at], TH_RANGE_TREE_CHUNK * sizeof(*nodes)))
+	static struct th_range_node *chunk;
+	const size_t bytes = TH_RANGE_TREE_CHUNK * sizeof(*chunk);
+
+	if (!th_memory_map_once(&chunk, bytes))
+		return false;
+	th_range_tree_clear(ours);
+	for (uint32_t i = 0;
+		from->touched > 1 && i < TH_RANGE_TREE_CHUNKS_MAX && from->chunks[i]; i++) {
+		if (!th_observed_copy((uintptr_t)from->chunks[i], chunk, bytes))
 			return false;
+		th_range_tree_add_copies(ours, chunk, TH_RANGE_TREE_CHUNK);
+	}
 	return true;
 }
 
-/* Copies the table, its nodes to `nodes`; *whole_ret: nothing changed meanwhile. */
+/* Copies the table; *whole_ret: nothing changed meanwhile. */
 static bool
-copy_ranges(const void *part, struct th_range_node *nodes, bool *whole_ret)
+copy_ranges(const void *part, struct th_range_tree *ours, bool *whole_ret)
 {
 	if (!th_observed_copy((uintptr_t)part, &mapping, sizeof(mapping)))
 		return false;
 	uint64_t born = mapping.born;
 	bool was_locked = mapping.lock.held;
 
-	uint32_t touched = mapping.ranges.touched;
-
-	if (touched > NODES || !copy_nodes(&mapping.ranges, nodes) ||
+	if (!copy_nodes(&mapping.ranges, ours) ||
 		!th_observed_copy((uintptr_t)part, &mapping, sizeof(mapping)))
 		return false;
-	/* Further nodes were not copied. */
-	if (mapping.ranges.touched > touched)
-		mapping.ranges.touched = touched;
 	*whole_ret = !was_locked && !mapping.lock.held && mapping.born == born;
 	return true;
 }
@@ -863,21 +866,15 @@ copy_ranges(const void *part, struct th_range_node *nodes, bool *whole_ret)
 bool
 th_mapping_observe(const void *part)
 {
-	static struct th_range_node *theirs;
 	static struct th_range_tree ours;
 	bool is_whole = false;
 
-	if (!theirs)
-		theirs = th_memory_map(NODES * sizeof(*theirs));
 	if (!ours.provide)
 		th_range_tree_init(&ours, th_memory_map, NODES);
-	if (!theirs)
-		return false;
 	for (int i = 0; i < COPY_TRIES && !is_whole; i++)
-		if (!copy_ranges(part, theirs, &is_whole))
+		if (!copy_ranges(part, &ours, &is_whole))
 			return false;
 	mapping.lock.held = 0;
-	th_range_tree_copy(&ours, &mapping.ranges, theirs);
 	mapping.ranges = ours;
 	return true;
 }

@@ -159,7 +159,6 @@ link_node(struct th_range_tree *ranges, uint32_t index)
 	node->right = 0;
 	split(ranges, ranges->root, node->range.start, &below, &rest);
 	ranges->root = join(ranges, join(ranges, below, index), rest);
-	ranges->count++;
 }
 
 static bool
@@ -212,7 +211,6 @@ flatten(struct th_range_tree *ranges, uint32_t root)
 		} else {
 			list.last = *link;
 			link = &node->right;
-			ranges->count--;
 		}
 	}
 	return list;
@@ -333,49 +331,33 @@ th_range_tree_release(struct th_range_tree *ranges, struct th_range_list list)
 {
 	if (!list.first)
 		return;
+	for (uint32_t i = list.first; i != list.last; i = th_range_tree_after(ranges, i))
+		th_range_tree_at(ranges, i)->end = 0;
+	th_range_tree_at(ranges, list.last)->end = 0;
 	node_at(ranges, list.last)->right = ranges->unused;
 	ranges->unused = list.first;
 }
 
 /* Copies of a set that may have changed meanwhile */
 
-/* Trees with the maximum number of nodes and hashes as priorities are a fifth as deep. */
-#define DEPTH_MAX 256
-
-static bool
-is_node(const struct th_range_tree *ranges, uint32_t index)
-{
-	return index && index < ranges->touched;
-}
-
 void
-th_range_tree_copy(struct th_range_tree *ranges, const struct th_range_tree *from,
-	const struct th_range_node *nodes)
+th_range_tree_clear(struct th_range_tree *ranges)
 {
-	uint32_t stack[DEPTH_MAX];
-	uint32_t depth = 0;
-	uint32_t at = from->root;
-	uintptr_t taken = 0;
-
 	ranges->touched = 1;
 	ranges->unused = 0;
 	ranges->root = 0;
-	ranges->count = 0;
 	ranges->lost = 0;
-	/* Each node is visited twice; more steps mean a cycle. */
-	for (uint32_t steps = 0; (depth || is_node(from, at)) && steps < 2 * from->touched;
-		steps++) {
-		if (is_node(from, at) && depth < DEPTH_MAX) {
-			stack[depth++] = at;
-			at = nodes[at].left;
-			continue;
-		}
-		const struct th_range_node *node = &nodes[stack[--depth]];
+}
 
-		if (node->range.start >= taken && node->range.start < node->range.end) {
-			th_range_tree_put(ranges, &node->range, false);
-			taken = node->range.end;
-		}
-		at = node->right;
+void
+th_range_tree_add_copies(
+	struct th_range_tree *ranges, const struct th_range_node *nodes, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const struct th_range *range = &nodes[i].range;
+		const struct th_range *next = th_range_tree_find(ranges, range->start);
+
+		if (range->start < range->end && (!next || next->start >= range->end))
+			th_range_tree_put(ranges, range, false);
 	}
 }

@@ -45,7 +45,6 @@ struct th_range_tree {
 	uint32_t touched; /* nodes ever used, including node 0 */
 	uint32_t unused;  /* free list, linked by `right` */
 	uint32_t root;
-	uint32_t count;
 	uint64_t lost; /* pieces lost because no node was left for them */
 };
 
@@ -117,12 +116,14 @@ th_range_tree_put_back(struct th_range_tree *ranges, struct th_range_list list, 
 /* Releases the nodes of a list. [in-malloc] */
 void th_range_tree_release(struct th_range_tree *ranges, struct th_range_list list);
 
+/* Forgets all ranges, and keeps the memory. [offline] */
+void th_range_tree_clear(struct th_range_tree *ranges);
+
 /*
- * *from was copied from another process, and its nodes to `nodes`, perhaps in the middle of a
- * change.  `ranges`, which was initialised, becomes a set of all readable ranges of *from, and
- * keeps its memory. [offline]
+ * Adds the ranges of nodes that were copied from another process, perhaps in the middle of a change:
+ * those in use and not released, but for what overlaps others. [offline]
  */
-void th_range_tree_copy(struct th_range_tree *ranges, const struct th_range_tree *from,
-	const struct th_range_node *nodes);
+void th_range_tree_add_copies(
+	struct th_range_tree *ranges, const struct th_range_node *nodes, uint32_t count);
 
 #endif

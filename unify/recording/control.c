@@ -15,6 +15,7 @@
 #include "unify/sample/thread.h"
 #include "unify/sample/throttle.h"
 #include "unify/shared/clock.h"
+#include "unify/shared/settings_table.h"
 
 static struct {
 	struct th_spinlock lock; /* protects registration */
@@ -22,12 +23,7 @@ static struct {
 	void (*hooks[TH_CONTROL_HOOKS_MAX])(void);
 } flushing;
 
-static struct {
-	bool (*take)(bool is_wanted);                  /* atomic; NULL: no Java VM */
-	enum th_control_answer (*count_buffers)(void); /* the same */
-	enum th_control_answer (*switch_ledger)(uint64_t interval); /* the same */
-	th_control_find_holders *find_holders;                      /* the same */
-} java;
+static const struct th_control_java *java; /* atomic; NULL: no Java VM */
 
 /* A requested collection; the values are an order. */
 enum collection_state {
@@ -48,7 +44,7 @@ static struct {
 	uint64_t items[TH_HOLDERS_SELECTED_MAX];
 } selection;
 
-static uint32_t seen_heaps = TH_ADMISSION_ALL; /* set before requests are served */
+static uint32_t seen_heaps = TH_HEAPS_ALL; /* set before requests are served */
 
 /* Flushing */
 
@@ -98,10 +94,7 @@ th_control_reset(void)
 {
 	flushing.count = 0;
 	flushing.lock.held = 0;
-	java.take = NULL;
-	java.count_buffers = NULL;
-	java.switch_ledger = NULL;
-	java.find_holders = NULL;
+	java = NULL;
 	collection.is_possible = false;
 	collection.state = COLLECTION_NONE;
 	selection.count = 0;
@@ -129,7 +122,7 @@ log_change(uint64_t now, const char *setting, uint64_t value)
 static enum th_control_answer
 set_interval(uint64_t now, uint64_t interval)
 {
-	if (interval > TH_CONTROL_INTERVAL_MAX)
+	if (interval > TH_INTERVAL_MAX)
 		return TH_CONTROL_REFUSED;
 	th_throttle_set_interval(interval);
 	th_store_relaxed(&th_log_header()->interval, interval);
@@ -151,25 +144,9 @@ set_rate(uint64_t now, uint64_t target)
 /* What is sampled */
 
 void
-th_control_set_java(bool (*take)(bool is_wanted))
+th_control_set_java(const struct th_control_java *provider)
 {
-	th_store_release(&java.take, take);
-}
-
-void th_control_set_buffers(enum th_control_answer (*count)(void))
-{
-	th_store_release(&java.count_buffers, count);
-}
-
-void th_control_set_ledger(enum th_control_answer (*switch_ledger)(uint64_t interval))
-{
-	th_store_release(&java.switch_ledger, switch_ledger);
-}
-
-void
-th_control_set_holders(th_control_find_holders *find)
-{
-	th_store_release(&java.find_holders, find);
+	th_store_release(&java, provider);
 }
 
 void
@@ -191,8 +168,9 @@ th_control_show_java(bool is_elsewhere)
 static enum th_control_answer
 follow_settings(void)
 {
-	bool (*take)(bool) = th_load_acquire(&java.take);
-	bool is_ours = !take || take(th_admission_wants(TH_HEAP_JAVA));
+	const struct th_control_java *vm = th_load_acquire(&java);
+	bool is_ours = !vm || !vm->switch_sampling ||
+		       vm->switch_sampling(th_admission_wants(TH_HEAP_JAVA));
 
 	th_admission_review();
 	return is_ours ? TH_CONTROL_DONE : TH_CONTROL_NO_JAVA;
@@ -211,7 +189,7 @@ set_paused(uint64_t now, bool is_paused)
 static enum th_control_answer
 set_heaps(uint64_t now, uint64_t heaps)
 {
-	if (!heaps || heaps & ~(uint64_t)TH_ADMISSION_ALL)
+	if (!heaps || heaps & ~(uint64_t)TH_HEAPS_ALL)
 		return TH_CONTROL_REFUSED;
 	if (heaps & ~(uint64_t)seen_heaps)
 		return TH_CONTROL_UNSEEN;
@@ -331,8 +309,8 @@ flush(uint64_t now)
 static enum th_control_answer
 count_buffers(uint64_t now)
 {
-	enum th_control_answer (*count)(void) = th_load_acquire(&java.count_buffers);
-	enum th_control_answer answer = count ? count() : TH_CONTROL_NO_VM;
+	const struct th_control_java *vm = th_load_acquire(&java);
+	enum th_control_answer answer = vm ? vm->count_buffers() : TH_CONTROL_NO_VM;
 
 	if (answer == TH_CONTROL_DONE)
 		flush_all();
@@ -343,13 +321,13 @@ count_buffers(uint64_t now)
 static enum th_control_answer
 set_ledger(uint64_t now, uint64_t interval)
 {
-	enum th_control_answer (*set)(uint64_t) = th_load_acquire(&java.switch_ledger);
+	const struct th_control_java *vm = th_load_acquire(&java);
 	enum th_control_answer answer;
 
 	if (interval != TH_LEDGER_OFF && interval != TH_LEDGER_EXACT &&
 		interval != TH_LEDGER_SAMPLED)
 		return TH_CONTROL_REFUSED;
-	answer = set ? set(interval) : TH_CONTROL_NO_VM;
+	answer = vm ? vm->switch_ledger(interval) : TH_CONTROL_NO_VM;
 	if (answer == TH_CONTROL_DONE)
 		log_change(now, "ledger", interval);
 	return answer;
@@ -384,7 +362,7 @@ select_objects(const struct th_log_control *control)
 static enum th_control_answer
 find_holders(uint64_t now, const struct th_log_control *control)
 {
-	th_control_find_holders *find = th_load_acquire(&java.find_holders);
+	const struct th_control_java *vm = th_load_acquire(&java);
 	uint64_t limits = th_load_relaxed(&control->value);
 	struct th_holders_request request = {
 		.pause_max = (limits & UINT32_MAX) * 1000000,
@@ -401,7 +379,8 @@ find_holders(uint64_t now, const struct th_log_control *control)
 		if (!selection.count)
 			return TH_CONTROL_REFUSED;
 	}
-	enum th_control_answer answer = find ? find(&request, &cost) : TH_CONTROL_NO_VM;
+	enum th_control_answer answer = vm ? vm->find_holders(&request, &cost)
+					   : TH_CONTROL_NO_VM;
 	show_cost(&cost);
 	if (!request.is_estimate)
 		log_change(now, "holders", answer == TH_CONTROL_DONE);

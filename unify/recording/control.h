@@ -12,8 +12,6 @@
 
 #include "unify/shared/log_format.h"
 
-/* The parameter of SetHeapSamplingInterval is a jint. */
-#define TH_CONTROL_INTERVAL_MAX INT32_MAX
 #define TH_CONTROL_RATE_MAX 1000000
 
 /*
@@ -43,25 +41,6 @@ void th_control_close(uint32_t heaps);
  */
 bool th_control_poll(uint64_t now);
 
-/*
- * Sets the function that takes the Java heap's sampler (`is_wanted`) or gives it back, on the
- * thread that serves requests; it returns false if another agent holds the sampler.  NULL:
- * there is none. [any]
- */
-void th_control_set_java(bool (*take)(bool is_wanted));
-
-/*
- * Sets the function that counts buffers outside the Java heap and logs them, on the thread that
- * serves requests; NULL: there is none. [any]
- */
-void th_control_set_buffers(enum th_control_answer (*count)(void));
-
-/*
- * Sets the function that switches the ledger of what native code holds (`interval` as in
- * TH_CONTROL_LEDGER), on the thread that serves requests; NULL: there is none. [any]
- */
-void th_control_set_ledger(enum th_control_answer (*switch_ledger)(uint64_t interval));
-
 /* What a walk of the Java heap may cost. */
 struct th_holders_request {
 	uint64_t pause_max;       /* ns */
@@ -78,13 +57,24 @@ struct th_holders_cost {
 	uint64_t heap; /* Java heap in use, bytes */
 };
 
-/*
- * Sets the function that finds and logs what holds the sampled Java objects, on the thread that
- * serves requests; NULL: there is none. [any]
- */
-typedef enum th_control_answer th_control_find_holders(
-	const struct th_holders_request *request, struct th_holders_cost *cost_ret);
-void th_control_set_holders(th_control_find_holders *find);
+/* What only the Java VM can do, on the thread that serves requests. */
+struct th_control_java {
+	/*
+	 * Takes the Java heap's sampler, or gives it back; false: another agent holds it.  NULL: nothing
+	 * is to be done.
+	 */
+	bool (*switch_sampling)(bool is_wanted);
+	/* Counts buffers outside the Java heap and logs them. */
+	enum th_control_answer (*count_buffers)(void);
+	/* Switches the ledger of what native code holds; `interval` as in TH_CONTROL_LEDGER. */
+	enum th_control_answer (*switch_ledger)(uint64_t interval);
+	/* Finds and logs what holds the sampled Java objects. */
+	enum th_control_answer (*find_holders)(
+		const struct th_holders_request *request, struct th_holders_cost *cost_ret);
+};
+
+/* `java` remains the caller's and must stay valid; NULL: there is no Java VM. [any] */
+void th_control_set_java(const struct th_control_java *java);
 
 /* Logs that the ledger was switched at the start of the recording. [any] */
 void th_control_log_ledger(uint64_t interval);

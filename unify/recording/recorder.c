@@ -11,7 +11,6 @@
 #include "unify/log/module.h"
 #include "unify/log/ring.h"
 #include "unify/log/stack_log.h"
-#include "unify/log/stack_table.h"
 #include "unify/mapped/mapping.h"
 #include "unify/recording/control.h"
 #include "unify/recording/housekeeping.h"
@@ -43,35 +42,24 @@ th_recorder_settings(void)
 
 /* Start and reset */
 
-/* Heaps that can be switched on, now or later; the Java heap may appear late. */
-static uint32_t
-seen_heaps(const struct th_recorder_settings *settings)
-{
-	return 1u << TH_HEAP_JAVA | (settings->has_malloc ? 1u << TH_HEAP_NATIVE : 0) |
-	       (settings->has_mmap ? 1u << TH_HEAP_MAPPED : 0);
-}
-
 void
 th_recorder_wait(const struct th_recorder_settings *settings, void (*begin)(void))
 {
 	th_thread_seed(settings->seed);
-	if (settings->native)
-		th_native_wait(settings->interval, begin);
-	if (settings->mapped)
-		th_mapping_wait(settings->seed, settings->interval, begin);
+	if (settings->heaps & 1u << TH_HEAP_NATIVE)
+		th_native_wait(settings->limits.interval, begin);
+	if (settings->heaps & 1u << TH_HEAP_MAPPED)
+		th_mapping_wait(settings->seed, settings->limits.interval, begin);
 }
 
 bool
 th_recorder_start(const struct th_recorder_settings *settings)
 {
 	recorder.settings = *settings;
-	th_throttle_start(settings);
+	th_throttle_start(&settings->limits);
 	th_housekeeping_start(th_recorder_end);
-	th_control_begin((settings->native ? 1u << TH_HEAP_NATIVE : 0) |
-				 (settings->java ? 1u << TH_HEAP_JAVA : 0) |
-				 (settings->mapped ? 1u << TH_HEAP_MAPPED : 0),
-		settings->threads);
-	th_control_set_seen(seen_heaps(settings));
+	th_control_begin(settings->heaps, settings->threads);
+	th_control_set_seen(settings->seen);
 	if (!th_stack_table_init())
 		return false;
 	th_ring_on_thread(th_thread_is_alive);
@@ -83,9 +71,9 @@ th_recorder_start(const struct th_recorder_settings *settings)
 			"the self-check of the live block table failed: frees of native blocks "
 			"are not tracked");
 	th_control_on_flush(th_recorder_refresh);
-	if (settings->has_mmap)
+	if (settings->seen & 1u << TH_HEAP_MAPPED)
 		th_mapping_start(settings->seed);
-	th_breakdown_start(settings->mapped);
+	th_breakdown_start(settings->heaps & 1u << TH_HEAP_MAPPED);
 	th_remote_tables_publish();
 	th_in_flight_open();
 	/*
@@ -161,7 +149,6 @@ th_recorder_restart(void)
 	th_live_blocks_clear();
 	th_mapping_restart();
 	th_stack_memo_reset();
-	th_stack_table_reset();
 	th_stack_log_reset();
 	th_thread_restart();
 	return true;
@@ -181,7 +168,6 @@ th_recorder_reset(void)
 	th_breakdown_reset();
 	th_live_blocks_reset();
 	th_mapping_reset();
-	th_stack_table_reset();
 	th_stack_log_reset();
 	th_module_reset();
 	th_thread_reset();

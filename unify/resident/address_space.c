@@ -5,12 +5,15 @@
  */
 #include "unify/resident/address_space.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "unify/base/align.h"
 #include "unify/base/memory.h"
 #include "unify/base/observed.h"
+#include "unify/base/proc_file.h"
+#include "unify/base/system.h"
 #include "unify/log/module_elf.h"
 #include "unify/shared/bisect.h"
 
@@ -21,12 +24,13 @@
 #define PATHS_BYTES (4u << 20)
 #define BUFFER_BYTES (64u << 10)
 #define SEGMENTS_MAX 32
+#define KIB 1024u
 
 bool
 th_address_space_init(struct th_address_space *space)
 {
 	*space = (struct th_address_space){
-		.entries = th_memory_map(TH_MAPPINGS_MAX * sizeof(*space->entries)),
+		.entries = th_memory_map((TH_MAPPINGS_MAX + 1) * sizeof(*space->entries)),
 		.paths = th_memory_map(PATHS_BYTES),
 		.buffer = th_memory_map(BUFFER_BYTES),
 	};
@@ -54,48 +58,160 @@ keep_path(struct th_address_space *space, const char *path)
 	return at;
 }
 
-static bool
-add(const struct th_smaps_entry *found, void *data)
-{
-	struct th_address_space *space = data;
+/* Head lines: START-END rwxp OFFSET MAJOR:MINOR INODE      PATH */
 
-	space->resident += found->resident;
-	space->swapped += found->swapped;
-	if (space->count == TH_MAPPINGS_MAX) {
-		space->is_truncated = true;
-		return true;
-	}
-	struct th_address_space_entry entry = {
-		.start = found->start,
-		.end = found->end,
-		.resident = found->resident,
-		.swapped = found->swapped,
-		.path = keep_path(space, found->path),
-		.is_writable = found->is_writable,
-		.is_accessible = found->is_accessible,
-		.is_shared = found->is_shared,
-		.has_file = found->has_file,
-		.is_image = found->has_file && !found->offset && found->is_readable &&
-			    !found->is_shared,
-	};
-	space->entries[space->count++] = entry;
+static bool
+skip_char(const char **text, char c)
+{
+	bool is_there = **text == c;
+
+	*text += is_there;
+	return is_there;
+}
+
+static bool
+read_range(struct th_address_space_entry *entry, const char **at)
+{
+	uint64_t start, end;
+
+	if (!th_proc_hexadecimal(at, &start) || !skip_char(at, '-') ||
+		!th_proc_hexadecimal(at, &end) || !skip_char(at, ' ') || start >= end)
+		return false;
+	entry->start = start;
+	entry->end = end;
+	return strlen(*at) >= 5;
+}
+
+/* What follows the range. */
+static bool
+read_kind(struct th_address_space_entry *entry, const char **at)
+{
+	const char *access = *at;
+	uint64_t offset, device, inode;
+
+	*at += 4;
+	if (!th_proc_hexadecimal(at, &offset) || !th_proc_hexadecimal(at, &device) ||
+		!skip_char(at, ':') || !th_proc_hexadecimal(at, &device) ||
+		!th_proc_number(at, &inode))
+		return false;
+	entry->is_writable = access[1] == 'w';
+	entry->is_accessible = memcmp(access, "---", 3) != 0;
+	entry->is_shared = access[3] == 's';
+	entry->has_file = inode != 0;
+	entry->is_image = inode && !offset && access[0] == 'r' && !entry->is_shared;
 	return true;
 }
 
 static bool
-read_file(struct th_address_space *space, const char *name)
+read_head(struct th_address_space *space, const char *at)
 {
-	char path[TH_OBSERVED_PATH_MAX];
+	struct th_address_space_entry entry = {0};
 
+	if (!read_range(&entry, &at) || !read_kind(&entry, &at))
+		return false;
+	while (*at == ' ')
+		at++;
+	size_t length = strlen(at);
+	if (length >= TH_MAPPING_PATH_MAX)
+		at += length - TH_MAPPING_PATH_MAX + 1;
+	entry.path = keep_path(space, at);
+	space->last = &space->entries[space->count];
+	*space->last = entry;
+	if (space->count < TH_MAPPINGS_MAX)
+		space->count++;
+	else
+		space->is_truncated = true;
+	return true;
+}
+
+/* Key lines of the last mapping: "Key:  N kB" */
+
+static bool
+read_key(const char *line, const char *key, uint64_t *bytes_ret)
+{
+	size_t length = strlen(key);
+	const char *rest = line + length;
+
+	if (strncmp(line, key, length) != 0 || !th_proc_number(&rest, bytes_ret))
+		return false;
+	*bytes_ret *= KIB;
+	return true;
+}
+
+static void
+take_key(struct th_address_space *space)
+{
+	uint64_t bytes;
+
+	if (read_key(space->line, "Rss:", &bytes)) {
+		space->last->resident += bytes;
+		space->resident += bytes;
+	} else if (read_key(space->line, "Swap:", &bytes)) {
+		space->last->swapped += bytes;
+		space->swapped += bytes;
+	}
+}
+
+/* Keys begin with a capital letter, head lines with a hexadecimal digit in lower case. */
+static void
+take_line(struct th_address_space *space)
+{
+	space->line[space->line_length] = '\0';
+	space->line_length = 0;
+	if (space->line[0] < 'A' || space->line[0] > 'Z')
+		space->is_malformed = !read_head(space, space->line);
+	else if (space->last)
+		take_key(space);
+}
+
+void
+th_address_space_feed(struct th_address_space *space, const char *text, size_t length)
+{
+	for (size_t i = 0; i < length && !space->is_malformed; i++) {
+		if (text[i] == '\n')
+			take_line(space);
+		else if (space->line_length < sizeof(space->line) - 1)
+			space->line[space->line_length++] = text[i];
+	}
+}
+
+void
+th_address_space_begin(struct th_address_space *space)
+{
 	space->count = 0;
-	space->is_truncated = false;
-	space->resident = 0;
-	space->swapped = 0;
+	space->is_truncated = space->is_malformed = false;
+	space->resident = space->swapped = 0;
 	space->paths[0] = '\0';
 	space->paths_used = 1;
-	return th_smaps_read(
-		th_observed_path(name, path), space->buffer, BUFFER_BYTES, add, space);
+	space->line_length = 0;
+	space->last = NULL;
 }
+
+bool
+th_address_space_end(const struct th_address_space *space)
+{
+	return !space->is_malformed && !space->line_length;
+}
+
+bool
+th_address_space_read_file(struct th_address_space *space, const char *name)
+{
+	char path[TH_OBSERVED_PATH_MAX];
+	int saved_errno = errno;
+	int descriptor = th_system_open(th_observed_path(name, path), O_RDONLY | O_CLOEXEC, 0);
+	size_t got = 0;
+
+	th_address_space_begin(space);
+	while (descriptor >= 0 &&
+		(got = th_proc_file_chunk(descriptor, space->buffer, BUFFER_BYTES)) > 0)
+		th_address_space_feed(space, space->buffer, got);
+	if (descriptor >= 0)
+		th_system_close(descriptor);
+	errno = saved_errno;
+	return space->count && th_address_space_end(space);
+}
+
+/* Reading both */
 
 /* The end of the last mapping that is not the kernel's, as [vsyscall] is; 0: there is none. */
 static uintptr_t
@@ -126,8 +242,8 @@ add_resident(struct th_address_space *space, struct th_page_map *pages)
 bool
 th_address_space_read(struct th_address_space *space, struct th_page_map *pages)
 {
-	return (read_file(space, "maps") && add_resident(space, pages)) ||
-	       read_file(space, "smaps");
+	return (th_address_space_read_file(space, "maps") && add_resident(space, pages)) ||
+	       th_address_space_read_file(space, "smaps");
 }
 
 const struct th_address_space_entry *

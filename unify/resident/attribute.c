@@ -4,13 +4,12 @@
  * mapping among them by the present bits of their pages, and adds each piece to its row.  The
  * pieces of a mapping add up to its bytes exactly.
  */
-#include "unify/resident/attribute.h"
+#include "unify/resident/tables.h"
 
 #include <string.h>
 
 #include "unify/base/align.h"
 #include "unify/log/log.h"
-#include "unify/resident/tables.h"
 #include "unify/sample/thread.h"
 
 /*
@@ -23,7 +22,111 @@
 /* Minimum size of these ranges. */
 #define STRETCH_LEAST ((uintptr_t)64 << 10)
 
-/* Names */
+/*
+ * The table of rows, with linear search by hash.  Its last rows are reserved for amounts that no
+ * longer fit under their name, one row for each category, so that the sum is always complete.
+ */
+
+/* FNV-1a, 32 bits. */
+static uint32_t
+hash_of(const char *name)
+{
+	uint32_t hash = 2166136261u;
+
+	for (; *name; name++)
+		hash = (hash ^ (unsigned char)*name) * 16777619u;
+	return hash;
+}
+
+static struct th_breakdown_row *
+find(struct th_breakdown_rows *rows, const struct th_breakdown_key *key, uint32_t hash)
+{
+	for (uint32_t i = 0; i < rows->count; i++) {
+		struct th_breakdown_row *row = &rows->items[i];
+
+		if (row->hash == hash && row->category == key->category &&
+			row->stack == key->stack && !strcmp(row->name, key->name))
+			return row;
+	}
+	return NULL;
+}
+
+static struct th_breakdown_row *
+make(struct th_breakdown_rows *rows, const struct th_breakdown_key *key, uint32_t hash)
+{
+	struct th_breakdown_row *row = &rows->items[rows->count++];
+
+	*row = (struct th_breakdown_row){
+		.category = key->category, .stack = key->stack, .hash = hash};
+	strcpy(row->name, key->name);
+	return row;
+}
+
+/* The last rows hold amounts without names, one for each category. */
+static struct th_breakdown_row *
+find_or_make(struct th_breakdown_rows *rows, const struct th_breakdown_key *key)
+{
+	const struct th_breakdown_key nameless = {.category = key->category, .name = ""};
+	uint32_t hash = hash_of(key->name);
+	struct th_breakdown_row *row = find(rows, key, hash);
+
+	if (row)
+		return row;
+	if (rows->count < TH_BREAKDOWN_ROWS_MAX - TH_MEMORY_CATEGORIES)
+		return make(rows, key, hash);
+	rows->is_full = true;
+	hash = hash_of("");
+	row = find(rows, &nameless, hash);
+	return row ? row : make(rows, &nameless, hash);
+}
+
+static void
+add_amount(struct th_breakdown_amount *sum, const struct th_breakdown_amount *amount)
+{
+	sum->resident += amount->resident;
+	sum->swapped += amount->swapped;
+	sum->size += amount->size;
+	sum->accessible += amount->accessible;
+	sum->mappings += amount->mappings;
+}
+
+void
+th_breakdown_rows_add(struct th_breakdown_rows *rows, const struct th_breakdown_key *key,
+	const struct th_breakdown_amount *amount)
+{
+	char name[TH_MAPPING_PATH_MAX];
+	size_t length = strnlen(key->name, sizeof(name) - 1);
+	const struct th_breakdown_key kept = {key->category, key->stack, name};
+
+	memcpy(name, key->name, length);
+	name[length] = '\0';
+	add_amount(&find_or_make(rows, &kept)->amount, amount);
+}
+
+void
+th_breakdown_rows_fold(struct th_breakdown_rows *rows, enum th_memory_category category,
+	uint64_t least, const char *name)
+{
+	struct th_breakdown_amount sum = {0};
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < rows->count; i++) {
+		struct th_breakdown_row *row = &rows->items[i];
+
+		if (row->category == category && row->amount.resident < least &&
+			!row->amount.swapped) {
+			add_amount(&sum, &row->amount);
+			continue;
+		}
+		if (kept != i)
+			rows->items[kept] = *row;
+		kept++;
+	}
+	rows->count = kept;
+	if (sum.mappings)
+		th_breakdown_rows_add(rows,
+			&(struct th_breakdown_key){.category = category, .name = name}, &sum);
+}
 
 /* Heaps of malloc */
 
@@ -80,13 +183,6 @@ add_heap(struct th_breakdown_tables *tables, const struct th_breakdown_piece *pi
 }
 
 /* Categories */
-static bool
-ends_with(const char *text, const char *end)
-{
-	size_t length = strlen(text);
-
-	return length >= strlen(end) && !strcmp(text + length - strlen(end), end);
-}
 
 static bool
 starts_with(const char *text, const char *start)
@@ -115,7 +211,7 @@ category_of(const struct th_breakdown_tables *tables,
 		return TH_MEMORY_JAVA_HEAP;
 	if (path[0] == '[' && !entry->has_file)
 		return entry->is_shared ? TH_MEMORY_SHARED : TH_MEMORY_KERNEL;
-	if (ends_with(path, ".jsa"))
+	if (th_name_ends_with(path, ".jsa"))
 		return TH_MEMORY_CLASS_ARCHIVE;
 	if (starts_with(path, "/memfd:") || starts_with(path, "/SYSV") ||
 		starts_with(path, "/dev/shm/") || starts_with(path, "/dev/zero"))
@@ -331,7 +427,7 @@ find_own_path(struct th_breakdown_tables *tables)
 		&tables->space, (uintptr_t)th_log_header()->observed);
 	const char *path = entry ? th_address_space_path(&tables->space, entry) : "";
 
-	tables->own_path = ends_with(path, ".so") ? path : NULL;
+	tables->own_path = th_name_ends_with(path, ".so") ? path : NULL;
 }
 
 void
@@ -341,6 +437,7 @@ th_breakdown_divide(struct th_breakdown_tables *tables)
 
 	find_own_path(tables);
 	tables->rows.count = 0;
+	tables->rows.is_full = false;
 	tables->stretch_count = 0;
 	for (uint32_t i = 0; i < space->count; i++)
 		add_mapping(tables, &space->entries[i]);

@@ -20,12 +20,9 @@
 #include "unify/base/memory.h"
 #include "unify/log/log.h"
 #include "unify/mapped/range_tree.h"
-#include "unify/resident/attribute.h"
-#include "unify/resident/owners.h"
 #include "unify/resident/remote_tables.h"
 #include "unify/resident/schedule.h"
 #include "unify/resident/tables.h"
-#include "unify/resident/write.h"
 #include "unify/sample/live_blocks.h"
 #include "unify/shared/clock.h"
 

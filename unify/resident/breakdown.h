@@ -26,10 +26,25 @@
 
 #include "unify/base/observed.h"
 #include "unify/resident/cgroup.h"
-#include "unify/resident/claims.h"
 #include "unify/resident/schedule.h"
+#include "unify/shared/log_format.h"
 
 struct th_breakdown_claims;
+
+/*
+ * The owner of a range of addresses, as known to a part of the library.  The kernel joins
+ * neighbouring mappings, so the border of an owner's memory may lie inside a mapping.
+ */
+struct th_claim {
+	uintptr_t start;
+	uintptr_t end;
+	const char *name; /* must stay valid while the claims are in use */
+	enum th_memory_category category;
+	uint32_t stack;    /* id of the stack that mapped it; 0 = unknown */
+	uint64_t sample;   /* that represents it; 0 = none */
+	uint64_t resident; /* bytes, if measured */
+	bool is_measured;  /* `resident` is set */
+};
 
 /* A source of owners, or of additional values for a breakdown. */
 struct th_breakdown_source {

@@ -4,7 +4,7 @@
  * and large blocks; owners are the modules that mapped memory directly.  Claims on sampled
  * blocks come last, since they look up the earlier ones.
  */
-#include "unify/resident/owners.h"
+#include "unify/resident/tables.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -17,11 +17,10 @@
 #include "unify/log/module.h"
 #include "unify/mapped/mapping.h"
 #include "unify/resident/breakdown.h"
-#include "unify/resident/glibc_arenas.h"
 #include "unify/resident/remote_tables.h"
-#include "unify/resident/tables.h"
 #include "unify/sample/live_blocks.h"
 #include "unify/sample/thread.h"
+#include "unify/shared/bisect.h"
 
 /*
  * Below glibc's smallest mmap threshold a block cannot have a mapping of its own
@@ -36,9 +35,158 @@
  */
 #define ARENAS_SPAN_MAX (UINT64_C(1) << 40)
 
+/* Claims; heapsort: libc's qsort() may allocate with malloc */
+
+void
+th_claims_add(struct th_claims *claims, const struct th_claim *claim)
+{
+	if (claim->start >= claim->end)
+		return;
+	if (claims->count == claims->capacity) {
+		claims->is_full = true;
+		return;
+	}
+	claims->items[claims->count++] = *claim;
+}
+
+static bool
+comes_before(const struct th_claim *a, const struct th_claim *b)
+{
+	return a->start < b->start || (a->start == b->start && a->end < b->end);
+}
+
+static void
+swap(struct th_claim *a, struct th_claim *b)
+{
+	struct th_claim kept = *a;
+
+	*a = *b;
+	*b = kept;
+}
+
+/* Restores the order of a heap of `count` items below `root`: no child is after its parent. */
+static void
+sift_down(struct th_claim *items, uint32_t root, uint32_t count)
+{
+	for (uint32_t child; (child = 2 * root + 1) < count; root = child) {
+		if (child + 1 < count && comes_before(&items[child], &items[child + 1]))
+			child++;
+		if (!comes_before(&items[root], &items[child]))
+			return;
+		swap(&items[root], &items[child]);
+	}
+}
+
+static void
+heapsort(struct th_claim *items, uint32_t count)
+{
+	for (uint32_t root = count / 2; root-- > 0;)
+		sift_down(items, root, count);
+	for (uint32_t end = count; end-- > 1;) {
+		swap(&items[0], &items[end]);
+		sift_down(items, 0, end);
+	}
+}
+
+void
+th_claims_sort(struct th_claims *claims)
+{
+	uint32_t kept = 0;
+	uintptr_t taken = 0; /* addresses below have been assigned */
+
+	heapsort(claims->items, claims->count);
+	for (uint32_t i = 0; i < claims->count; i++) {
+		struct th_claim claim = claims->items[i];
+
+		if (claim.start < taken)
+			claim.start = taken;
+		if (claim.start >= claim.end)
+			continue;
+		taken = claim.end;
+		claims->items[kept++] = claim;
+	}
+	claims->count = kept;
+}
+
+const struct th_claim *
+th_claims_at(const struct th_claims *claims, uintptr_t address, uintptr_t *next_ret)
+{
+	/* The first claim that ends above `address`. */
+	size_t first = th_bisect(claims->count, i, claims->items[i].end <= address);
+
+	if (first == claims->count) {
+		*next_ret = UINTPTR_MAX;
+		return NULL;
+	}
+	const struct th_claim *claim = &claims->items[first];
+	bool holds = claim->start <= address;
+	*next_ret = holds ? claim->end : claim->start;
+	return holds ? claim : NULL;
+}
+
+/* Arenas of glibc */
+
+/*
+ * malloc/arena.c, glibc 2.17 to 2.41: a region starts with
+ *
+ *   struct malloc_state *ar_ptr    its arena, located right after this header in the arena's
+ *                                  first region
+ *   heap_info *prev                the arena's previous region, NULL in the first
+ *   size_t size                    bytes in use
+ *   size_t mprotect_size           bytes made accessible
+ *
+ * Five relations must hold between the four words, so that other memory is not mistaken for
+ * one.
+ */
+
+/* Upper bound of sizeof(heap_info) in all of these versions. */
+#define HEAD_MAX 128
+
+struct head {
+	uintptr_t arena;
+	uintptr_t previous;
+	uint64_t used;
+	uint64_t accessible;
+};
+
+static bool
+is_aligned(uintptr_t address)
+{
+	return !(address & (TH_GLIBC_ARENA_HEAP_BYTES - 1));
+}
+
+/*
+ * The arena is in the header of this region, or of another one if there is a previous region.
+ */
+static bool
+fits_arena(const struct head *head, uintptr_t address)
+{
+	uintptr_t home = head->arena & -TH_GLIBC_ARENA_HEAP_BYTES;
+	uintptr_t behind = head->arena - home;
+
+	if (!behind || behind > HEAD_MAX || behind % sizeof(void *))
+		return false;
+	return home == address ? !head->previous : head->previous && is_aligned(head->previous);
+}
+
+bool
+th_glibc_arena_heap_at(uintptr_t address, uintptr_t *end_ret)
+{
+	struct head head;
+
+	if (!address || !is_aligned(address) ||
+		!th_observed_copy(address, &head, sizeof(head)) || !fits_arena(&head, address))
+		return false;
+	if (!head.used || head.used > head.accessible ||
+		head.accessible > TH_GLIBC_ARENA_HEAP_BYTES || head.used % TH_PAGE_BYTES ||
+		head.accessible % TH_PAGE_BYTES)
+		return false;
+	*end_ret = address + head.accessible;
+	return true;
+}
+
 /* The library, loaded objects, arenas, stacks */
 
-/* The library's own claims */
 static void
 claim_exact(struct th_breakdown_tables *tables, uintptr_t start, uintptr_t end,
 	enum th_memory_category category, const char *name)
@@ -164,15 +312,6 @@ claim_stacks(struct th_breakdown_tables *tables)
 
 /* Direct mappings */
 
-/* Whether the path of a module is that of the library `name`. */
-static bool
-is_named(const char *path, const char *name)
-{
-	size_t length = strlen(path);
-
-	return length >= strlen(name) && !strcmp(path + length - strlen(name), name);
-}
-
 static const char *
 owner_name(uint32_t module)
 {
@@ -204,7 +343,7 @@ claim_mapped(struct th_breakdown_tables *tables)
 		 * Mappings of an underlying allocator are its heaps; their blocks are recorded
 		 * themselves.
 		 */
-		bool is_heap = tables->allocator && is_named(owner, tables->allocator);
+		bool is_heap = tables->allocator && th_name_ends_with(owner, tables->allocator);
 		const struct th_claim claim = {
 			.start = range.start,
 			.end = range.end,
@@ -222,8 +361,8 @@ claim_mapped(struct th_breakdown_tables *tables)
 void
 th_breakdown_owners_claim(struct th_breakdown_tables *tables)
 {
-	tables->claims.exact.count = 0;
-	tables->claims.owners.count = 0;
+	tables->claims.exact.count = tables->claims.owners.count = 0;
+	tables->claims.exact.is_full = tables->claims.owners.is_full = false;
 	claim_own(tables);
 	claim_images(tables);
 	claim_arenas(tables);

@@ -25,11 +25,11 @@
  * another 50 ms; 15 to 20 breakdowns of half a gigabyte (Linux before 6.7: 5 to 8).  Without it,
  * recordings of some seconds could not distinguish lasting growth from growth that ended.
  */
-#define CREDIT_FIRST_NS ((int64_t)TH_NS_PER_S / 40)
+#define CREDIT_FIRST_NS (TH_NS_PER_S / 40)
 #define CREDIT_BEGINNING_NS (2 * CREDIT_FIRST_NS)
 #define BEGINNING_SPACING 100
 /* What is saved at most: 20 to 40 breakdowns of a gigabyte, for the way to a peak. */
-#define CREDIT_MAX_NS ((int64_t)TH_NS_PER_S / 4)
+#define CREDIT_MAX_NS (TH_NS_PER_S / 4)
 /*
  * Regular breakdowns take at most CREDIT_FIRST_NS and 1/REGULAR_PART of what is earned, so that a peak
  * finds the rest.
@@ -40,10 +40,11 @@
 #define GROWTH_SPACING 25
 /* The resident size is read 16 times each time the recording grows 2.7-fold, */
 #define LOOK_SHARE 16
-/* but at most this often, at least about once a second (then at whole seconds, clock.h), */
+/*
+ * but at most this often, also after growth since the last read that is half of what triggers a
+ * breakdown, and at least about once a second (then at whole seconds, clock.h).
+ */
 #define LOOK_LEAST_NS (TH_NS_PER_S / 10)
-/* and this soon after growth since the last read that is half of what triggers a breakdown. */
-#define LOOK_GROWING_NS LOOK_LEAST_NS
 /* Growth that triggers a breakdown: 5 % and 16 MiB above all breakdowns so far. */
 #define GROWTH_SHARE 20
 #define GROWTH_BYTES (16u << 20)
@@ -55,16 +56,17 @@ th_breakdown_plan_init(struct th_breakdown_plan *plan, uint64_t now, uint64_t us
 		.start = now,
 		.next_look = now,
 		.next_regular = now + FIRST_NS,
-		.credit = CREDIT_FIRST_NS,
-		.beginning_credit = CREDIT_BEGINNING_NS,
-		.regular_credit = CREDIT_FIRST_NS,
-		.credit_time = now,
-		.credit_used = used,
 		.start_used = used,
 	};
 }
 
 /* Reads of the resident size */
+
+static uint64_t
+max(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
 
 bool
 th_breakdown_plan_is_look_due(const struct th_breakdown_plan *plan, uint64_t now)
@@ -72,23 +74,13 @@ th_breakdown_plan_is_look_due(const struct th_breakdown_plan *plan, uint64_t now
 	return now >= plan->next_look;
 }
 
+/* Between LOOK_LEAST_NS and a second. */
 static uint64_t
-look_spacing(const struct th_breakdown_plan *plan, uint64_t now)
+look_spacing(uint64_t wanted)
 {
-	uint64_t spacing = (now - plan->start) / LOOK_SHARE;
-
-	if (spacing < LOOK_LEAST_NS)
+	if (wanted < LOOK_LEAST_NS)
 		return LOOK_LEAST_NS;
-	return spacing < TH_NS_PER_S ? spacing : TH_NS_PER_S;
-}
-
-/* Of a process that stands still: twice the last one, up to a second. */
-static uint64_t
-idle_spacing(const struct th_breakdown_plan *plan, uint64_t spacing)
-{
-	uint64_t twice = 2 * plan->spacing < TH_NS_PER_S ? 2 * plan->spacing : TH_NS_PER_S;
-
-	return spacing < twice ? twice : spacing;
+	return wanted < TH_NS_PER_S ? wanted : TH_NS_PER_S;
 }
 
 /* Whether the process is on its way to a new peak, which may be over in a second. */
@@ -102,11 +94,13 @@ is_rising(const struct th_breakdown_plan *plan, uint64_t resident)
 void
 th_breakdown_plan_looked(struct th_breakdown_plan *plan, uint64_t now, uint64_t resident)
 {
-	bool is_fast = plan->resident && is_rising(plan, resident);
-	uint64_t spacing = is_fast ? LOOK_GROWING_NS : look_spacing(plan, now);
+	uint64_t spacing = look_spacing((now - plan->start) / LOOK_SHARE);
 
+	if (plan->resident && is_rising(plan, resident))
+		spacing = LOOK_LEAST_NS;
+	/* Of a process that stands still: twice the last one. */
 	if (resident == plan->resident)
-		spacing = idle_spacing(plan, spacing);
+		spacing = max(spacing, look_spacing(2 * plan->spacing));
 	plan->spacing = spacing;
 	plan->next_look = now + spacing;
 	if (plan->next_look - now >= TH_NS_PER_S)
@@ -123,62 +117,58 @@ has_grown(const struct th_breakdown_plan *plan, uint64_t resident)
 	       resident > plan->highest + plan->highest / GROWTH_SHARE;
 }
 
+/*
+ * CPU time that breakdowns may take until `now`, when the process has used `used`, besides that of the
+ * beginning.
+ */
 static uint64_t
-max(uint64_t a, uint64_t b)
+share_of(const struct th_breakdown_plan *plan, uint64_t now, uint64_t used)
 {
-	return a > b ? a : b;
+	uint64_t elapsed = now - plan->start;
+
+	used -= plan->start_used;
+	return max((used < elapsed ? used : elapsed) / COST_SPACING, elapsed / IDLE_SPACING);
 }
 
-/* The credit that is earned in `elapsed` ns, of which the process used `used` ns of CPU time. */
+/* What is left of `earned`; what exceeds `most` is not saved. */
 static int64_t
-earned(uint64_t elapsed, uint64_t used)
+left_of(uint64_t earned, uint64_t *spent, uint64_t most)
 {
-	return (int64_t)max(
-		(used < elapsed ? used : elapsed) / COST_SPACING, elapsed / IDLE_SPACING);
+	if (earned > *spent + most)
+		*spent = earned - most;
+	return (int64_t)(earned - *spent);
 }
 
 static int64_t
-at_most(int64_t value, int64_t most)
+credit_of(struct th_breakdown_plan *plan, uint64_t now, uint64_t used)
 {
-	return value < most ? value : most;
+	uint64_t beginning = (used - plan->start_used) / BEGINNING_SPACING;
+
+	return left_of(
+		CREDIT_FIRST_NS + share_of(plan, now, used) +
+			(beginning < CREDIT_BEGINNING_NS ? beginning : CREDIT_BEGINNING_NS),
+		&plan->spent, CREDIT_MAX_NS);
 }
 
-/* The part of the credit of the beginning that comes with `used` ns of CPU time. */
+/* The part of it that regular breakdowns may take. */
 static int64_t
-take_beginning(struct th_breakdown_plan *plan, uint64_t used)
+regular_credit_of(struct th_breakdown_plan *plan, uint64_t now, uint64_t used)
 {
-	int64_t part = at_most((int64_t)(used / BEGINNING_SPACING), plan->beginning_credit);
-
-	plan->beginning_credit -= part;
-	return part;
-}
-
-/* Adds what was earned since the last time. */
-static void
-update_credit(struct th_breakdown_plan *plan, uint64_t now, uint64_t used)
-{
-	uint64_t newly_used = used - plan->credit_used;
-	int64_t more = earned(now - plan->credit_time, newly_used);
-
-	plan->credit = at_most(
-		plan->credit + more + take_beginning(plan, newly_used), CREDIT_MAX_NS);
-	plan->regular_credit = at_most(
-		plan->regular_credit + more / REGULAR_PART, CREDIT_MAX_NS / REGULAR_PART);
-	plan->credit_time = now;
-	plan->credit_used = used;
+	return left_of(CREDIT_FIRST_NS + share_of(plan, now, used) / REGULAR_PART,
+		&plan->regular_spent, CREDIT_MAX_NS / REGULAR_PART);
 }
 
 bool
 th_breakdown_plan_is_due(struct th_breakdown_plan *plan, uint64_t now, uint64_t used,
 	uint64_t resident, enum th_breakdown_reason *reason_ret)
 {
-	update_credit(plan, now, used);
-	if (now >= plan->next_growth && plan->credit >= 0 && has_grown(plan, resident)) {
-		*reason_ret = TH_BREAKDOWN_GROWTH;
+	if (credit_of(plan, now, used) < 0)
+		return false;
+	*reason_ret = TH_BREAKDOWN_GROWTH;
+	if (now >= plan->next_growth && has_grown(plan, resident))
 		return true;
-	}
 	*reason_ret = TH_BREAKDOWN_REGULAR;
-	return now >= plan->next_regular && plan->credit >= 0 && plan->regular_credit >= 0;
+	return now >= plan->next_regular && regular_credit_of(plan, now, used) >= 0;
 }
 
 /*
@@ -186,15 +176,15 @@ th_breakdown_plan_is_due(struct th_breakdown_plan *plan, uint64_t now, uint64_t 
  * is left of the credit and what is earned until then at the rate so far.
  */
 static uint64_t
-lasting_spacing(
-	const struct th_breakdown_plan *plan, uint64_t now, uint64_t used, uint64_t cost)
+lasting_spacing(struct th_breakdown_plan *plan, uint64_t now, uint64_t used, uint64_t cost)
 {
-	uint64_t age = now - plan->start;
-	int64_t left = at_most(plan->credit, plan->regular_credit) +
-		       earned(age, used - plan->start_used) / REGULAR_PART;
+	int64_t credit = credit_of(plan, now, used),
+		regular = regular_credit_of(plan, now, used);
+	int64_t left = (credit < regular ? credit : regular) +
+		       (int64_t)(share_of(plan, now, used) / REGULAR_PART);
 	uint64_t count = left > 0 && cost ? (uint64_t)left / cost : 0;
 
-	return age / (count ? count : 1);
+	return (now - plan->start) / (count ? count : 1);
 }
 
 void
@@ -203,10 +193,9 @@ th_breakdown_plan_taken(struct th_breakdown_plan *plan, uint64_t now, uint64_t u
 {
 	uint64_t spacing = max((now - plan->start) / SPACING_SHARE, FIRST_NS);
 
-	update_credit(plan, now, used);
-	plan->credit -= (int64_t)cost;
+	plan->spent += cost;
 	if (reason == TH_BREAKDOWN_REGULAR)
-		plan->regular_credit -= (int64_t)cost;
+		plan->regular_spent += cost;
 	plan->next_growth = now + cost * GROWTH_SPACING;
 	spacing = max(spacing, lasting_spacing(plan, now, used, cost));
 	plan->next_regular = now + max(cost * BURST_SPACING, spacing);

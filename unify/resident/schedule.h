@@ -24,14 +24,11 @@ struct th_breakdown_plan {
 	uint64_t spacing;      /* between the last read and that */
 	uint64_t next_regular; /* earliest time */
 	uint64_t next_growth;
-	int64_t credit;           /* CPU time that breakdowns may still take */
-	int64_t beginning_credit; /* what comes with the first CPU time of the process */
-	int64_t regular_credit;   /* the part of `credit` that regular ones may take */
-	uint64_t credit_time;     /* time of these values */
-	uint64_t credit_used;     /* CPU time of the process at that time */
-	uint64_t start_used;      /* the same at the start */
-	uint64_t highest;         /* maximum resident bytes of all breakdowns so far */
-	uint64_t resident;        /* bytes at the last read; 0: none */
+	uint64_t spent;         /* CPU time of breakdowns, and what was not saved for them */
+	uint64_t regular_spent; /* the same of regular ones */
+	uint64_t start_used;    /* CPU time of the process at the start */
+	uint64_t highest;       /* maximum resident bytes of all breakdowns so far */
+	uint64_t resident;      /* bytes at the last read; 0: none */
 };
 
 /* `used` here and below: CPU time of the process so far. */

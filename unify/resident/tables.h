@@ -7,13 +7,14 @@
 #ifndef TH_UNIFY_RESIDENT_TABLES_H
 #define TH_UNIFY_RESIDENT_TABLES_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "unify/resident/address_space.h"
+#include "unify/resident/breakdown.h"
 #include "unify/resident/cgroup.h"
-#include "unify/resident/claims.h"
 #include "unify/resident/pagemap.h"
-#include "unify/resident/rows.h"
 
 /*
  * Maximum number of pieces of one mapping with different owners; the last one includes the
@@ -24,6 +25,48 @@
 #define TH_BREAKDOWN_STRETCHES_MAX 1024u
 /* Blocks in one TOUCHED: 8 KiB of the log. */
 #define TH_BREAKDOWN_TOUCHED_MAX 512u
+
+/* Rows: sums by category, name and stack */
+
+#define TH_BREAKDOWN_ROWS_MAX 1024u
+
+struct th_breakdown_amount {
+	uint64_t resident;
+	uint64_t swapped;
+	uint64_t size;       /* address space */
+	uint64_t accessible; /* of it, readable, writable or executable */
+	uint32_t mappings;
+};
+
+struct th_breakdown_row {
+	enum th_memory_category category;
+	uint32_t stack;
+	uint32_t hash; /* of the name */
+	struct th_breakdown_amount amount;
+	char name[TH_MAPPING_PATH_MAX];
+};
+
+struct th_breakdown_rows {
+	struct th_breakdown_row *items; /* TH_BREAKDOWN_ROWS_MAX items, owned by the caller */
+	uint32_t count;
+	bool is_full; /* some amounts are in rows without their name */
+};
+
+/* The identity of a row. */
+struct th_breakdown_key {
+	enum th_memory_category category;
+	uint32_t stack;   /* that mapped it; 0 = unknown */
+	const char *name; /* truncated to the size of the row's name */
+};
+
+/* The tables */
+
+struct th_claims {
+	struct th_claim *items; /* owned by the caller */
+	uint32_t capacity;
+	uint32_t count;
+	bool is_full; /* a claim was dropped */
+};
 
 struct th_breakdown_claims {
 	struct th_claims exact;
@@ -70,5 +113,101 @@ struct th_breakdown_tables {
 	const char *allocator; /* the name of malloc's library, NULL if it is libc */
 	char text[TH_CGROUP_TEXT_MAX];
 };
+
+/* Whether a path or name ends with another. [any] */
+static inline bool
+th_name_ends_with(const char *name, const char *end)
+{
+	size_t length = strlen(name);
+
+	return length >= strlen(end) && !strcmp(name + length - strlen(end), end);
+}
+
+/* Owners of addresses: owners.c */
+
+/* Adds a range; an empty one is ignored. [any] */
+void th_claims_add(struct th_claims *claims, const struct th_claim *claim);
+
+/*
+ * Sorts by address and resolves overlaps: the claim that starts first keeps the overlap; of two
+ * that start together, the shorter one. [any]
+ */
+void th_claims_sort(struct th_claims *claims);
+
+/*
+ * The claim on `address`, NULL if there is none.  *next_ret: the next higher address at which
+ * the result may change.  After th_claims_sort(). [any]
+ */
+const struct th_claim *
+th_claims_at(const struct th_claims *claims, uintptr_t address, uintptr_t *next_ret);
+
+/* HEAP_MAX_SIZE of malloc/arena.c on 64-bit machines: twice the largest mmap threshold. */
+#define TH_GLIBC_ARENA_HEAP_BYTES (UINT64_C(64) << 20)
+
+/*
+ * Whether a heap of an arena of glibc's malloc, but for the one at brk, begins at `address`, a multiple
+ * of TH_GLIBC_ARENA_HEAP_BYTES, and the end of its used part.  These are regions aligned to their size,
+ * which libc maps without a call that can be intercepted.  Reads the observed process's memory with checks. [any]
+ */
+bool th_glibc_arena_heap_at(uintptr_t address, uintptr_t *end_ret);
+
+/*
+ * Claims the library's own memory, loaded images, malloc's arenas, stacks, and directly mapped
+ * memory.  The address space must have been read. [any]
+ */
+void th_breakdown_owners_claim(struct th_breakdown_tables *tables);
+
+/*
+ * After all other claims: sorts them, lists the sampled blocks in `blocks`, and claims large malloc
+ * blocks in unclaimed memory. [any]
+ */
+void th_breakdown_owners_settle(struct th_breakdown_tables *tables);
+
+/* Whether a malloc block lies in a heap of the allocator, as small ones do. [any] */
+bool th_breakdown_owners_is_heap(const struct th_breakdown_tables *tables, uintptr_t address);
+
+/* From mappings and owners to rows: attribute.c */
+
+/*
+ * Adds to the row of this key, which is created if necessary; if the table is full, to a row
+ * without name and stack. [any]
+ */
+void th_breakdown_rows_add(struct th_breakdown_rows *rows, const struct th_breakdown_key *key,
+	const struct th_breakdown_amount *amount);
+
+/*
+ * Combines the rows of a category that have less than `least` resident bytes and no swapped
+ * bytes into one row `name`. [any]
+ */
+void th_breakdown_rows_fold(struct th_breakdown_rows *rows, enum th_memory_category category,
+	uint64_t least, const char *name);
+
+/*
+ * Fills tables->rows, and the resident bytes of claims with a sample.  After
+ * th_breakdown_owners_settle(). [any]
+ */
+void th_breakdown_divide(struct th_breakdown_tables *tables);
+
+/*
+ * The events: write.c.  In this order: rows, resident bytes of sampled mappings and blocks, ranges of
+ * malloc's heaps, the control group.  breakdown.c ends it with ACCOUNT.
+ */
+
+void th_breakdown_log_rows(const struct th_breakdown_tables *tables); /* [any] */
+
+/*
+ * Writes MALLOC_HEAPS, and TOUCHED of sampled mappings and blocks, while tables->pages is open.
+ * [any]
+ */
+void th_breakdown_log_pages(struct th_breakdown_tables *tables);
+
+void th_breakdown_log_group(
+	struct th_breakdown_tables *tables, const struct th_cgroup *group); /* [any] */
+
+/* Resident bytes of the process, from statm; 0: it has ended. [any] */
+uint64_t th_breakdown_resident(void);
+
+/* Writes a RESIDENT and returns its bytes; 0: the process has ended. [any] */
+uint64_t th_breakdown_log_resident(uint64_t now, const struct th_cgroup *group);
 
 #endif

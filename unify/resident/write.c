@@ -3,15 +3,13 @@
  * Writes the events of a breakdown.  Arrays are split over several records of bounded size,
  * built in the tables, since a breakdown may run on a small stack.
  */
-#include "unify/resident/write.h"
+#include "unify/resident/tables.h"
 
 #include <unistd.h>
 
 #include "unify/base/observed.h"
 #include "unify/base/proc_file.h"
 #include "unify/log/log.h"
-#include "unify/resident/owners.h"
-#include "unify/resident/tables.h"
 
 /* Maximum number of mapping samples in a breakdown: 64 KiB of the log. */
 #define MAPPED_MAX 4096u
@@ -83,30 +81,21 @@ log_touched(struct th_breakdown_tables *tables)
 	write_touched(tables);
 }
 
-/* Size classes: powers of two; 0 is a class by itself. */
-static unsigned
-size_class(uint64_t bytes)
-{
-	return bytes ? 64 - (unsigned)__builtin_clzll(bytes) : 0;
-}
-
 /*
- * The smallest class such that the claims in it and in all larger ones number at most
- * MAPPED_MAX.
+ * The bytes from which on mappings are written: with more than MAPPED_MAX at least the mean of so many,
+ * which at most so many have.
  */
-static unsigned
-least_class(const struct th_claims *claims)
+static uint64_t
+least_written(const struct th_claims *claims)
 {
-	uint32_t counts[65] = {0};
-	uint32_t sum = 0;
-	unsigned least = 65;
+	uint32_t count = 0;
+	uint64_t sum = 0;
 
-	for (uint32_t i = 0; i < claims->count; i++)
-		if (claims->items[i].is_measured)
-			counts[size_class(claims->items[i].resident)]++;
-	while (least > 0 && sum + counts[least - 1] <= MAPPED_MAX)
-		sum += counts[--least];
-	return least;
+	for (uint32_t i = 0; i < claims->count; i++) {
+		count += claims->items[i].is_measured;
+		sum += claims->items[i].resident;
+	}
+	return count > MAPPED_MAX ? sum / MAPPED_MAX + 1 : 0;
 }
 
 /* Writes the resident bytes of sampled mappings, as found by add_to_claim(). */
@@ -114,12 +103,12 @@ static void
 log_mapped(struct th_breakdown_tables *tables)
 {
 	const struct th_claims *claims = &tables->claims.owners;
-	unsigned least = least_class(claims);
+	uint64_t least = least_written(claims);
 
 	for (uint32_t i = 0; i < claims->count; i++) {
 		const struct th_claim *claim = &claims->items[i];
 
-		if (claim->is_measured && size_class(claim->resident) >= least)
+		if (claim->is_measured && claim->resident >= least)
 			add_touched(tables, claim->sample, claim->resident);
 	}
 	write_touched(tables);

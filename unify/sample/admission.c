@@ -30,7 +30,7 @@ static struct {
 	bool (*read_java)(struct th_thread_record *, uint64_t *bytes_ret); /* atomic */
 	struct th_spinlock lock;      /* protects the byte counts and the globs */
 	char globs[TH_GLOB_TEXT_MAX]; /* valid if is_filtered */
-} admission = {.wanted = TH_ADMISSION_ALL};
+} admission = {.wanted = TH_HEAPS_ALL};
 
 /* Settings */
 

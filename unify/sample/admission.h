@@ -22,9 +22,6 @@
 #include "unify/sample/thread.h"
 #include "unify/shared/heaps.h"
 
-/* A set of heaps: bit 1 << enum th_heap. */
-#define TH_ADMISSION_ALL TH_HEAPS_ALL
-
 /*
  * Sets initial state: these heaps, not paused, all threads, no reader of Java bytes.  Not
  * concurrently.

@@ -15,7 +15,6 @@
 #include "unify/sample/admission.h"
 #include "unify/sample/in_flight.h"
 #include "unify/sample/live_blocks.h"
-#include "unify/sample/probes.h"
 #include "unify/sample/sample.h"
 #include "unify/sample/thread.h"
 #include "unify/sample/throttle.h"
@@ -34,6 +33,41 @@
  * serves for its first sample, whatever the interval is.
  */
 #define CLOSED_INTERVAL (64 << 10)
+
+/* Probes */
+
+/*
+ * Two static probes (USDT) for tools that trace user space, such as OpenTelemetry's eBPF profiler:
+ *
+ *   otel_memory:alloc(block, size, weight)  a sampled block; the weights of all are an unbiased
+ *                                           estimate of all bytes
+ *   otel_memory:free(block)                 it is about to be freed
+ *
+ * Each is one nop and a note of the ELF file; a tool replaces the nop by a trap.  A realloc that
+ * fails ends its block for the tool, which stays allocated.
+ */
+
+/* Without systemtap-sdt-dev there are no probes. */
+#if __has_include(<sys/sdt.h>)
+#	include <sys/sdt.h>
+#else
+#	define DTRACE_PROBE1(provider, name, a) ((void)(a))
+#	define DTRACE_PROBE3(provider, name, a, b, c) ((void)(a), (void)(b), (void)(c))
+#endif
+
+static void
+probe_alloc(uintptr_t block, uint64_t size, uint64_t weight)
+{
+	DTRACE_PROBE3(otel_memory, alloc, block, size, weight);
+}
+
+static void
+probe_free(uintptr_t block)
+{
+	DTRACE_PROBE1(otel_memory, free, block);
+}
+
+/* Recording */
 
 static bool tracks;           /* blocks are followed to their free */
 static bool keeps_countdowns; /* while no recording runs */
@@ -116,7 +150,7 @@ append_native(struct th_sample *sample)
 		 */
 		if (!th_live_blocks_insert(address, id))
 			th_log_count(TH_COUNTER_LIVE_FREES_LOST, 1);
-		th_probe_alloc(address, event->size, weight_of(event));
+		probe_alloc(address, event->size, weight_of(event));
 	} else if (tracked)
 		th_live_blocks_remove(address);
 	return id;
@@ -269,7 +303,7 @@ th_native_unlink(void *block)
 	th_guard_enter();
 	sample = th_live_blocks_remove((uintptr_t)block);
 	if (sample)
-		th_probe_free((uintptr_t)block);
+		probe_free((uintptr_t)block);
 	th_guard_leave();
 	errno = saved_errno;
 	return sample;

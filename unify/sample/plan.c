@@ -1,9 +1,245 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unify/sample/plan.h"
 
-#include <stddef.h>
-
+#include "unify/base/atomic.h"
 #include "unify/shared/clock.h"
+#include "unify/shared/settings_table.h"
+
+/* The budget */
+
+#define MILLION 1000000
+/* CPU time beyond the share, once. */
+#define BURST_NS 50e6
+/*
+ * The least that is left for samples, of a processor: a process is sampled even if the turns of the
+ * agent thread alone exceed its budget, as they do in one that is nearly idle.
+ */
+#define LEAST_NS 2000000.0
+/* Start-up, whose captures meet everything for the first time: neither saved nor owed afterwards. */
+#define START_NS (5.0 * TH_NS_PER_S)
+/* A debt leaves at least this part of what is for samples. */
+#define DEBT_PART 2
+/*
+ * What is saved is used, and a debt is repaid, in this time (1/e of it is left): at first soon,
+ * because many programs are short, later slowly, so that the allowance does not swing.
+ */
+#define HORIZON_FIRST_NS (0.7 * TH_NS_PER_S)
+#define HORIZON_NS (10.0 * TH_NS_PER_S)
+/* A debt is at most so many bursts, so that an error of measurement does not stop samples for long. */
+#define DEBT_BURSTS 4
+/* Forecasts are averages over about this time. */
+#define FORECAST_NS (3.0 * TH_NS_PER_S)
+/*
+ * Getting the times takes at most 1/COST_SPACING of the elapsed time.  But an allowance is not valid
+ * for longer than PERIOD_MOST_NS: on a busy machine, times that took long to get say little.
+ */
+#define COST_SPACING 2000
+#define PERIOD_MOST_NS (5 * (uint64_t)TH_NS_PER_S)
+
+static double
+lower(double a, double b)
+{
+	return a < b ? a : b;
+}
+
+static double
+larger(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+static double
+within(double value, double low, double high)
+{
+	return value < low ? low : lower(value, high);
+}
+
+void
+th_budget_init(struct th_budget *budget, uint64_t limit)
+{
+	*budget = (struct th_budget){.limit = limit, .saved = BURST_NS};
+}
+
+bool
+th_budget_is_due(const struct th_budget *budget, uint64_t now)
+{
+	return budget->limit && now >= budget->next;
+}
+
+static double
+share(const struct th_budget *budget, double process)
+{
+	return process * (double)budget->limit / MILLION;
+}
+
+/* Moves a forecast towards what was used in `elapsed` ns; at first it is the mean. */
+static void
+forecast(const struct th_budget *budget, double *rate, double used, double elapsed)
+{
+	double memory = within(budget->measured, elapsed, FORECAST_NS);
+
+	*rate += elapsed / memory * (used * TH_NS_PER_S / elapsed - *rate);
+}
+
+static void
+settle(struct th_budget *budget, const struct th_budget_times *used)
+{
+	double spent = (double)used->samples + (double)used->others;
+	double saved = budget->saved + share(budget, (double)used->process) - spent;
+
+	budget->saved = within(saved, -DEBT_BURSTS * BURST_NS, BURST_NS);
+}
+
+static double
+allowance(const struct th_budget *budget)
+{
+	double rest = share(budget, budget->process) - budget->others;
+	double horizon = within(budget->measured, HORIZON_FIRST_NS, HORIZON_NS);
+	double ns = rest + budget->saved * TH_NS_PER_S / horizon;
+
+	return larger(larger(ns, rest / DEBT_PART), LEAST_NS);
+}
+
+double
+th_budget_first(const struct th_budget *budget)
+{
+	/* One processor is in use. */
+	return BURST_NS * TH_NS_PER_S / HORIZON_FIRST_NS + share(budget, TH_NS_PER_S);
+}
+
+double
+th_budget_look(struct th_budget *budget, uint64_t now, const struct th_budget_times *times,
+	uint64_t cost)
+{
+	const struct th_budget_times used = {times->process - budget->last.process,
+		times->samples - budget->last.samples, times->others - budget->last.others};
+	bool is_first = !budget->time;
+	double elapsed = (double)(now - budget->time);
+
+	budget->last = *times;
+	budget->time = now;
+	/* The lower of two: a virtual machine may not have run meanwhile. */
+	uint64_t usual = cost < budget->cost ? cost : budget->cost;
+	budget->next = now + (uint64_t)within((double)usual * COST_SPACING, TH_BUDGET_PERIOD_NS,
+				     PERIOD_MOST_NS);
+	budget->cost = cost;
+	if (is_first)
+		return th_budget_first(budget);
+	bool was_starting = budget->measured < START_NS;
+	if (elapsed > 0) {
+		budget->measured += elapsed;
+		forecast(budget, &budget->process, (double)used.process, elapsed);
+		/* More at once is a debt: symbols of a module that are read do not recur. */
+		forecast(budget, &budget->others,
+			within((double)used.others, 0, share(budget, (double)used.process)),
+			elapsed);
+	}
+	settle(budget, &used);
+	if (was_starting && budget->measured >= START_NS)
+		budget->saved = 0;
+	return allowance(budget);
+}
+
+/* The interval */
+
+/*
+ * Loads between these do not change the interval: every change costs the VM a call and each of
+ * its threads a sample of the old interval.
+ */
+#define LOW 0.8
+#define HIGH 1.25
+/*
+ * All intervals are the least one times a power of STEP, the root of 2: few different ones occur
+ * in a recording, and its reader calibrates each by itself.  A raise leads into the middle of
+ * the band.
+ */
+#define STEP 1.4142
+#define MIDDLE 1.19
+/* Maximum steps of a raise: a seemingly lasting load may end.  A decrease is by half. */
+#define UP_MAX 6
+/* Time with a low load before the interval is lowered. */
+#define CALM_NS (2 * (uint64_t)TH_NS_PER_S)
+/* A least interval of 0 is below this one by a step: smaller ones are no less expensive. */
+#define FIRST 1024
+
+/* The interval `step` steps above the least; 0: every allocation. */
+static uint64_t
+interval_at(const struct th_interval_control *control, uint32_t step)
+{
+	uint64_t base = control->least;
+
+	if (!base && step--)
+		base = FIRST;
+	base <<= step / 2;
+	return step % 2 ? base * 181 / 128 : base;
+}
+
+/* The step of the lowest interval that is not below `bytes`. */
+static uint32_t
+step_to(const struct th_interval_control *control, uint64_t bytes)
+{
+	uint32_t step = 0;
+
+	while (interval_at(control, step) < bytes)
+		step++;
+	return step;
+}
+
+/* Starts at `value` or the next interval above it; 0 = every allocation. */
+static void
+init_interval(struct th_interval_control *control, uint64_t value, uint64_t least)
+{
+	control->least = least;
+	control->calm_since = 0;
+	control->step = step_to(control, value);
+	th_store_relaxed(&control->value, interval_at(control, control->step));
+}
+
+/* Whether the load was low for long enough. */
+static bool
+is_calm(struct th_interval_control *control, uint64_t now)
+{
+	if (!control->calm_since)
+		control->calm_since = now;
+	if (now - control->calm_since < CALM_NS)
+		return false;
+	control->calm_since = 0;
+	return true;
+}
+
+static uint32_t
+steps_up(double load)
+{
+	uint32_t steps = 0;
+
+	for (; load > MIDDLE && steps < UP_MAX; steps++)
+		load /= STEP;
+	return steps;
+}
+
+/*
+ * Follows a load: samples due lately, divided by the number wanted in that time.  The interval
+ * stays at or above `floor` bytes.
+ */
+static void
+follow_load(struct th_interval_control *control, double load, uint64_t floor, uint64_t now)
+{
+	uint32_t least = step_to(control, floor < TH_INTERVAL_MAX ? floor : TH_INTERVAL_MAX);
+
+	if (load >= LOW)
+		control->calm_since = 0;
+	if (load > HIGH && control->step >= least)
+		control->step += steps_up(load);
+	else if (load < LOW && control->step > least && is_calm(control, now))
+		control->step -= load < LOW * LOW && control->step > 1 ? 2 : 1;
+	if (control->step < least)
+		control->step = least;
+	while (interval_at(control, control->step) > TH_INTERVAL_MAX)
+		control->step--;
+	th_store_relaxed(&control->value, interval_at(control, control->step));
+}
+
+/* The number of samples */
 
 /* Time between two reviews. */
 #define PERIOD_NS TH_BUDGET_PERIOD_NS
@@ -55,30 +291,10 @@
 #define BLOCKS_PER_DOUBLING 4096
 #define DOUBLINGS_MAX 20
 
-uint64_t
-th_plan_interval(const struct th_plan *plan)
-{
-	return th_interval_control_value(&plan->interval);
-}
-
-/* The number of samples */
-
 bool
 th_plan_is_adaptive(const struct th_plan *plan)
 {
 	return plan->limits.overhead || plan->limits.rate;
-}
-
-static double
-lower(double a, double b)
-{
-	return a < b ? a : b;
-}
-
-static double
-within(double value, double low, double high)
-{
-	return value < low ? low : lower(value, high);
 }
 
 /* Samples per second. */
@@ -134,7 +350,7 @@ measure(struct th_plan *plan, const struct th_plan_figures *figures)
 	}
 }
 
-/* The interval */
+/* Steps of the interval */
 
 /* Its lower bound. */
 static uint64_t
@@ -172,7 +388,7 @@ step(struct th_plan *plan, uint64_t now, const struct th_plan_figures *figures)
 
 	if (rate < IDLE && floor < plan->limits.interval)
 		floor = plan->limits.interval;
-	th_interval_control_follow(&plan->interval, rate / plan->wanted, floor, now);
+	follow_load(&plan->interval, rate / plan->wanted, floor, now);
 	plan->step_time = now;
 	plan->step_due = figures->due;
 }
@@ -206,17 +422,23 @@ th_plan_init(struct th_plan *plan, const struct th_plan_limits *limits, uint64_t
 {
 	*plan = (struct th_plan){
 		.limits = *limits, .begun = now, .cost = FIRST_COST_NS, .bytes = FIRST_BYTES};
-	th_budget_init(&plan->budget, limits->overhead, limits->burst);
+	th_budget_init(&plan->budget, limits->overhead);
 	plan->allowance = th_budget_first(&plan->budget);
 	plan->step_time = now;
-	th_interval_control_init(&plan->interval, limits->interval, limits->least_interval);
+	init_interval(&plan->interval, limits->interval, limits->least_interval);
 }
 
 void
 th_plan_set_interval(struct th_plan *plan, uint64_t interval)
 {
 	plan->limits.least_interval = interval;
-	th_interval_control_set(&plan->interval, interval);
+	init_interval(&plan->interval, interval, interval);
+}
+
+uint64_t
+th_plan_interval(const struct th_plan *plan)
+{
+	return th_load_relaxed(&plan->interval.value);
 }
 
 void

@@ -17,16 +17,88 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "unify/sample/interval_control.h"
-#include "unify/sample/overhead_budget.h"
-#include "unify/shared/log_format.h"
+/* The budget */
+
+/*
+ * The overhead budget: the maximum CPU time of recording, as a share of the CPU time of the
+ * process, plus a burst once, which short programs need.
+ *
+ *   saved = burst + share * CPU time of the process - CPU time of recording     (<= burst)
+ *
+ * The allowance, CPU time that samples may take in the next second, is the share of the CPU
+ * time that the process uses in a second, less the other cost of recording, plus what is saved:
+ * half of it is used, and half of a debt is repaid, within 0.5 s at first, and 7 s once the
+ * recording has lasted 10 s.  From then on the allowance changes slowly on purpose: samples whose
+ * weight fluctuates tell no more than far fewer samples of equal weight (statistics.md).
+ *
+ * What is saved or owed after the first 5 s is forgotten: start-up meets everything for the first
+ * time.  From then on all cost of recording counts, but samples may always take 0.2 % of a processor.
+ */
+
+/* Time between two looks; more if reading the CPU time of the process always takes long. */
+#define TH_BUDGET_PERIOD_NS 100000000
+
+/* Total CPU time, ns. */
+struct th_budget_times {
+	uint64_t process; /* of the whole process */
+	uint64_t samples; /* of recording, for samples */
+	uint64_t others;  /* of recording: the agent thread, captures that are not of samples */
+};
+
+struct th_budget {
+	uint64_t limit;  /* millionths; 0 = none */
+	uint64_t time;   /* ns: of the last look; 0 = there was none */
+	uint64_t next;   /* ns: not before */
+	uint64_t cost;   /* ns: CPU time of getting the times for the last look */
+	double saved;    /* ns; negative: a debt */
+	double measured; /* ns: time for which times are known */
+	/* Forecasts, ns per second. */
+	double process;
+	double others;
+	struct th_budget_times last;
+};
+
+/* `limit` in millionths; 0 = no budget. */
+void th_budget_init(struct th_budget *budget, uint64_t limit);
+
+/* Whether th_budget_look() has work to do at `now` (ns). [in-malloc] */
+bool th_budget_is_due(const struct th_budget *budget, uint64_t now);
+
+/*
+ * Updates the budget; returns the allowance, ns of CPU time per second.  `cost` ns: CPU time of
+ * getting the times, which limits how often this is due.  One writer. [in-malloc]
+ */
+double th_budget_look(struct th_budget *budget, uint64_t now,
+	const struct th_budget_times *times, uint64_t cost);
+
+/* The allowance before the first look. */
+double th_budget_first(const struct th_budget *budget);
+
+/* The interval */
+
+/*
+ * The sampling interval, which follows the load: the number of samples due is
+ * inversely proportional to the interval.
+ *
+ * A higher load raises the interval at once; a lower one halves it after two seconds: a program that
+ * paused, for a collection or on a busy machine, resumes with its full load, which at a small interval
+ * would be a surge of samples.
+ */
+
+struct th_interval_control {
+	uint64_t value;      /* bytes; atomic: one writer, any reader */
+	uint64_t least;      /* bytes: the value is this, or above it */
+	uint32_t step;       /* by so many factors of the root of 2 */
+	uint64_t calm_since; /* ns: the load has been low since; 0 = it is not */
+};
+
+/* The plan */
 
 struct th_plan_limits {
-	uint64_t interval;       /* bytes: the first */
+	uint64_t interval;       /* bytes: the first; 0 = every allocation */
 	uint64_t least_interval; /* bytes */
 	uint64_t rate;           /* samples per second; 0 = no maximum */
 	uint64_t overhead;       /* millionths of the process's CPU time; 0 = no budget */
-	uint64_t burst;          /* ns: CPU time, see overhead_budget.h */
 	bool saves_space;        /* log and tables limit the number of samples, too */
 };
 

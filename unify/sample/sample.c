@@ -81,12 +81,6 @@ walk_heap(enum th_heap heap)
 	return heap == TH_HEAP_JAVA ? TH_HEAP_JAVA : TH_HEAP_NATIVE;
 }
 
-static uint64_t
-append(struct th_sample *sample)
-{
-	return sample->event->stack ? sample->lane->append(sample) : 0;
-}
-
 /* 0: its stack is captured in any case. */
 static uint64_t
 key_of(const struct th_sample *sample, const struct th_registers *registers)
@@ -128,39 +122,25 @@ th_sample_take(struct th_sample *sample, const struct th_registers *registers)
 	struct th_event_alloc *event = sample->event;
 	uint64_t id;
 
-	th_throttle_count();
 	/* See th_sample_begin(). */
 	if (!th_log_is_ours()) {
-		th_log_count(TH_COUNTER_DROPPED_STOPPED, 1);
+		th_sample_drop();
 		return 0;
 	}
+	th_log_count(TH_COUNTER_SAMPLES_DUE, 1);
 	uint64_t begun = th_throttle_capture_begins(sample->now);
-	event->time = sample->now;
-	event->thread = sample->record->id;
-	event->keep = 1;
-	if (sample->lane->prepare)
-		sample->lane->prepare(sample);
-	set_stack(sample, registers);
-	if (event->stack)
-		th_thread_log_at(sample->record, sample->now);
-	id = append(sample);
-	th_throttle_capture_ends(begun, true);
-	return id;
-}
-
-uint64_t
-th_sample_take_caller(struct th_sample *sample, uintptr_t caller)
-{
-	struct th_event_alloc *event = sample->event;
-	uint64_t begun = th_throttle_capture_begins(sample->now);
-	uint64_t id;
-
 	event->time = sample->now;
 	event->thread = sample->record ? sample->record->id : 0;
 	event->keep = 1;
-	th_log_count(TH_COUNTER_SAMPLES_DUE, 1);
-	event->stack = th_capture_caller(caller);
-	id = append(sample);
+	if (sample->lane->prepare)
+		sample->lane->prepare(sample);
+	if (registers)
+		set_stack(sample, registers);
+	else
+		event->stack = th_capture_caller(sample->caller);
+	if (event->stack && registers)
+		th_thread_log_at(sample->record, sample->now);
+	id = event->stack ? sample->lane->append(sample) : 0;
 	th_throttle_capture_ends(begun, true);
 	return id;
 }

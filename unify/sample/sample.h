@@ -53,11 +53,13 @@ struct th_sample_lane {
 
 struct th_sample {
 	const struct th_sample_lane *lane;
-	struct th_thread_record *record; /* of the calling thread */
-	uint64_t now;                    /* ns, read once for all steps */
-	struct th_event_alloc *event;    /* the start of the lane's own event */
-	uint32_t detail;                 /* of the lane; written by th_sample_take() */
-	void *data;                      /* private to the lane */
+	struct th_thread_record
+		*record;              /* of the calling thread; NULL only without registers */
+	uint64_t now;                 /* ns, read once for all steps */
+	uintptr_t caller;             /* a return address, see th_sample_take() */
+	struct th_event_alloc *event; /* the start of the lane's own event */
+	uint32_t detail;              /* of the lane; written by th_sample_take() */
+	void *data;                   /* private to the lane */
 };
 
 /*
@@ -70,15 +72,10 @@ bool th_sample_begin(void);
 /*
  * Takes a sample that is due and admitted: sets time, keep, thread and stack of its event and
  * lets the lane append it.  Returns its id; 0: it was dropped, and counted.
- * `registers`: of the function at which the walk starts. [in-malloc]
+ * `registers`: of the function at which the walk starts; NULL in contexts in which nothing may
+ * allocate or wait: its stack is then sample->caller. [in-malloc]
  */
 uint64_t th_sample_take(struct th_sample *sample, const struct th_registers *registers);
-
-/*
- * The same for contexts in which nothing may allocate or wait: its
- * stack is the one return address `caller`. [in-malloc]
- */
-uint64_t th_sample_take_caller(struct th_sample *sample, uintptr_t caller);
 
 /*
  * Counts a sample as dropped that is due when recording has ended or the log belongs to another

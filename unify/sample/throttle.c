@@ -5,8 +5,6 @@
 #include "unify/base/atomic.h"
 #include "unify/log/log.h"
 #include "unify/sample/live_blocks.h"
-#include "unify/sample/plan.h"
-#include "unify/sample/settings.h"
 #include "unify/shared/clock.h"
 #include "unify/shared/hash.h"
 
@@ -28,9 +26,8 @@
 #define OUTSIDE_NS 1000
 
 static struct {
-	uint64_t due;           /* atomic */
-	uint64_t capture_ns[2]; /* atomic: [1] of samples, [0] of other captures */
-	struct th_plan plan;    /* the writer's, except for the interval */
+	uint64_t samples_ns; /* atomic: of SELF_CAPTURE_NS, that of samples */
+	struct th_plan plan; /* the writer's, except for the interval */
 	/* Private to the writer. */
 	uint64_t rate_logged; /* time of the last RATE */
 	uint64_t due_lately;  /* due in the second before */
@@ -38,28 +35,18 @@ static struct {
 } throttle;
 
 void
-th_throttle_start(const struct th_recorder_settings *settings)
+th_throttle_start(const struct th_plan_limits *limits)
 {
-	const struct th_plan_limits limits = {
-		.interval = settings->interval,
-		.least_interval = settings->least_interval,
-		.rate = settings->rate,
-		.overhead = settings->overhead,
-		.burst = settings->burst,
-		.saves_space = settings->saves_space,
-	};
 	uint64_t now = th_clock_now();
 
-	th_plan_init(&throttle.plan, &limits, now);
+	th_plan_init(&throttle.plan, limits, now);
 	throttle.rate_logged = now;
 }
 
 void
 th_throttle_reset(void)
 {
-	throttle.due = 0;
-	throttle.capture_ns[false] = 0;
-	throttle.capture_ns[true] = 0;
+	throttle.samples_ns = 0;
 	throttle.due_logged = 0;
 }
 
@@ -81,19 +68,16 @@ th_throttle_is_adaptive(void)
 	return th_plan_is_adaptive(&throttle.plan);
 }
 
-/* Samples */
-
-void
-th_throttle_count(void)
+static uint64_t
+counter(const struct th_log_header *header, enum th_log_counter counter)
 {
-	th_log_count(TH_COUNTER_SAMPLES_DUE, 1);
-	th_add_relaxed(&throttle.due, 1);
+	return header ? th_load_relaxed(&header->counters[counter]) : 0;
 }
 
 uint64_t
 th_throttle_due(void)
 {
-	return th_load_relaxed(&throttle.due);
+	return counter(th_log_header(), TH_COUNTER_SAMPLES_DUE);
 }
 
 /* Once a second, if samples were due.  By the writer. */
@@ -126,9 +110,11 @@ read_times(const struct th_log_header *header, struct th_plan_figures *figures)
 
 	figures->times.process = th_clock_read(CLOCK_PROCESS_CPUTIME_ID);
 	figures->times_cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID) - before;
-	figures->times.samples = th_load_relaxed(&throttle.capture_ns[true]);
-	figures->times.others = th_load_relaxed(&header->counters[TH_COUNTER_SELF_AGENT_NS]) +
-				th_load_relaxed(&throttle.capture_ns[false]);
+	figures->times.samples = th_load_relaxed(&throttle.samples_ns);
+	figures->times.others = counter(header, TH_COUNTER_SELF_AGENT_NS);
+	uint64_t captures = counter(header, TH_COUNTER_SELF_CAPTURE_NS);
+	if (captures > figures->times.samples)
+		figures->times.others += captures - figures->times.samples;
 }
 
 static void
@@ -211,5 +197,6 @@ th_throttle_capture_ends(uint64_t begun, bool is_sample)
 	uint64_t usual = ns < USUAL_NS ? ns : USUAL_NS;
 	ns = usual * weight + (ns - usual) + (is_sample ? OUTSIDE_NS * weight : 0);
 	th_log_count(TH_COUNTER_SELF_CAPTURE_NS, ns);
-	th_add_relaxed(&throttle.capture_ns[is_sample], ns);
+	if (is_sample)
+		th_add_relaxed(&throttle.samples_ns, ns);
 }

@@ -9,21 +9,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "unify/sample/plan.h"
 #include "unify/shared/log_format.h"
 
-struct th_recorder_settings;
-
-/* Applies the interval, rate and overhead of the settings.  Before recording begins. */
-void th_throttle_start(const struct th_recorder_settings *settings);
+/* Before recording begins. */
+void th_throttle_start(const struct th_plan_limits *limits);
 
 /* Current mean bytes between two samples, in each heap. [any] */
 uint64_t th_throttle_interval(void);
 
 /* The configured maximum of samples per second, all heaps together; 0 = none. [any] */
 uint64_t th_throttle_rate(void);
-
-/* Counts a sample as due. [in-malloc] */
-void th_throttle_count(void);
 
 /* Samples due so far, all heaps together. [any] */
 uint64_t th_throttle_due(void);

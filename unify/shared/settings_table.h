@@ -51,8 +51,6 @@ enum th_gc_at_exit { TH_GC_AT_EXIT_AUTO, TH_GC_AT_EXIT_ALWAYS, TH_GC_AT_EXIT_NEV
 #define TH_INTERVAL_LEAST (32 << 10)
 /* MAX_OVERHEAD under `run`: the default of a library that is always loaded is lower. */
 #define TH_OVERHEAD_OF_RUN "2%"
-/* CPU time in addition to the budget, once, ns. */
-#define TH_OVERHEAD_BURST 50000000
 #define TH_DEPTH_DEFAULT 256
 #define TH_DEPTH_MAX 2048
 /* Space for the first pages and a metadata block; a smaller log would hold no samples. */

@@ -8,10 +8,8 @@
 #include <string.h>
 
 #include "unify/log/function_names.h"
-#include "unify/log/met_addresses.h"
 #include "unify/log/module.h"
 #include "unify/log/stack_log.h"
-#include "unify/log/stack_table.h"
 
 #define LARGE ((uint64_t)64 << 20)
 #define LIBRARY TH_TEST_BUILD "/tests/programs/libvanishing.so"
@@ -44,7 +42,6 @@ static int
 stop(void **state)
 {
 	th_stack_log_reset();
-	th_stack_table_reset();
 	dlclose(library);
 	return log_fixture_teardown(state);
 }
@@ -131,7 +128,6 @@ test_reset(void **state)
 	assert_symbols((const char *const[]){"vanishing_work", NULL});
 	log_fixture_detach();
 	th_stack_log_reset();
-	th_stack_table_reset();
 	log_fixture_open(LARGE);
 	add_stack(word_of("vanishing_work", 1));
 	th_function_names_log(true);

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "unify/base/atomic.h"
-#include "unify/log/loader.h"
+#include "unify/log/module_elf.h"
 
 #define FORKS 200
 

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "report/log/schema.h"
-#include "unify/resident/smaps.h"
+#include "unify/resident/address_space.h"
 
 #define MIB ((uint64_t)1 << 20)
 #define LARGE (64 * MIB)
@@ -626,24 +626,6 @@ test_prepare_allocates_ahead_and_changes_nothing(void **state)
 	log_samples_assert_held(10000);
 }
 
-/* Mapped bytes of the log file. */
-struct use {
-	uint64_t bytes;
-	uint64_t resident;
-};
-
-static bool
-add_use(const struct th_smaps_entry *entry, void *data)
-{
-	struct use *use = data;
-
-	if (strcmp(entry->path, log_fixture_path()))
-		return true;
-	use->bytes += entry->end - entry->start;
-	use->resident += entry->resident;
-	return true;
-}
-
 /*
  * Pages written long ago are neither resident nor mapped: mlockall() would lock resident pages,
  * and counts mapped ones.
@@ -651,17 +633,25 @@ add_use(const struct th_smaps_entry *entry, void *data)
 static void
 test_pages_behind_are_given_back(void **state)
 {
-	char buffer[4096];
-	struct use use = {0};
-	uint64_t count = 0;
+	static struct th_address_space space;
+	uint64_t count = 0, bytes = 0, resident = 0;
 
 	(void)state;
 	log_fixture_open(LARGE);
 	for (; th_log_header()->tail < LARGE / 2; count++)
 		log_samples_append(0, count);
-	assert_true(th_smaps_read("/proc/self/smaps", buffer, sizeof(buffer), add_use, &use));
-	assert_in_range(use.resident, 4096, 3 * MIB);
-	assert_in_range(use.bytes, 4096, 3 * MIB);
+	assert_true(th_address_space_init(&space));
+	assert_true(th_address_space_read_file(&space, "smaps"));
+	for (uint32_t i = 0; i < space.count; i++) {
+		const struct th_address_space_entry *entry = &space.entries[i];
+
+		if (strcmp(th_address_space_path(&space, entry), log_fixture_path()) != 0)
+			continue;
+		bytes += entry->end - entry->start;
+		resident += entry->resident;
+	}
+	assert_in_range(resident, 4096, 3 * MIB);
+	assert_in_range(bytes, 4096, 3 * MIB);
 	log_samples_assert_held(count);
 }
 

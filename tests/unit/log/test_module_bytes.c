@@ -75,7 +75,7 @@ load(struct library *library)
 	assert_non_null(library->module);
 	/* An entry of an earlier test has the path of that one. */
 	library->copy = *library->module;
-	library->copy.path = library->path;
+	strcpy(library->copy.path, library->path);
 	library->module = &library->copy;
 	library->local = (uintptr_t)local() - library->module->bias;
 	library->exported = (uintptr_t)dlsym(library->handle, "vanishing_exported") -
@@ -323,9 +323,9 @@ test_other_library_at_the_address(void **state)
 	assert_false(opens(&library, TH_SOURCE_PATH));
 	assert_false(opens(&library, TH_SOURCE_IMAGE));
 	library.copy.build_id_bytes = 0;
-	library.copy.path = "/tmp/other.so";
+	strcpy(library.copy.path, "/tmp/other.so");
 	assert_false(opens(&library, TH_SOURCE_IMAGE));
-	library.copy.path = library.path;
+	strcpy(library.copy.path, library.path);
 	assert_true(opens(&library, TH_SOURCE_IMAGE));
 	unload(&library);
 }

@@ -16,7 +16,6 @@
 #include "tests/unit/log/log_fixture.h"
 #include "unify/log/ring.h"
 #include "unify/log/stack_log.h"
-#include "unify/log/stack_table.h"
 
 #define RING (UINT64_C(8) << 20)
 #define UNBOUNDED (UINT64_C(1) << 30)

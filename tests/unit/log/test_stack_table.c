@@ -9,13 +9,13 @@
 
 #include <cmocka.h>
 
-#include "unify/log/stack_table.h"
+#include "unify/log/stack_log.h"
 
 static int
 start_empty(void **state)
 {
 	(void)state;
-	th_stack_table_reset();
+	th_stack_log_reset();
 	return !th_stack_table_init();
 }
 
@@ -154,7 +154,7 @@ test_reset_forgets(void **state)
 	(void)state;
 	assert_int_equal(intern_number(5), 1);
 	assert_int_equal(intern_number(6), 2);
-	th_stack_table_reset();
+	th_stack_log_reset();
 	assert_int_equal(intern_number(6), 1);
 }
 

@@ -16,6 +16,7 @@
 #include "unify/sample/throttle.h"
 #include "unify/shared/clock.h"
 #include "unify/unwind/unwind.h"
+#include "unify/shared/heaps.h"
 
 void
 recorder_fixture_init(void)
@@ -30,13 +31,10 @@ recorder_fixture_init(void)
 void
 recorder_start(uint64_t interval, uint32_t depth, uint64_t max_bytes)
 {
-	const struct th_recorder_settings settings = {.interval = interval,
+	const struct th_recorder_settings settings = {.limits.interval = interval,
 		.depth = depth,
-		.native = true,
-		.java = true,
-		.has_malloc = true,
-		.mapped = true,
-		.has_mmap = true};
+		.heaps = TH_HEAPS_ALL,
+		.seen = TH_HEAPS_ALL};
 	log_fixture_open(max_bytes);
 	th_guard_enter();
 	assert_true(th_recorder_start(&settings));

@@ -17,7 +17,6 @@
 #include "unify/log/log.h"
 #include "unify/recording/control.h"
 #include "unify/sample/admission.h"
-#include "unify/sample/settings.h"
 #include "unify/sample/throttle.h"
 
 #define NOW 1000000000u
@@ -36,7 +35,7 @@ set_up(void **state)
 	(void)state;
 	log_fixture_open(8 << 20);
 	th_log_header()->start_monotonic = 0; /* NOW is later */
-	th_throttle_start(&(const struct th_recorder_settings){
+	th_throttle_start(&(const struct th_plan_limits){
 		.interval = INTERVAL, .least_interval = INTERVAL, .rate = TARGET});
 	return 0;
 }
@@ -192,7 +191,7 @@ buffers_are_counted_by_the_agent(void **state)
 	th_control_reset();
 	assert_true(th_control_on_flush(count_flush));
 	assert_int_equal(ask(TH_CONTROL_BUFFERS, 0, ""), TH_CONTROL_NO_VM);
-	th_control_set_buffers(count_buffers);
+	th_control_set_java(&(const struct th_control_java){.count_buffers = count_buffers});
 	count_answer = TH_CONTROL_FAILED;
 	assert_int_equal(ask(TH_CONTROL_BUFFERS, 0, ""), TH_CONTROL_FAILED);
 	assert_int_equal(counts, 1);
@@ -201,7 +200,7 @@ buffers_are_counted_by_the_agent(void **state)
 	assert_int_equal(ask(TH_CONTROL_BUFFERS, 0, ""), TH_CONTROL_DONE);
 	assert_int_equal(counts, 2);
 	assert_int_equal(flushes, 1);
-	th_control_set_buffers(NULL);
+	th_control_set_java(NULL);
 	assert_int_equal(ask(TH_CONTROL_BUFFERS, 0, ""), TH_CONTROL_NO_VM);
 	th_control_reset();
 }
@@ -224,7 +223,7 @@ walks_are_limited(void **state)
 {
 	(void)state;
 	th_control_reset();
-	th_control_set_holders(find_holders);
+	th_control_set_java(&(const struct th_control_java){.find_holders = find_holders});
 	assert_int_equal(ask(TH_CONTROL_HOLDERS, 0, TH_HOLDERS_SELECTED), TH_CONTROL_REFUSED);
 	assert_int_equal(ask(TH_CONTROL_HOLDERS_OF, 5, TH_HOLDERS_FIRST), TH_CONTROL_DONE);
 	assert_int_equal(ask(TH_CONTROL_HOLDERS_OF, 6, ""), TH_CONTROL_DONE);

@@ -227,8 +227,10 @@ test_starting_thread_joins_at_once(void **state)
 static void
 restart(bool native, bool java)
 {
-	const struct th_recorder_settings some = {
-		.interval = 0, .depth = DEPTH, .native = native, .java = java};
+	const struct th_recorder_settings some = {.limits.interval = 0,
+		.depth = DEPTH,
+		.heaps = (native ? 1u << TH_HEAP_NATIVE : 0) | (java ? 1u << TH_HEAP_JAVA : 0),
+		.seen = 1u << TH_HEAP_JAVA};
 
 	recorder_start(0, DEPTH, LARGE);
 	th_recorder_reset();

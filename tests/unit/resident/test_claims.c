@@ -17,9 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "unify/resident/claims.h"
-#include "unify/resident/glibc_arenas.h"
-#include "unify/resident/rows.h"
+#include "unify/resident/tables.h"
 
 #define SPACE 512u
 #define CLAIMS 40u
@@ -204,7 +202,7 @@ test_a_name_longer_than_a_row_holds(void **state)
 	add(&rows, name, 0, 1);
 	add(&rows, name, 0, 1);
 	assert_int_equal(rows.count, 1);
-	assert_int_equal(strlen(rows.items[0].name), TH_SMAPS_PATH_MAX - 1);
+	assert_int_equal(strlen(rows.items[0].name), TH_MAPPING_PATH_MAX - 1);
 	free(rows.items);
 }
 

@@ -18,8 +18,7 @@
 #include <unistd.h>
 
 #include "unify/base/proc_file.h"
-#include "unify/resident/pagemap.h"
-#include "unify/resident/smaps.h"
+#include "unify/resident/address_space.h"
 
 #define PAGE 4096u
 
@@ -37,94 +36,95 @@ static const char two[] =
 	"Private_Hugetlb:    2048 kB\n"
 	"VmFlags: mr mw me \n";
 
-struct seen {
-	struct th_smaps_entry entries[8];
-	size_t count;
-	size_t stop_after;
-};
+static struct th_address_space space;
 
-static bool
-keep(const struct th_smaps_entry *entry, void *data)
+static int
+set_up(void **state)
 {
-	struct seen *seen = data;
-
-	assert_true(seen->count < 8);
-	seen->entries[seen->count++] = *entry;
-	return seen->count != seen->stop_after;
+	(void)state;
+	return !th_address_space_init(&space);
 }
 
 static bool
-parse(struct seen *seen, const char *text, size_t step)
+parse(const char *text, size_t step)
 {
-	struct th_smaps_parser parser;
 	size_t length = strlen(text);
 
-	seen->count = 0;
-	th_smaps_parser_init(&parser, keep, seen);
+	th_address_space_begin(&space);
 	for (size_t at = 0; at < length; at += step)
-		th_smaps_parser_feed(
-			&parser, text + at, step < length - at ? step : length - at);
-	return th_smaps_parser_end(&parser);
+		th_address_space_feed(
+			&space, text + at, step < length - at ? step : length - at);
+	return th_address_space_end(&space);
 }
 
 static void
-assert_two(const struct seen *seen)
+assert_two(void)
 {
-	const struct th_smaps_entry *file = &seen->entries[0];
-	const struct th_smaps_entry *reserve = &seen->entries[1];
+	const struct th_address_space_entry *file = &space.entries[0];
+	const struct th_address_space_entry *reserve = &space.entries[1];
 
-	assert_int_equal(seen->count, 2);
+	assert_int_equal(space.count, 2);
+	assert_int_equal(space.resident, 4096);
+	assert_int_equal(space.swapped, 16384);
 	assert_int_equal(file->start, 0x55ab48e39000);
 	assert_int_equal(file->end, 0x55ab48e3b000);
-	assert_int_equal(file->offset, 0x1000);
 	assert_int_equal(file->resident, 4096);
-	assert_int_equal(file->anonymous, 4096);
-	assert_true(file->has_file && file->is_readable && file->is_accessible);
-	assert_false(file->is_writable || file->is_shared);
-	assert_string_equal(file->path, "/opt/a b.so");
+	assert_true(file->has_file && file->is_accessible);
+	/* It does not begin at the start of the file. */
+	assert_false(file->is_writable || file->is_shared || file->is_image);
+	assert_string_equal(th_address_space_path(&space, file), "/opt/a b.so");
 	assert_int_equal(reserve->swapped, 16384);
-	assert_int_equal(reserve->huge, 2 << 20);
 	assert_int_equal(reserve->resident, 0);
 	assert_false(reserve->is_accessible || reserve->has_file);
-	assert_string_equal(reserve->path, "");
+	assert_string_equal(th_address_space_path(&space, reserve), "");
 }
 
 static void
 test_two_mappings_in_pieces(void **state)
 {
-	struct seen seen = {.stop_after = 0};
-
 	(void)state;
 	for (size_t step = 1; step <= sizeof(two); step++) {
-		assert_true(parse(&seen, two, step));
-		assert_two(&seen);
+		assert_true(parse(two, step));
+		assert_two();
 	}
 }
 
+/* Of mappings that do not fit only the bytes count; keys without a mapping are ignored. */
 static void
-test_a_visitor_may_stop(void **state)
+test_more_mappings_than_fit(void **state)
 {
-	struct seen seen = {.stop_after = 1};
+	static const char one[] = "1000-2000 rw-p 00000000 00:00 0 \nRss: 4 kB\nSwap: 8 kB\n";
 
 	(void)state;
-	assert_true(parse(&seen, two, 7));
-	assert_int_equal(seen.count, 1);
+	th_address_space_begin(&space);
+	th_address_space_feed(&space, "Rss: 4 kB\n", 10);
+	for (uint32_t i = 0; i < TH_MAPPINGS_MAX; i++)
+		th_address_space_feed(&space, one, sizeof(one) - 1);
+	assert_false(space.is_truncated);
+	th_address_space_feed(&space, one, sizeof(one) - 1);
+	assert_true(th_address_space_end(&space) && space.is_truncated);
+	assert_int_equal(space.count, TH_MAPPINGS_MAX);
+	assert_int_equal(space.resident, (TH_MAPPINGS_MAX + 1) * PAGE);
+	assert_int_equal(space.swapped, 2 * (TH_MAPPINGS_MAX + 1) * PAGE);
+	assert_int_equal(space.entries[TH_MAPPINGS_MAX - 1].resident, PAGE);
 }
 
+/* Of the line its beginning is used, of the path in that its end. */
 static void
-test_a_long_path_keeps_its_beginning(void **state)
+test_a_long_path(void **state)
 {
 	char text[2048] = "1000-2000 rw-s 00000000 00:05 7 /";
-	struct seen seen = {.stop_after = 0};
 	size_t length = strlen(text);
 
 	(void)state;
 	memset(text + length, 'x', 1000);
 	strcpy(text + length + 1000, "\nRss: 4 kB\n");
-	assert_true(parse(&seen, text, 100));
-	assert_int_equal(seen.count, 1);
-	assert_int_equal(seen.entries[0].resident, 4096);
-	assert_true(seen.entries[0].is_shared);
+	assert_true(parse(text, 100));
+	assert_int_equal(space.count, 1);
+	assert_int_equal(space.entries[0].resident, 4096);
+	assert_true(space.entries[0].is_shared);
+	assert_int_equal(strlen(th_address_space_path(&space, &space.entries[0])),
+		TH_MAPPING_PATH_MAX - 1);
 }
 
 static void
@@ -136,31 +136,13 @@ test_text_that_is_no_smaps(void **state)
 		"fffffffffffffffff-2000 rw-p 00000000 00:00 0 \n",
 		"1000-2000 rw-p 00000000 00:00 0 \nRss: 4 kB", /* cut off */
 	};
-	struct seen seen = {.stop_after = 0};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		assert_false(parse(&seen, texts[i], 3));
+		assert_false(parse(texts[i], 3));
 }
 
 /* The real file */
-
-struct sum {
-	uintptr_t inside; /* an address of the mapping looked for */
-	uint64_t resident;
-	struct th_smaps_entry found;
-};
-
-static bool
-add(const struct th_smaps_entry *entry, void *data)
-{
-	struct sum *sum = data;
-
-	sum->resident += entry->resident;
-	if (sum->inside >= entry->start && sum->inside < entry->end)
-		sum->found = *entry;
-	return true;
-}
 
 static uint64_t
 rollup(void)
@@ -176,24 +158,19 @@ rollup(void)
 static void
 test_the_sum_is_the_rss_of_the_kernel(void **state)
 {
-	static char buffer[65536];
-	struct sum sum = {0};
 	const uint64_t slack = 64 * PAGE; /* pages first touched in between */
 
 	(void)state;
-	assert_true(th_smaps_read("/proc/self/smaps", buffer, sizeof(buffer), add, &sum));
+	assert_true(th_address_space_read_file(&space, "smaps"));
 	uint64_t kernel = rollup();
-	assert_true(sum.resident + slack > kernel && sum.resident < kernel + slack);
+	assert_true(space.resident + slack > kernel && space.resident < kernel + slack);
 }
 
 static void
 test_a_file_that_is_not_there(void **state)
 {
-	static char buffer[4096];
-	struct sum sum = {0};
-
 	(void)state;
-	assert_false(th_smaps_read("/proc/self/nothing", buffer, sizeof(buffer), add, &sum));
+	assert_false(th_address_space_read_file(&space, "nothing"));
 }
 
 static void
@@ -224,25 +201,22 @@ test_touched_pages_are_present(void **state)
 	munmap(memory, pages * PAGE);
 }
 
-/* Sums of the scan and of smaps, of the mappings in a range. */
-struct compared {
-	struct th_page_map *map;
-	uintptr_t start;
-	uintptr_t end;
-	uint64_t scanned;
-	uint64_t resident;
-};
-
-static bool
-compare(const struct th_smaps_entry *entry, void *data)
+/* Compares the scan with smaps, in the mappings of [0, end). */
+static void
+compare(struct th_page_map *map, uintptr_t end, uint64_t least)
 {
-	struct compared *compared = data;
+	uint64_t scanned = 0, resident = 0;
 
-	if (entry->start < compared->start || entry->end > compared->end)
-		return true;
-	compared->scanned += th_page_map_use(compared->map, entry->start, entry->end).resident;
-	compared->resident += entry->resident;
-	return true;
+	assert_true(th_address_space_read_file(&space, "smaps"));
+	for (uint32_t i = 0; i < space.count && space.entries[i].end <= end; i++) {
+		const struct th_address_space_entry *entry = &space.entries[i];
+
+		scanned += th_page_map_use(map, entry->start, entry->end).resident;
+		resident += entry->resident;
+	}
+	assert_true(resident >= least);
+	/* The calls in between touch some pages. */
+	assert_in_range(scanned, resident - 64 * PAGE, resident);
 }
 
 /* Written, only read (the zero page), and untouched pages; alone, and with the whole process. */
@@ -250,13 +224,11 @@ static void
 test_a_scan_finds_what_smaps_does(void **state)
 {
 	static struct th_page_map map;
-	static char buffer[65536];
 	const size_t pages = 3000;
 	const size_t bytes = pages * PAGE;
 	volatile char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	uintptr_t start = (uintptr_t)memory;
-	struct compared compared = {.map = &map, .end = INTPTR_MAX};
 	uint64_t sum = 0;
 
 	(void)state;
@@ -281,12 +253,7 @@ test_a_scan_finds_what_smaps_does(void **state)
 	assert_int_equal(th_page_map_use(&map, start + PAGE / 2, start + 3 * PAGE + 1).resident,
 		PAGE / 2 + 1);
 	assert_true(th_page_map_scan(&map, 0, start + bytes));
-	compared.end = start + bytes;
-	assert_true(
-		th_smaps_read("/proc/self/smaps", buffer, sizeof(buffer), compare, &compared));
-	assert_true(compared.resident >= sum);
-	/* The calls in between touch some pages. */
-	assert_in_range(compared.scanned, compared.resident - 64 * PAGE, compared.resident);
+	compare(&map, start + bytes, sum);
 	th_page_map_close(&map);
 	munmap((void *)memory, bytes);
 }
@@ -338,8 +305,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_two_mappings_in_pieces),
-		cmocka_unit_test(test_a_visitor_may_stop),
-		cmocka_unit_test(test_a_long_path_keeps_its_beginning),
+		cmocka_unit_test(test_more_mappings_than_fit),
+		cmocka_unit_test(test_a_long_path),
 		cmocka_unit_test(test_text_that_is_no_smaps),
 		cmocka_unit_test(test_the_sum_is_the_rss_of_the_kernel),
 		cmocka_unit_test(test_a_file_that_is_not_there),
@@ -349,5 +316,5 @@ main(void)
 		cmocka_unit_test(test_a_read_that_is_interrupted_each_time),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, set_up, NULL);
 }

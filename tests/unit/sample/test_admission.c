@@ -265,7 +265,7 @@ one_heap_or_both(void **state)
 	recorder_start(INTERVAL, DEPTH, LARGE);
 	allocate(10);
 	th_admission_read_java_by(read_java);
-	th_control_set_java(take_java);
+	th_control_set_java(&(const struct th_control_java){.switch_sampling = take_java});
 	assert_int_equal(counted_java(), 0);
 	assert_int_equal(ask(TH_CONTROL_HEAPS, 1u << TH_HEAP_JAVA, ""), TH_CONTROL_DONE);
 	java_bytes += 500;
@@ -278,7 +278,7 @@ one_heap_or_both(void **state)
 	assert_int_equal(counted_java(), 500);
 	assert_int_equal(counted(), 20 * BLOCK);
 	java_is_free = false;
-	assert_int_equal(ask(TH_CONTROL_HEAPS, TH_ADMISSION_ALL, ""), TH_CONTROL_NO_JAVA);
+	assert_int_equal(ask(TH_CONTROL_HEAPS, TH_HEAPS_ALL, ""), TH_CONTROL_NO_JAVA);
 	java_bytes += 500;
 	assert_int_equal(counted_java(), 500);
 	assert_int_equal(ask(TH_CONTROL_HEAPS, 0, ""), TH_CONTROL_REFUSED);

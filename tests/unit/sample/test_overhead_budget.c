@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "unify/sample/overhead_budget.h"
+#include "unify/sample/plan.h"
 
 #define SECOND UINT64_C(1000000000)
 #define PERIOD TH_BUDGET_PERIOD_NS
@@ -31,7 +31,7 @@ static void
 begin(struct run *run, uint64_t limit)
 {
 	*run = (struct run){.now = SECOND};
-	th_budget_init(&run->budget, limit, BURST);
+	th_budget_init(&run->budget, limit);
 	run->allowance = th_budget_look(&run->budget, run->now, &run->times, 0);
 }
 
@@ -240,7 +240,7 @@ no_budget(void **state)
 	struct th_budget budget;
 
 	(void)state;
-	th_budget_init(&budget, 0, BURST);
+	th_budget_init(&budget, 0);
 	assert_false(th_budget_is_due(&budget, UINT64_MAX));
 }
 

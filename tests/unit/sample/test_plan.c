@@ -36,10 +36,9 @@ struct run {
 };
 
 /* The defaults. */
-static const struct th_plan_limits adaptive = {.interval = 1232 * KIB,
+static const struct th_plan_limits adaptive = {.interval = 1024 * KIB,
 	.least_interval = 32 * KIB,
 	.overhead = 10000,
-	.burst = 50000000,
 	.saves_space = true};
 
 static void
@@ -158,10 +157,10 @@ an_idle_heap_is_not_sampled_finely(void **state)
 	init(&run, &adaptive);
 	pass(&run, &heavy, 20);
 	pass(&run, &idle, 300);
-	assert_int_equal(interval_of(&run), 1232 * KIB);
+	assert_int_equal(interval_of(&run), 1024 * KIB);
 	pass(&run, &quiet, 20);
 	pass(&run, &idle, 20);
-	assert_int_equal(interval_of(&run), 1232 * KIB);
+	assert_int_equal(interval_of(&run), 1024 * KIB);
 }
 
 /* 4 GB alive at 32 KiB would be 125,000 blocks in the tables. */
