@@ -424,13 +424,8 @@ static uint32_t
 class_of(const struct JNINativeInterface_ *jni, JNIEnv *env, jobject object)
 {
 	jclass type = jni->GetObjectClass(env, object);
-	char *signature;
-	uint32_t id = 0;
+	uint32_t id = th_classes_id_of(agent.jvmti, type);
 
-	if (!(*agent.jvmti)->GetClassSignature(agent.jvmti, type, &signature, NULL)) {
-		id = th_classes_id(signature);
-		deallocate(signature);
-	}
 	jni->DeleteLocalRef(env, type);
 	return id;
 }

@@ -204,19 +204,6 @@ is_sampled(struct th_thread_record *record, char *thread, struct th_event_java_a
 	return false;
 }
 
-static uint32_t
-class_of(jvmtiEnv *jvmti, jclass type)
-{
-	char *signature;
-	uint32_t id;
-
-	if ((*jvmti)->GetClassSignature(jvmti, type, &signature, NULL))
-		return 0;
-	id = th_classes_id(signature);
-	(*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
-	return id;
-}
-
 /* jni.cpp: the thread that destroys the VM gets this name; until then it is "main". */
 static bool
 is_destroying(const char *name)
@@ -374,7 +361,7 @@ detail(const struct th_sample *sample)
 {
 	const struct sampled *sampled = sample->data;
 
-	return class_of(sampled->jvmti, sampled->type);
+	return th_classes_id_of(sampled->jvmti, sampled->type);
 }
 
 static uint64_t

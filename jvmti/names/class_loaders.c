@@ -208,13 +208,8 @@ static uint32_t
 class_id(jvmtiEnv *jvmti, JNIEnv *env, jobject loader)
 {
 	jclass type = (*env)->GetObjectClass(env, loader);
-	uint32_t id = 0;
-	char *signature;
+	uint32_t id = th_classes_id_of(jvmti, type);
 
-	if (type && !(*jvmti)->GetClassSignature(jvmti, type, &signature, NULL)) {
-		id = th_classes_id(signature);
-		(*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
-	}
 	(*env)->DeleteLocalRef(env, type);
 	return id;
 }

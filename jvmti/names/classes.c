@@ -65,3 +65,16 @@ th_classes_id(const char *signature)
 	}
 	return 0;
 }
+
+uint32_t
+th_classes_id_of(jvmtiEnv *jvmti, jclass type)
+{
+	char *signature;
+	uint32_t id;
+
+	if ((*jvmti)->GetClassSignature(jvmti, type, &signature, NULL))
+		return 0;
+	id = th_classes_id(signature);
+	(*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
+	return id;
+}

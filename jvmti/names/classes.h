@@ -3,6 +3,7 @@
 #ifndef TH_JVMTI_NAMES_CLASSES_H
 #define TH_JVMTI_NAMES_CLASSES_H
 
+#include <jvmti.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -21,5 +22,8 @@ void th_classes_restart(void);
  * is full.
  */
 uint32_t th_classes_id(const char *signature);
+
+/* The same of a class, whose signature the VM is asked for. [jvmti] */
+uint32_t th_classes_id_of(jvmtiEnv *jvmti, jclass type);
 
 #endif
