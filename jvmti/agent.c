@@ -29,13 +29,12 @@
 #include "jvmti/ledger/references.h"
 #include "jvmti/ledger/takes.h"
 #include "jvmti/heap/live_objects.h"
-#include "jvmti/vm/loaded_class.h"
 #include "jvmti/names/methods.h"
 #include "jvmti/vm/missed_names.h"
 #include "jvmti/names/permanent_loaders.h"
-#include "jvmti/vm/perf_data.h"
 #include "jvmti/shutdown.h"
 #include "jvmti/heap/vm_countdown.h"
+#include "jvmti/vm/vm_exports.h"
 #include "jvmti/vm/vm_memory.h"
 #include "unify/base/atomic.h"
 #include "unify/base/safe_read.h"
@@ -65,14 +64,6 @@ static struct {
 	jvmtiEnv *jvmti;
 	uint32_t state; /* atomic, enum state */
 	struct th_hotspot hotspot;
-	/* Functions of libjvm; NULL: libjvm has none of that name. */
-	void *total_memory;
-	void *free_memory;
-	void *max_memory;
-	void *find_loaded_class;
-	void *constant_pool_entries;
-	void *is_hidden_class;
-	void *domain_of_class;
 	bool is_hotspot;
 	/* we hold the capability; once the agent thread runs, only it writes this */
 	bool samples_java;
@@ -126,13 +117,7 @@ read_hotspot(const void *function)
 	if (!source.libjvm)
 		return;
 	agent.is_hotspot = th_hotspot_read(&agent.hotspot, &source);
-	agent.total_memory = th_hotspot_symbol(&source, "JVM_TotalMemory");
-	agent.free_memory = th_hotspot_symbol(&source, "JVM_FreeMemory");
-	agent.max_memory = th_hotspot_symbol(&source, "JVM_MaxMemory");
-	agent.find_loaded_class = th_hotspot_symbol(&source, "JVM_FindLoadedClass");
-	agent.constant_pool_entries = th_hotspot_symbol(&source, "JVM_GetClassCPEntriesCount");
-	agent.is_hidden_class = source.find_symbol(source.libjvm, "JVM_IsHiddenClass");
-	agent.domain_of_class = source.find_symbol(source.libjvm, "JVM_GetProtectionDomain");
+	th_vm_functions_find(&source);
 	dlclose(source.libjvm);
 }
 
@@ -483,23 +468,10 @@ retry_sampling(void)
 	note(0, "the Java heap is sampled from now on");
 }
 
-/* The VM's performance counters (perf_data.h); NULL: it exports none. */
-static const char *
-perf_data(void)
-{
-	const uintptr_t *start = agent.hotspot.perf_data;
-
-	return start ? (const char *)*start : NULL;
-}
-
 static void
 start_collections(void)
 {
-	struct th_collections_vm vm = {.perf_data = perf_data()};
-
-	memcpy(&vm.total_memory, &agent.total_memory, sizeof(vm.total_memory));
-	memcpy(&vm.free_memory, &agent.free_memory, sizeof(vm.free_memory));
-	th_collections_init(&vm);
+	th_collections_init();
 	if (!set_event(JVMTI_EVENT_GARBAGE_COLLECTION_START, true) ||
 		!set_event(JVMTI_EVENT_GARBAGE_COLLECTION_FINISH, true))
 		note(1, "this VM does not report collections: what is alive in the Java heap "
@@ -538,45 +510,12 @@ end_recording(JNIEnv *env)
 }
 
 static void
-start_breakdowns(void)
-{
-	struct th_vm_memory_vm vm = {
-		.vm = agent.vm,
-		.jvmti = agent.jvmti,
-		.hotspot = &agent.hotspot,
-		.perf_data = perf_data(),
-	};
-	th_find_loaded_class *find_loaded_class;
-
-	memcpy(&vm.total_memory, &agent.total_memory, sizeof(vm.total_memory));
-	memcpy(&vm.free_memory, &agent.free_memory, sizeof(vm.free_memory));
-	memcpy(&vm.max_memory, &agent.max_memory, sizeof(vm.max_memory));
-	memcpy(&find_loaded_class, &agent.find_loaded_class, sizeof(find_loaded_class));
-	th_loaded_class_init(find_loaded_class);
-	if (agent.is_hotspot)
-		th_vm_memory_start(&vm);
-}
-
-static void
 start_class_loaders(void)
 {
 	enum th_collector collector = th_collector_find(&agent.hotspot, agent.feature_release);
-	struct th_class_loaders_vm vm;
 
-	memcpy(&vm.constant_pool_entries, &agent.constant_pool_entries,
-		sizeof(vm.constant_pool_entries));
-	memcpy(&vm.is_hidden, &agent.is_hidden_class, sizeof(vm.is_hidden));
 	th_class_loaders_start(
-		&vm, collector == TH_COLLECTOR_PAUSES || collector == TH_COLLECTOR_G1);
-}
-
-static void
-start_code_sources(JNIEnv *env)
-{
-	th_domain_of_class *domain_of_class;
-
-	memcpy(&domain_of_class, &agent.domain_of_class, sizeof(domain_of_class));
-	th_code_sources_start(agent.jvmti, env, domain_of_class);
+		collector == TH_COLLECTOR_PAUSES || collector == TH_COLLECTOR_G1);
 }
 
 /* Messages in the order of the bits of enum th_hotspot_fault. */
@@ -610,7 +549,7 @@ start_exit_collection(JNIEnv *env, jthread thread)
 {
 	if (agent.host.gc_at_exit == TH_GC_AT_EXIT_NEVER)
 		return;
-	th_shutdown_init(agent.jvmti, env, thread, perf_data());
+	th_shutdown_init(agent.jvmti, env, thread);
 	if (add_capabilities(&binding))
 		set_event(JVMTI_EVENT_NATIVE_METHOD_BIND, true);
 }
@@ -619,7 +558,7 @@ start_exit_collection(JNIEnv *env, jthread thread)
 static void
 log_missed_names(void)
 {
-	if (agent.feature_release >= FIRST_WITH_HIDDEN_CLASSES && !agent.is_hidden_class)
+	if (agent.feature_release >= FIRST_WITH_HIDDEN_CLASSES && !th_vm_functions.is_hidden)
 		th_missed_names_add(NULL, "JVM_IsHiddenClass");
 	if (agent.feature_release >= FIRST_WITH_VIRTUAL_THREADS && agent.is_hotspot &&
 		agent.hotspot.virtual_thread < 0)
@@ -642,6 +581,7 @@ go_live(JNIEnv *env, jthread thread)
 
 	if (agent.is_hotspot && th_hotspot_find_env(&agent.hotspot, env))
 		check_hotspot(env);
+	th_perf_data_find(&agent.hotspot);
 	th_permanent_loaders_find(env);
 	agent.has_frames = agent.is_hotspot &&
 			   th_java_stack_start(agent.vm, agent.jvmti, agent.feature_release);
@@ -655,13 +595,14 @@ go_live(JNIEnv *env, jthread thread)
 		&agent.hotspot, th_collector_find(&agent.hotspot, agent.feature_release));
 	start_sampling(env);
 	start_class_loaders();
-	start_code_sources(env);
+	th_code_sources_start(agent.jvmti, env);
 	log_jvm();
 	th_jni_names_log(env);
 	start_references(env);
 	start_ledger();
 	start_collections();
-	start_breakdowns();
+	if (agent.is_hotspot)
+		th_vm_memory_start(agent.vm, agent.jvmti, &agent.hotspot);
 	th_heap_thread_starts(agent.jvmti, env, thread, true);
 	set_event(JVMTI_EVENT_THREAD_START, true);
 	set_event(JVMTI_EVENT_THREAD_END, true);

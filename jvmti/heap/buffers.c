@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "jvmti/vm/field_index.h"
-#include "jvmti/vm/loaded_class.h"
+#include "jvmti/vm/vm_exports.h"
 #include "unify/base/memory.h"
 #include "unify/log/log.h"
 #include "unify/shared/clock.h"

@@ -9,7 +9,7 @@
 
 #include "jvmti/names/permanent_loaders.h"
 #include "jvmti/vm/field_index.h"
-#include "jvmti/vm/loaded_class.h"
+#include "jvmti/vm/vm_exports.h"
 #include "unify/base/memory.h"
 
 /* More threads are not named. */

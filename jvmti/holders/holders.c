@@ -6,11 +6,11 @@
 #include <stdio.h>
 
 #include "jvmti/names/class_loaders.h"
-#include "jvmti/heap/collections.h"
 #include "jvmti/holders/holder_paths.h"
 #include "jvmti/holders/holder_walk.h"
 #include "jvmti/heap/humongous.h"
 #include "jvmti/heap/live_objects.h"
+#include "jvmti/vm/vm_exports.h"
 #include "unify/base/proc_file.h"
 #include "unify/log/log.h"
 #include "unify/resident/cgroup.h"
@@ -81,7 +81,7 @@ estimate(void)
 	uint64_t committed;
 	uint64_t each = history.ns_per_kib ? history.ns_per_kib : PAUSE_NS_PER_KIB;
 
-	if (!th_collections_heap_use(&committed, &cost.heap))
+	if (!th_vm_heap_use(&committed, &cost.heap))
 		return cost;
 	cost.pause = (cost.heap >> 10) * each;
 	cost.memory = cost.heap / 100 * MEMORY_PERCENT;

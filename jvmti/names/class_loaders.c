@@ -11,6 +11,7 @@
 #include "jvmti/names/code_sources.h"
 #include "jvmti/ledger/references.h"
 #include "jvmti/names/permanent_loaders.h"
+#include "jvmti/vm/vm_exports.h"
 #include "unify/base/align.h"
 #include "unify/base/atomic.h"
 #include "unify/base/memory.h"
@@ -62,7 +63,6 @@ struct entry {
 };
 
 static struct {
-	struct th_class_loaders_vm vm;
 	bool has_pauses;
 	uint32_t is_on;          /* atomic */
 	uint32_t must_thin;      /* atomic: too many are made to follow each */
@@ -163,8 +163,8 @@ charge_of(const struct entry *entry)
 static uint64_t
 data_bytes_of(JNIEnv *env, jclass type)
 {
-	jint entries = loaders.vm.constant_pool_entries
-			       ? loaders.vm.constant_pool_entries(env, type)
+	jint entries = th_vm_functions.constant_pool_entries
+			       ? th_vm_functions.constant_pool_entries(env, type)
 			       : ENTRIES_UNKNOWN;
 
 	return CLASS_BYTES + ENTRY_BYTES * (uint64_t)(entries > 0 ? entries : 0);
@@ -305,8 +305,8 @@ has_hidden_name(jvmtiEnv *jvmti, jclass type)
 static bool
 is_hidden(jvmtiEnv *jvmti, JNIEnv *env, jclass type)
 {
-	return loaders.vm.is_hidden ? loaders.vm.is_hidden(env, type)
-				    : has_hidden_name(jvmti, type);
+	return th_vm_functions.is_hidden ? th_vm_functions.is_hidden(env, type)
+					 : has_hidden_name(jvmti, type);
 }
 
 static void
@@ -498,12 +498,11 @@ th_class_loaders_release(JNIEnv *env)
 }
 
 void
-th_class_loaders_start(const struct th_class_loaders_vm *vm, bool has_pauses)
+th_class_loaders_start(bool has_pauses)
 {
 	if (!loaders.entries)
 		loaders.entries = th_memory_map((ENTRIES_MAX + 1) * sizeof(*loaders.entries));
 	th_tally_restart(&tally);
-	loaders.vm = *vm;
 	loaders.has_pauses = has_pauses;
 	loaders.limit = ENTRIES_MAX;
 	if (loaders.entries && th_admission_wants(TH_HEAP_JAVA))

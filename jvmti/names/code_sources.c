@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "jvmti/vm/vm_exports.h"
 #include "unify/base/atomic.h"
 #include "unify/base/memory.h"
 #include "unify/log/log.h"
@@ -20,7 +21,6 @@
 #define REFERENCES 8
 
 static struct {
-	th_domain_of_class *domain_of_class;
 	jfieldID domain, source, location, protocol, path;
 	uint64_t *slots; /* atomic, hashes of packages, 0 = empty; set before `is_on` */
 	uint32_t is_on;  /* atomic */
@@ -113,8 +113,8 @@ append(JNIEnv *env, jstring text, char to[TEXT_BYTES])
 static bool
 read_location(JNIEnv *env, jclass type, char ret[TEXT_BYTES])
 {
-	jobject domain = sources.domain_of_class ? sources.domain_of_class(env, type)
-						 : get(env, type, sources.domain);
+	jobject domain = th_vm_functions.domain_of ? th_vm_functions.domain_of(env, type)
+						   : get(env, type, sources.domain);
 	jobject url = get(env, get(env, domain, sources.source), sources.location);
 
 	ret[0] = '\0';
@@ -215,7 +215,7 @@ find_fields(JNIEnv *env)
 	const char *const domain = "java/security/ProtectionDomain";
 	const char *const source = "java/security/CodeSource";
 
-	if (!sources.domain_of_class)
+	if (!th_vm_functions.domain_of)
 		sources.domain = find_field(env, "java/lang/Class", "protectionDomain",
 			"Ljava/security/ProtectionDomain;");
 	sources.source = find_field(env, domain, "codesource", "Ljava/security/CodeSource;");
@@ -247,7 +247,7 @@ meet_loaded(jvmtiEnv *jvmti, JNIEnv *env)
 }
 
 void
-th_code_sources_start(jvmtiEnv *jvmti, JNIEnv *env, th_domain_of_class *domain_of_class)
+th_code_sources_start(jvmtiEnv *jvmti, JNIEnv *env)
 {
 	const size_t bytes = TH_CODE_SOURCES_MAX * sizeof(*sources.slots);
 
@@ -258,7 +258,6 @@ th_code_sources_start(jvmtiEnv *jvmti, JNIEnv *env, th_domain_of_class *domain_o
 		sources.slots = th_memory_map(bytes);
 	if (!sources.slots)
 		return;
-	sources.domain_of_class = domain_of_class;
 	find_fields(env);
 	find_program(jvmti);
 	th_store_release(&sources.is_on, 1);

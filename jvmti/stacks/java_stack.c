@@ -11,7 +11,7 @@
 #include "jvmti/stacks/java_frames.h"
 #include "jvmti/stacks/java_key.h"
 #include "jvmti/names/methods.h"
-#include "jvmti/vm/perf_data.h"
+#include "jvmti/vm/vm_exports.h"
 #include "jvmti/vm/vm_words.h"
 #include "unify/base/atomic.h"
 #include "unify/log/log.h"
@@ -341,16 +341,6 @@ th_java_stack_expect(const struct th_hotspot *hotspot)
 		th_capture_set_java(&java.starting);
 }
 
-static const int64_t *
-unloaded_classes(void)
-{
-	const uintptr_t *perf_data = java.hotspot->perf_data;
-
-	return perf_data
-		       ? th_perf_data_long((const char *)*perf_data, "java.cls.unloadedClasses")
-		       : NULL;
-}
-
 bool
 th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, uint32_t feature_release)
 {
@@ -359,7 +349,8 @@ th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, uint32_t feature_release)
 	java.vm = vm;
 	java.jvmti = jvmti;
 	java.has_virtual_threads = feature_release >= FIRST_WITH_VIRTUAL_THREADS;
-	th_java_frames_start(java.hotspot, unloaded_classes(), feature_release);
+	th_java_frames_start(
+		java.hotspot, th_perf_data_long("java.cls.unloadedClasses"), feature_release);
 	java.running.code_low = java.hotspot->code_low;
 	java.running.code_high = java.hotspot->code_high;
 	java.running.walk = walk;
