@@ -17,7 +17,6 @@
 #include <string.h>
 
 #include "jvmti/agent.h"
-#include "preload/java_names.h"
 #include "preload/late.h"
 #include "preload/life.h"
 #include "preload/message.h"
@@ -26,6 +25,7 @@
 #include "unify/base/real_dlsym.h"
 
 #define EXPORT __attribute__((visibility("default")))
+#define SET_NAME "JVM_SetNativeThreadName"
 
 typedef jint create_java_vm(JavaVM **vm_ret, void **env_ret, void *arguments);
 
@@ -61,6 +61,94 @@ th_java_is_wrapper(const void *function)
 	return function == address_of(wrapper);
 }
 
+/* New names of threads */
+
+/*
+ * JVM_SetNativeThreadName, interposed: Thread.setName() calls it for the calling thread on JDK
+ * 11 to 25 (for other threads, too, up to 17).  It is the only call by which a VM reports that
+ * a thread is renamed; the kernel's name, of 15 characters, often stays the same.  The JDK's
+ * own library calls it through the dynamic linker, which finds ours first when the library is
+ * preloaded.
+ */
+typedef void set_name(JNIEnv *env, jobject thread, jstring name);
+
+EXPORT void JNICALL JVM_SetNativeThreadName(JNIEnv *env, jobject thread, jstring name);
+
+/* Our own definition, even if another library defines the name before ours. */
+static set_name rename_wrapper __attribute__((alias(SET_NAME)));
+
+/* The first VM that called: one of its functions, and its own definition of the name. */
+static const void *known_vm; /* atomic, written last */
+static set_name *known;
+
+/* The definition of the name in the object that contains `function`; NULL: none. */
+static set_name *
+find_beside(const void *function)
+{
+	set_name *found = NULL;
+	void *handle = NULL;
+	Dl_info info;
+
+	if (dladdr(function, &info) && info.dli_fname)
+		handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	if (handle) {
+		void *address = th_real_dlsym(handle, SET_NAME);
+
+		memcpy(&found, &address, sizeof(found));
+		dlclose(handle);
+	}
+	return found;
+}
+
+/* The VM's own function; NULL: none. */
+static set_name *
+find_real(JNIEnv *env)
+{
+	const void *vm;
+	set_name *found;
+
+	memcpy(&vm, &(*env)->GetVersion, sizeof(vm));
+	/* Pairs with the release below, which publishes `known`. */
+	const void *first = th_load_acquire(&known_vm);
+	if (first == vm)
+		return known;
+	found = find_beside(vm);
+	if (found && !first) {
+		known = found;
+		th_store_release(&known_vm, vm);
+	}
+	return found;
+}
+
+/* Whether a loaded VM, or a future one, calls our JVM_SetNativeThreadName. */
+static bool
+names_are_told(void)
+{
+	set_name *ours = rename_wrapper;
+	/*
+	 * When loaded as an agent, RTLD_DEFAULT would not find our definition, which only we
+	 * can see.
+	 */
+	void *program = dlopen(NULL, RTLD_LAZY);
+	void *first = program ? th_real_dlsym(program, SET_NAME) : NULL;
+
+	if (program)
+		dlclose(program);
+	return !memcmp(&first, &ours, sizeof(ours));
+}
+
+EXPORT void JNICALL
+JVM_SetNativeThreadName(JNIEnv *env, jobject thread, jstring name)
+{
+	set_name *real = find_real(env);
+
+	if (real)
+		real(env, thread, name);
+	th_agent_renamed(env, thread);
+}
+
+/* The agent */
+
 static struct th_agent_host
 agent_host(void)
 {
@@ -73,7 +161,7 @@ agent_host(void)
 		.gc_every = th_life_gc_every(),
 		.gc_at_exit = th_life_gc_at_exit(),
 		.ledger = th_life_ledger(),
-		.tells_names = th_java_names_are_told(),
+		.tells_names = names_are_told(),
 		.turn = is_late ? th_late_turn : NULL,
 		.bound = is_late ? th_late_bound : NULL,
 		.leave = is_late ? th_late_leave : NULL,

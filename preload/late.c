@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "preload/allocator.h"
-#include "preload/late_entry.h"
+#include "preload/entry.h"
 #include "preload/mallocx.h"
 #include "preload/message.h"
 #include "preload/next.h"
@@ -50,7 +50,7 @@
 	"another tool has overwritten import slots: the C heap and mapped memory are no " \
 	"longer recorded"
 
-/* L(name, is release): redirected to functions of late_entry.h. */
+/* L(name, is release): redirected to the functions late_NAME(). */
 #define ALLOCATION(L)            \
 	L(free, true)            \
 	L(realloc, true)         \
@@ -106,6 +106,119 @@ static struct {
 	uint64_t loaded_at;  /* atomic: the last call of dlopen(), on any thread */
 	uint32_t is_loading; /* atomic: set by that call, cleared by the agent thread */
 } late;
+
+/* Entries */
+
+/*
+ * The allocation functions where import slots lead to them.  They differ from the exported ones
+ * (entry.c) in one respect: some frees do not pass through a slot, such as those by a pointer that
+ * was looked up before.  Their block looks alive until its address is handed out again, at which
+ * time it ends.
+ */
+static void *
+late_malloc(size_t size)
+{
+	return th_entry_take_fresh(th_next.malloc(size), size, TH_FUNCTION_MALLOC);
+}
+
+static void *
+late_calloc(size_t count, size_t size)
+{
+	/* The product has not overflowed if there is a block. */
+	return th_entry_take_fresh(
+		th_next.calloc(count, size), count * size, TH_FUNCTION_CALLOC);
+}
+
+/* As realloc_tracked() in entry.c. */
+static void *
+late_realloc(void *block, size_t size)
+{
+	uint64_t sample = UNLIKELY(th_live_blocks_may_hold(block)) ? th_native_unlink(block)
+								   : 0;
+	void *moved = th_next.realloc(block, size);
+
+	if (!moved && size) {
+		th_native_relink(block, sample);
+		return NULL;
+	}
+	th_native_freed(sample);
+	return th_entry_take_fresh(moved, size, TH_FUNCTION_REALLOC);
+}
+
+static void *
+late_reallocarray(void *block, size_t count, size_t size)
+{
+	size_t bytes;
+
+	if (__builtin_mul_overflow(count, size, &bytes)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return late_realloc(block, bytes);
+}
+
+static void *
+aligned(void *block, size_t size)
+{
+	return th_entry_take_fresh(block, size, TH_FUNCTION_ALIGNED);
+}
+
+static int
+late_posix_memalign(void **block_ret, size_t alignment, size_t size)
+{
+	int result = th_next.posix_memalign(block_ret, alignment, size);
+
+	if (!result)
+		aligned(*block_ret, size);
+	return result;
+}
+
+static void *
+late_aligned_alloc(size_t alignment, size_t size)
+{
+	return aligned(th_next.aligned_alloc(alignment, size), size);
+}
+
+static void *
+late_memalign(size_t alignment, size_t size)
+{
+	return aligned(th_next.memalign(alignment, size), size);
+}
+
+static void *
+late_valloc(size_t size)
+{
+	return aligned(th_next.valloc(size), size);
+}
+
+static void *
+late_pvalloc(size_t size)
+{
+	return aligned(th_next.pvalloc(size), size);
+}
+
+static void
+late_free(void *block)
+{
+	if (UNLIKELY(th_live_blocks_may_hold(block)))
+		th_native_freed(th_native_unlink(block));
+	th_next.free(block);
+}
+
+static void
+late_free_sized(void *block, size_t size)
+{
+	(void)size;
+	late_free(block);
+}
+
+static void
+late_free_aligned_sized(void *block, size_t alignment, size_t size)
+{
+	(void)alignment;
+	(void)size;
+	late_free(block);
+}
 
 /* Functions */
 
@@ -174,8 +287,8 @@ find_functions(void)
 	void *ours;
 
 	late.count = 0;
-#define L(name, is_release)                                                        \
-	memcpy(&ours, &(__typeof(&th_late_##name)){th_late_##name}, sizeof(ours)); \
+#define L(name, is_release)                                                  \
+	memcpy(&ours, &(__typeof(&late_##name)){late_##name}, sizeof(ours)); \
 	add(#name, th_next_find(#name), ours, is_release);
 	ALLOCATION(L)
 #undef L

@@ -19,14 +19,11 @@
 
 #include "jvmti/agent.h"
 #include "preload/allocator.h"
-#include "preload/allocator_figures.h"
-#include "preload/exit.h"
 #include "preload/late.h"
 #include "preload/leave.h"
 #include "preload/log_path.h"
 #include "preload/mallocx.h"
 #include "preload/message.h"
-#include "preload/nested.h"
 #include "preload/next.h"
 #include "preload/operators.h"
 #include "preload/process.h"
@@ -540,8 +537,8 @@ begin(void)
 	th_log_path_init(life.settings.text[TH_SETTING_NAME_OUTPUT]);
 	prepare();
 	if (life.has_allocator)
-		th_nested_silence();
-	th_exit_watch_main();
+		th_allocator_silence_nested();
+	th_leave_watch_main();
 	if (is_followed && !follows_all)
 		return;
 	prepare_walks();
@@ -558,7 +555,6 @@ load(void)
 
 	th_next_init();
 	th_leave_init();
-	th_exit_init();
 	th_operators_init();
 	th_mallocx_init();
 	life.state = IDLE;
