@@ -429,7 +429,7 @@ switch_ledger(uint64_t interval)
 			"functions of this VM");
 		return TH_CONTROL_FAILED;
 	}
-	if (!th_takes_switch((uint32_t)interval)) {
+	if (!th_takes_switch(env, (uint32_t)interval)) {
 		note(1, "the ledger cannot be switched on: no memory for its tables");
 		return TH_CONTROL_FAILED;
 	}
@@ -499,6 +499,7 @@ end_recording(JNIEnv *env)
 	if (agent.host.leave)
 		agent.host.leave();
 	th_heap_settle(agent.jvmti, env);
+	th_takes_switch(env, TH_LEDGER_OFF);
 	give_sampling();
 	th_agent_stop();
 	th_heap_log_bytes(true);
@@ -856,7 +857,7 @@ th_agent_stop(void)
 
 	if (!th_cas_acq_rel(&agent.state, &running, STOPPED))
 		return;
-	th_takes_switch(TH_LEDGER_OFF);
+	th_takes_switch(NULL, TH_LEDGER_OFF);
 	th_code_sources_stop();
 	set_event(JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, false);
 	set_event(JVMTI_EVENT_GARBAGE_COLLECTION_START, false);
