@@ -10,9 +10,8 @@
 #include <string.h>
 
 #include "jvmti/names/classes.h"
-#include "jvmti/stacks/java_key.h"
+#include "jvmti/stacks/java_stack.h"
 #include "jvmti/heap/live_objects.h"
-#include "jvmti/threads/older_threads.h"
 #include "jvmti/threads/thread_bytes.h"
 #include "jvmti/heap/vm_countdown.h"
 #include "unify/base/atomic.h"

@@ -30,7 +30,7 @@ void th_heap_begin(bool own_draws);
 void th_heap_take_over(void);
 
 /*
- * Notes the existing threads: each is counted from now on (older_threads.h).  Before samples are
+ * Notes the existing threads: each is counted from now on (thread_bytes.h).  Before samples are
  * recorded. [jvmti]
  */
 void th_heap_meet_threads(jvmtiEnv *jvmti, JNIEnv *env);

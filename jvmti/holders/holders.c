@@ -193,8 +193,7 @@ find_paths(struct holders *holders)
 				th_holder_paths_add(&holders->paths, walk->tags.items[i].node,
 					walk->tags.items[i].sample);
 		th_humongous_each(add_humongous, holders);
-		for (uint32_t i = 0; i < walk->tags.loader_count; i++)
-			th_holder_paths_add_loader(&holders->paths, &walk->tags.loaders[i]);
+		th_holder_paths_add_loaders(&holders->paths);
 		history.walks++;
 		th_holder_paths_log(&holders->paths, history.walks, holders->time);
 		log_walk(holders);
