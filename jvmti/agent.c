@@ -31,12 +31,12 @@
 #include "jvmti/heap/live_objects.h"
 #include "jvmti/names/methods.h"
 #include "jvmti/vm/missed_names.h"
-#include "jvmti/names/permanent_loaders.h"
 #include "jvmti/shutdown.h"
 #include "jvmti/heap/vm_countdown.h"
 #include "jvmti/vm/vm_exports.h"
 #include "jvmti/vm/vm_memory.h"
 #include "unify/base/atomic.h"
+#include "unify/base/real_dlsym.h"
 #include "unify/base/safe_read.h"
 #include "unify/log/log.h"
 #include "unify/recording/control.h"
@@ -101,6 +101,15 @@ deallocate(char *text)
 	(*agent.jvmti)->Deallocate(agent.jvmti, (unsigned char *)text);
 }
 
+/* The calling thread's; NULL: it is not attached. */
+static JNIEnv *
+own_env(JavaVM *vm)
+{
+	JNIEnv *env;
+
+	return (*vm)->GetEnv(vm, (void **)&env, JNI_VERSION_1_6) == JNI_OK ? env : NULL;
+}
+
 /* VM identification */
 
 /* Reads the tables of the library that contains `function`, whatever its file name. */
@@ -108,7 +117,7 @@ static void
 read_hotspot(const void *function)
 {
 	struct th_hotspot_source source = {
-		.find_symbol = agent.host.find_symbol, .miss = th_missed_names_add};
+		.find_symbol = th_real_dlsym, .miss = th_missed_names_add};
 	Dl_info info;
 
 	if (!dladdr(function, &info) || !info.dli_fname)
@@ -357,12 +366,11 @@ start_sampling(JNIEnv *env)
 static bool
 switch_sampling(bool is_wanted)
 {
-	JNIEnv *env;
+	JNIEnv *env = own_env(agent.vm);
 
 	if (!is_wanted)
 		give_sampling();
-	if (!is_wanted || agent.samples_java ||
-		(*agent.vm)->GetEnv(agent.vm, (void **)&env, JNI_VERSION_1_6) != JNI_OK)
+	if (!is_wanted || agent.samples_java || !env)
 		return true;
 	start_sampling(env);
 	return agent.samples_java || agent.is_refused;
@@ -372,20 +380,18 @@ switch_sampling(bool is_wanted)
 static enum th_control_answer
 count_buffers(void)
 {
-	JNIEnv *env;
+	JNIEnv *env = own_env(agent.vm);
 
-	if ((*agent.vm)->GetEnv(agent.vm, (void **)&env, JNI_VERSION_1_6) != JNI_OK)
-		return TH_CONTROL_NO_VM;
-	return th_buffers_count(agent.vm, env);
+	return env ? th_buffers_count(agent.vm, env) : TH_CONTROL_NO_VM;
 }
 
 /* On the agent thread. */
 static enum th_control_answer
 find_holders(const struct th_holders_request *request, struct th_holders_cost *cost_ret)
 {
-	JNIEnv *env;
+	JNIEnv *env = own_env(agent.vm);
 
-	if ((*agent.vm)->GetEnv(agent.vm, (void **)&env, JNI_VERSION_1_6) != JNI_OK)
+	if (!env)
 		return TH_CONTROL_NO_VM;
 	return th_holders_find(
 		agent.vm, env, th_collector_object_bytes(&agent.hotspot), request, cost_ret);
@@ -409,7 +415,7 @@ static uint32_t
 class_of(const struct JNINativeInterface_ *jni, JNIEnv *env, jobject object)
 {
 	jclass type = jni->GetObjectClass(env, object);
-	uint32_t id = th_classes_id_of(agent.jvmti, type);
+	uint32_t id = th_classes_id(agent.jvmti, type);
 
 	jni->DeleteLocalRef(env, type);
 	return id;
@@ -420,9 +426,9 @@ static enum th_control_answer
 switch_ledger(uint64_t interval)
 {
 	const struct th_functions_vm vm = {agent.jvmti, class_of};
-	JNIEnv *env;
+	JNIEnv *env = own_env(agent.vm);
 
-	if ((*agent.vm)->GetEnv(agent.vm, (void **)&env, JNI_VERSION_1_6) != JNI_OK)
+	if (!env)
 		return TH_CONTROL_NO_VM;
 	if (interval && !th_functions_install(&vm, env)) {
 		note(1, "the ledger cannot be switched on: another agent has replaced the JNI "
@@ -589,9 +595,7 @@ go_live(JNIEnv *env, jthread thread)
 	if (!agent.has_frames)
 		note(1, "this VM does not export enough of its layout: native stacks carry no "
 			"Java frames");
-	th_heap_init(&agent.hotspot);
-	th_heap_ask_names(!agent.host.tells_names);
-	th_heap_meet_threads(agent.jvmti, env);
+	th_heap_init(agent.jvmti, env, &agent.hotspot, !agent.host.tells_names);
 	th_live_objects_begin(
 		&agent.hotspot, th_collector_find(&agent.hotspot, agent.feature_release));
 	start_sampling(env);
@@ -734,8 +738,7 @@ register_with_vm(void)
 		note(1, "this VM has no JVMTI 11: the Java heap is not recorded");
 		return false;
 	}
-	if (!th_methods_init() || !th_classes_init() || !th_live_objects_init() ||
-		!set_callbacks()) {
+	if (!th_methods_init() || !th_live_objects_init() || !set_callbacks()) {
 		note(1, "the agent could not be registered: the Java heap is not recorded");
 		return false;
 	}
@@ -769,7 +772,7 @@ start(enum th_agent_phase phase)
 		/* Later, from the live phase on, another agent could have taken it. */
 		take_sampling();
 		set_event(JVMTI_EVENT_VM_INIT, true);
-	} else if ((*vm)->GetEnv(vm, (void **)&env, JNI_VERSION_1_6) == JNI_OK &&
+	} else if ((env = own_env(vm)) &&
 		   !(*agent.jvmti)->GetCurrentThread(agent.jvmti, &thread)) {
 		go_live(env, thread);
 		(*env)->DeleteLocalRef(env, thread);
@@ -803,9 +806,9 @@ th_agent_has_ended(void)
 static void
 restart(JavaVM *vm)
 {
-	JNIEnv *env;
+	JNIEnv *env = own_env(vm);
 
-	if ((*vm)->GetEnv(vm, (void **)&env, JNI_VERSION_1_6) == JNI_OK)
+	if (env)
 		th_live_objects_restart(env);
 	th_methods_restart();
 	th_classes_restart();
@@ -838,12 +841,8 @@ th_agent_start(const struct th_agent_host *host, JavaVM *vm, enum th_agent_phase
 void
 th_agent_renamed(JNIEnv *env, jthread thread)
 {
-	JNIEnv *own;
-
 	/* In another VM of this process the handle is not valid. */
-	if (th_load_acquire(&agent.state) != RUNNING ||
-		(*agent.vm)->GetEnv(agent.vm, (void **)&own, JNI_VERSION_1_6) != JNI_OK ||
-		own != env)
+	if (th_load_acquire(&agent.state) != RUNNING || own_env(agent.vm) != env)
 		return;
 	th_guard_enter();
 	th_heap_look_at_name(agent.jvmti, env, thread);

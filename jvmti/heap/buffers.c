@@ -294,7 +294,7 @@ tag_cleaners(const struct count *count)
 {
 	jclass reference = th_loaded_class_find(count->env, "java.lang.ref.Reference");
 	int referent = field_index(count, count->cleaner, reference, "referent");
-	int own = th_field_index_own(count->jvmti, count->env, count->cleaner);
+	int own = field_index(count, count->cleaner, count->cleaner, NULL);
 
 	return referent >= 0 && own >= 0 &&
 	       set_tag(count, count->cleaner, make_tag(ROLE_CLEANER, 0, referent, own));

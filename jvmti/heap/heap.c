@@ -53,16 +53,12 @@ static struct {
 } heap;
 
 void
-th_heap_init(const struct th_hotspot *hotspot)
+th_heap_init(jvmtiEnv *jvmti, JNIEnv *env, const struct th_hotspot *hotspot, bool asks_names)
 {
 	heap.hotspot = th_hotspot_has_bytes(hotspot) ? hotspot : NULL;
+	heap.asks_names = asks_names;
 	th_admission_read_java_by(heap.hotspot ? read_for_admission : NULL);
-}
-
-void
-th_heap_ask_names(bool asks)
-{
-	heap.asks_names = asks;
+	th_older_threads_meet(jvmti, env, heap.hotspot);
 }
 
 void
@@ -256,12 +252,6 @@ th_heap_look_at_name(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 		name_thread(jvmti, env, thread, record);
 }
 
-void
-th_heap_meet_threads(jvmtiEnv *jvmti, JNIEnv *env)
-{
-	th_older_threads_meet(jvmti, env, heap.hotspot);
-}
-
 /*
  * What the calling thread, which is not counted yet, allocated before the recording; `now`:
  * what it has allocated so far.
@@ -360,7 +350,7 @@ detail(const struct th_sample *sample)
 {
 	const struct sampled *sampled = sample->data;
 
-	return th_classes_id_of(sampled->jvmti, sampled->type);
+	return th_classes_id(sampled->jvmti, sampled->type);
 }
 
 static uint64_t

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "jvmti/names/permanent_loaders.h"
+#include "jvmti/names/classes.h"
 #include "jvmti/vm/field_index.h"
 #include "jvmti/vm/vm_exports.h"
 #include "unify/base/memory.h"

@@ -10,7 +10,6 @@
 #include "jvmti/names/classes.h"
 #include "jvmti/names/code_sources.h"
 #include "jvmti/ledger/references.h"
-#include "jvmti/names/permanent_loaders.h"
 #include "jvmti/vm/vm_exports.h"
 #include "unify/base/align.h"
 #include "unify/base/atomic.h"
@@ -208,7 +207,7 @@ static uint32_t
 class_id(jvmtiEnv *jvmti, JNIEnv *env, jobject loader)
 {
 	jclass type = (*env)->GetObjectClass(env, loader);
-	uint32_t id = th_classes_id_of(jvmti, type);
+	uint32_t id = th_classes_id(jvmti, type);
 
 	(*env)->DeleteLocalRef(env, type);
 	return id;

@@ -138,8 +138,8 @@ th_critical_downcall_caller(const struct th_hotspot *hotspot,
 bool
 th_is_frame_address(const struct th_stack_part *stack, uintptr_t address)
 {
-	return th_has_bytes_at(
-		address, (FREE_WORDS + 1) * sizeof(uintptr_t), stack->low, stack->base);
+	return !(address & 7) && address >= stack->low && address < stack->base &&
+	       stack->base - address > FREE_WORDS * sizeof(uintptr_t);
 }
 
 /*
