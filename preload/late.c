@@ -375,8 +375,8 @@ log_copies(const char *path, uint32_t copies)
 	th_log_set_counter(TH_COUNTER_SLOT_SEARCHED, late.searched);
 }
 
-static void
-leave(void)
+void
+th_late_leave(void)
 {
 	if (!th_load_relaxed(&late.heaps))
 		return;
@@ -390,7 +390,7 @@ leave(void)
 static void
 give_up(void)
 {
-	leave();
+	th_late_leave();
 	th_control_close(HEAPS);
 	th_message(USURPED);
 	th_log_note(1, USURPED);
@@ -490,10 +490,4 @@ th_late_bound(void)
 	th_server_wake();
 	if (!wait_for_turn(turns))
 		th_store_relaxed(&late.in_vain, 1);
-}
-
-void
-th_late_leave(void)
-{
-	leave();
 }

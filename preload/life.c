@@ -76,31 +76,24 @@ static struct {
 	struct th_settings settings; /* last: most of it is never touched */
 } life = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-bool
-th_life_is_verbose(void)
-{
-	return life.settings.number[TH_SETTING_NAME_VERBOSE];
-}
-
-uint64_t
-th_life_gc_every(void)
-{
-	return life.settings.number[TH_SETTING_NAME_GC_EVERY] * TH_NS_PER_S;
-}
-
-enum th_gc_at_exit
-th_life_gc_at_exit(void)
-{
-	return (enum th_gc_at_exit)life.settings.number[TH_SETTING_NAME_GC_AT_EXIT];
-}
-
-uint32_t
-th_life_ledger(void)
+static uint32_t
+ledger(void)
 {
 	if (!life.settings.number[TH_SETTING_NAME_LEDGER])
 		return TH_LEDGER_OFF;
 	return strcmp(life.settings.text[TH_SETTING_NAME_LEDGER], "exact") ? TH_LEDGER_SAMPLED
 									   : TH_LEDGER_EXACT;
+}
+
+void
+th_life_tell_agent(struct th_agent_host *host)
+{
+	const uint64_t *number = life.settings.number;
+
+	host->is_verbose = number[TH_SETTING_NAME_VERBOSE];
+	host->gc_every = number[TH_SETTING_NAME_GC_EVERY] * TH_NS_PER_S;
+	host->gc_at_exit = (enum th_gc_at_exit)number[TH_SETTING_NAME_GC_AT_EXIT];
+	host->ledger = ledger();
 }
 
 /* Start */
@@ -151,7 +144,7 @@ static bool
 create_log(void)
 {
 	const struct th_log_identity identity = {
-		.process_start = th_process_start_time(),
+		.process_start = th_proc_start_time("/proc/self/stat"),
 		.process_space = th_process_space(),
 		.interval = life.settings.number[TH_SETTING_NAME_INTERVAL],
 		.rate = life.settings.number[TH_SETTING_NAME_RATE],
@@ -167,7 +160,7 @@ create_log(void)
 		pattern, bytes, &identity, path, sizeof(path));
 
 	if (status == TH_LOG_OK) {
-		if (th_life_is_verbose())
+		if (life.settings.number[TH_SETTING_NAME_VERBOSE])
 			th_message("recording to %s", path);
 		return true;
 	}
