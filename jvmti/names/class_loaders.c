@@ -30,9 +30,6 @@
 #define ENTRIES_MAX 4096
 #define ENTRIES_MIN 1024
 #define BUCKETS 4096
-/* As many are allowed as add 1/PAUSE_PARTS to a pause. */
-#define REFERENCE_NS 60
-#define PAUSE_PARTS 50
 /*
  * Metaspace of a class, in bytes: a linear fit over 5,000 classes of java.base on JDK 11 to 25,
  * within 30 % on the average of any 500 of similar size.
@@ -448,13 +445,10 @@ th_class_loaders_turn(JNIEnv *env)
 static void
 set_limit(uint64_t pause_ns)
 {
-	uint64_t limit = pause_ns / PAUSE_PARTS / REFERENCE_NS;
+	uint64_t limit = th_references_allowed(pause_ns, TH_REFERENCE_OLD_NS, ENTRIES_MIN);
 
-	if (!loaders.has_pauses || !pause_ns)
-		return;
-	if (limit < ENTRIES_MIN)
-		limit = ENTRIES_MIN;
-	loaders.limit = limit < ENTRIES_MAX ? (uint32_t)limit : ENTRIES_MAX;
+	if (loaders.has_pauses && pause_ns)
+		loaders.limit = limit < ENTRIES_MAX ? (uint32_t)limit : ENTRIES_MAX;
 }
 
 void

@@ -198,17 +198,6 @@ th_code_sources_defined(jvmtiEnv *jvmti, JNIEnv *env, jclass type, jobject loade
 
 /* Start */
 
-static jfieldID
-find_field(JNIEnv *env, const char *type_name, const char *name, const char *signature)
-{
-	jclass type = (*env)->FindClass(env, type_name);
-	jfieldID field = type ? (*env)->GetFieldID(env, type, name, signature) : NULL;
-
-	(*env)->ExceptionClear(env);
-	(*env)->DeleteLocalRef(env, type);
-	return field;
-}
-
 static void
 find_fields(JNIEnv *env)
 {
@@ -216,12 +205,12 @@ find_fields(JNIEnv *env)
 	const char *const source = "java/security/CodeSource";
 
 	if (!th_vm_functions.domain_of)
-		sources.domain = find_field(env, "java/lang/Class", "protectionDomain",
+		sources.domain = th_vm_field(env, "java/lang/Class", "protectionDomain",
 			"Ljava/security/ProtectionDomain;");
-	sources.source = find_field(env, domain, "codesource", "Ljava/security/CodeSource;");
-	sources.location = find_field(env, source, "location", "Ljava/net/URL;");
-	sources.protocol = find_field(env, "java/net/URL", "protocol", "Ljava/lang/String;");
-	sources.path = find_field(env, "java/net/URL", "path", "Ljava/lang/String;");
+	sources.source = th_vm_field(env, domain, "codesource", "Ljava/security/CodeSource;");
+	sources.location = th_vm_field(env, source, "location", "Ljava/net/URL;");
+	sources.protocol = th_vm_field(env, "java/net/URL", "protocol", "Ljava/lang/String;");
+	sources.path = th_vm_field(env, "java/net/URL", "path", "Ljava/lang/String;");
 }
 
 static void

@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "jvmti/vm/vm_exports.h"
 #include "unify/base/atomic.h"
 #include "unify/base/observed.h"
 
@@ -128,17 +129,6 @@ th_older_threads_java_thread(JNIEnv *env, jthread thread)
 		       : NULL;
 }
 
-static jfieldID
-find_eetop(JNIEnv *env)
-{
-	jclass type = (*env)->FindClass(env, "java/lang/Thread");
-	jfieldID field = type ? (*env)->GetFieldID(env, type, "eetop", "J") : NULL;
-
-	(*env)->ExceptionClear(env);
-	(*env)->DeleteLocalRef(env, type);
-	return field;
-}
-
 /* False: its past is not known. */
 static bool
 add(JNIEnv *env, jthread thread)
@@ -162,7 +152,7 @@ th_older_threads_meet(jvmtiEnv *jvmti, JNIEnv *env, const struct th_hotspot *hot
 	jint count;
 
 	older.hotspot = hotspot;
-	older.eetop = find_eetop(env);
+	older.eetop = th_vm_field(env, "java/lang/Thread", "eetop", "J");
 	th_store_relaxed(&older.count, 0);
 	th_store_relaxed(&older.is_vague, 0);
 	if ((*jvmti)->GetAllThreads(jvmti, &count, &threads))

@@ -69,6 +69,17 @@ th_loaded_class_find(JNIEnv *env, const char *name)
 	return found;
 }
 
+jfieldID
+th_vm_field(JNIEnv *env, const char *type, const char *name, const char *signature)
+{
+	jclass found = (*env)->FindClass(env, type);
+	jfieldID field = found ? (*env)->GetFieldID(env, found, name, signature) : NULL;
+
+	(*env)->ExceptionClear(env);
+	(*env)->DeleteLocalRef(env, found);
+	return field;
+}
+
 bool
 th_vm_heap_use(uint64_t *committed_ret, uint64_t *used_ret)
 {
