@@ -157,45 +157,26 @@ late_reallocarray(void *block, size_t count, size_t size)
 	return late_realloc(block, bytes);
 }
 
-static void *
-aligned(void *block, size_t size)
-{
-	return th_entry_take_fresh(block, size, TH_FUNCTION_ALIGNED);
-}
-
 static int
 late_posix_memalign(void **block_ret, size_t alignment, size_t size)
 {
 	int result = th_next.posix_memalign(block_ret, alignment, size);
 
 	if (!result)
-		aligned(*block_ret, size);
+		th_entry_take_fresh(*block_ret, size, TH_FUNCTION_ALIGNED);
 	return result;
 }
 
-static void *
-late_aligned_alloc(size_t alignment, size_t size)
-{
-	return aligned(th_next.aligned_alloc(alignment, size), size);
-}
-
-static void *
-late_memalign(size_t alignment, size_t size)
-{
-	return aligned(th_next.memalign(alignment, size), size);
-}
-
-static void *
-late_valloc(size_t size)
-{
-	return aligned(th_next.valloc(size), size);
-}
-
-static void *
-late_pvalloc(size_t size)
-{
-	return aligned(th_next.pvalloc(size), size);
-}
+#define A(name, parameters, arguments)                                                         \
+	static void *late_##name parameters                                                    \
+	{                                                                                      \
+		return th_entry_take_fresh(th_next.name arguments, size, TH_FUNCTION_ALIGNED); \
+	}
+A(aligned_alloc, (size_t alignment, size_t size), (alignment, size))
+A(memalign, (size_t alignment, size_t size), (alignment, size))
+A(valloc, (size_t size), (size))
+A(pvalloc, (size_t size), (size))
+#undef A
 
 static void
 late_free(void *block)
@@ -222,13 +203,19 @@ late_free_aligned_sized(void *block, size_t alignment, size_t size)
 
 /* Functions */
 
+static void
+append(const struct th_slot_function *function)
+{
+	if (function->original && function->ours && late.count < FUNCTIONS_MAX)
+		late.functions[late.count++] = *function;
+}
+
 /* A function of the allocator. */
 static void
 add(const char *name, const void *original, const void *ours, bool is_release)
 {
-	if (original && ours && late.count < FUNCTIONS_MAX)
-		late.functions[late.count++] = (struct th_slot_function){
-			name, original, ours, .is_release = is_release, .is_allocation = true};
+	append(&(struct th_slot_function){
+		name, original, ours, .is_release = is_release, .is_allocation = true});
 }
 
 /* Our definition of an exported name: the library itself comes first in its own scope. */
@@ -243,11 +230,9 @@ add_exported(void)
 		const void *original = th_next_find(exported[i].name);
 
 		/* Ours make system calls themselves, which would pass over another tool. */
-		if (th_next_is_ours(ours) && original && th_next_is_in_libc(original) &&
-			late.count < FUNCTIONS_MAX)
-			late.functions[late.count++] = (struct th_slot_function){
-				exported[i].name, original, ours,
-				.is_release = exported[i].is_release};
+		if (th_next_is_ours(ours) && original && th_next_is_in_libc(original))
+			append(&(struct th_slot_function){exported[i].name, original, ours,
+				.is_release = exported[i].is_release});
 	}
 	if (handle)
 		dlclose(handle);
@@ -276,9 +261,7 @@ add_dlopen(void)
 
 	memcpy(&late.dlopen, &original, sizeof(late.dlopen));
 	memcpy(&ours, &(__typeof(&notice_dlopen)){notice_dlopen}, sizeof(ours));
-	if (original && late.count < FUNCTIONS_MAX)
-		late.functions[late.count++] = (struct th_slot_function){
-			"dlopen", original, ours, .is_notice = true};
+	append(&(struct th_slot_function){"dlopen", original, ours, .is_notice = true});
 }
 
 static void
