@@ -106,7 +106,7 @@ th_takes_key(const struct th_takes_thread *thread, enum th_ledger_kind kind, uin
 
 /*
  * Switches on (`interval` TH_LEDGER_EXACT or TH_LEDGER_SAMPLED) and off; on after off forgets what was
- * held.  `env`: NULL only to switch off; direct buffers are then followed on.  False: out of memory.
+ * held.  `env`: NULL only to switch off, and direct buffers then stay followed.  False: out of memory.
  * [agent-thread], with NULL [any]
  */
 bool th_takes_switch(JNIEnv *env, uint32_t interval);
