@@ -79,7 +79,8 @@ switch_on(void)
 	static jvmtiEnv jvmti = &interface;
 	const struct th_functions_vm vm = {.jvmti = &jvmti, .class_of = class_of};
 
-	return th_takes_switch(TH_LEDGER_SAMPLED) && th_functions_install(&vm, &environment);
+	return th_takes_switch(&environment, TH_LEDGER_SAMPLED) &&
+	       th_functions_install(&vm, &environment);
 }
 
 static double

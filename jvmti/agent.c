@@ -29,15 +29,14 @@
 #include "jvmti/ledger/references.h"
 #include "jvmti/ledger/takes.h"
 #include "jvmti/heap/live_objects.h"
-#include "jvmti/vm/loaded_class.h"
 #include "jvmti/names/methods.h"
 #include "jvmti/vm/missed_names.h"
-#include "jvmti/names/permanent_loaders.h"
-#include "jvmti/vm/perf_data.h"
 #include "jvmti/shutdown.h"
 #include "jvmti/heap/vm_countdown.h"
+#include "jvmti/vm/vm_exports.h"
 #include "jvmti/vm/vm_memory.h"
 #include "unify/base/atomic.h"
+#include "unify/base/real_dlsym.h"
 #include "unify/base/safe_read.h"
 #include "unify/log/log.h"
 #include "unify/recording/control.h"
@@ -65,14 +64,6 @@ static struct {
 	jvmtiEnv *jvmti;
 	uint32_t state; /* atomic, enum state */
 	struct th_hotspot hotspot;
-	/* Functions of libjvm; NULL: libjvm has none of that name. */
-	void *total_memory;
-	void *free_memory;
-	void *max_memory;
-	void *find_loaded_class;
-	void *constant_pool_entries;
-	void *is_hidden_class;
-	void *domain_of_class;
 	bool is_hotspot;
 	/* we hold the capability; once the agent thread runs, only it writes this */
 	bool samples_java;
@@ -110,6 +101,15 @@ deallocate(char *text)
 	(*agent.jvmti)->Deallocate(agent.jvmti, (unsigned char *)text);
 }
 
+/* The calling thread's; NULL: it is not attached. */
+static JNIEnv *
+own_env(JavaVM *vm)
+{
+	JNIEnv *env;
+
+	return (*vm)->GetEnv(vm, (void **)&env, JNI_VERSION_1_6) == JNI_OK ? env : NULL;
+}
+
 /* VM identification */
 
 /* Reads the tables of the library that contains `function`, whatever its file name. */
@@ -117,7 +117,7 @@ static void
 read_hotspot(const void *function)
 {
 	struct th_hotspot_source source = {
-		.find_symbol = agent.host.find_symbol, .miss = th_missed_names_add};
+		.find_symbol = th_real_dlsym, .miss = th_missed_names_add};
 	Dl_info info;
 
 	if (!dladdr(function, &info) || !info.dli_fname)
@@ -126,13 +126,7 @@ read_hotspot(const void *function)
 	if (!source.libjvm)
 		return;
 	agent.is_hotspot = th_hotspot_read(&agent.hotspot, &source);
-	agent.total_memory = th_hotspot_symbol(&source, "JVM_TotalMemory");
-	agent.free_memory = th_hotspot_symbol(&source, "JVM_FreeMemory");
-	agent.max_memory = th_hotspot_symbol(&source, "JVM_MaxMemory");
-	agent.find_loaded_class = th_hotspot_symbol(&source, "JVM_FindLoadedClass");
-	agent.constant_pool_entries = th_hotspot_symbol(&source, "JVM_GetClassCPEntriesCount");
-	agent.is_hidden_class = source.find_symbol(source.libjvm, "JVM_IsHiddenClass");
-	agent.domain_of_class = source.find_symbol(source.libjvm, "JVM_GetProtectionDomain");
+	th_vm_functions_find(&source);
 	dlclose(source.libjvm);
 }
 
@@ -372,12 +366,11 @@ start_sampling(JNIEnv *env)
 static bool
 switch_sampling(bool is_wanted)
 {
-	JNIEnv *env;
+	JNIEnv *env = own_env(agent.vm);
 
 	if (!is_wanted)
 		give_sampling();
-	if (!is_wanted || agent.samples_java ||
-		(*agent.vm)->GetEnv(agent.vm, (void **)&env, JNI_VERSION_1_6) != JNI_OK)
+	if (!is_wanted || agent.samples_java || !env)
 		return true;
 	start_sampling(env);
 	return agent.samples_java || agent.is_refused;
@@ -387,20 +380,18 @@ switch_sampling(bool is_wanted)
 static enum th_control_answer
 count_buffers(void)
 {
-	JNIEnv *env;
+	JNIEnv *env = own_env(agent.vm);
 
-	if ((*agent.vm)->GetEnv(agent.vm, (void **)&env, JNI_VERSION_1_6) != JNI_OK)
-		return TH_CONTROL_NO_VM;
-	return th_buffers_count(agent.vm, env);
+	return env ? th_buffers_count(agent.vm, env) : TH_CONTROL_NO_VM;
 }
 
 /* On the agent thread. */
 static enum th_control_answer
 find_holders(const struct th_holders_request *request, struct th_holders_cost *cost_ret)
 {
-	JNIEnv *env;
+	JNIEnv *env = own_env(agent.vm);
 
-	if ((*agent.vm)->GetEnv(agent.vm, (void **)&env, JNI_VERSION_1_6) != JNI_OK)
+	if (!env)
 		return TH_CONTROL_NO_VM;
 	return th_holders_find(
 		agent.vm, env, th_collector_object_bytes(&agent.hotspot), request, cost_ret);
@@ -424,13 +415,8 @@ static uint32_t
 class_of(const struct JNINativeInterface_ *jni, JNIEnv *env, jobject object)
 {
 	jclass type = jni->GetObjectClass(env, object);
-	char *signature;
-	uint32_t id = 0;
+	uint32_t id = th_classes_id(agent.jvmti, type);
 
-	if (!(*agent.jvmti)->GetClassSignature(agent.jvmti, type, &signature, NULL)) {
-		id = th_classes_id(signature);
-		deallocate(signature);
-	}
 	jni->DeleteLocalRef(env, type);
 	return id;
 }
@@ -440,16 +426,16 @@ static enum th_control_answer
 switch_ledger(uint64_t interval)
 {
 	const struct th_functions_vm vm = {agent.jvmti, class_of};
-	JNIEnv *env;
+	JNIEnv *env = own_env(agent.vm);
 
-	if ((*agent.vm)->GetEnv(agent.vm, (void **)&env, JNI_VERSION_1_6) != JNI_OK)
+	if (!env)
 		return TH_CONTROL_NO_VM;
 	if (interval && !th_functions_install(&vm, env)) {
 		note(1, "the ledger cannot be switched on: another agent has replaced the JNI "
 			"functions of this VM");
 		return TH_CONTROL_FAILED;
 	}
-	if (!th_takes_switch((uint32_t)interval)) {
+	if (!th_takes_switch(env, (uint32_t)interval)) {
 		note(1, "the ledger cannot be switched on: no memory for its tables");
 		return TH_CONTROL_FAILED;
 	}
@@ -488,23 +474,10 @@ retry_sampling(void)
 	note(0, "the Java heap is sampled from now on");
 }
 
-/* The VM's performance counters (perf_data.h); NULL: it exports none. */
-static const char *
-perf_data(void)
-{
-	const uintptr_t *start = agent.hotspot.perf_data;
-
-	return start ? (const char *)*start : NULL;
-}
-
 static void
 start_collections(void)
 {
-	struct th_collections_vm vm = {.perf_data = perf_data()};
-
-	memcpy(&vm.total_memory, &agent.total_memory, sizeof(vm.total_memory));
-	memcpy(&vm.free_memory, &agent.free_memory, sizeof(vm.free_memory));
-	th_collections_init(&vm);
+	th_collections_init();
 	if (!set_event(JVMTI_EVENT_GARBAGE_COLLECTION_START, true) ||
 		!set_event(JVMTI_EVENT_GARBAGE_COLLECTION_FINISH, true))
 		note(1, "this VM does not report collections: what is alive in the Java heap "
@@ -532,6 +505,7 @@ end_recording(JNIEnv *env)
 	if (agent.host.leave)
 		agent.host.leave();
 	th_heap_settle(agent.jvmti, env);
+	th_takes_switch(env, TH_LEDGER_OFF);
 	give_sampling();
 	th_agent_stop();
 	th_heap_log_bytes(true);
@@ -543,45 +517,12 @@ end_recording(JNIEnv *env)
 }
 
 static void
-start_breakdowns(void)
-{
-	struct th_vm_memory_vm vm = {
-		.vm = agent.vm,
-		.jvmti = agent.jvmti,
-		.hotspot = &agent.hotspot,
-		.perf_data = perf_data(),
-	};
-	th_find_loaded_class *find_loaded_class;
-
-	memcpy(&vm.total_memory, &agent.total_memory, sizeof(vm.total_memory));
-	memcpy(&vm.free_memory, &agent.free_memory, sizeof(vm.free_memory));
-	memcpy(&vm.max_memory, &agent.max_memory, sizeof(vm.max_memory));
-	memcpy(&find_loaded_class, &agent.find_loaded_class, sizeof(find_loaded_class));
-	th_loaded_class_init(find_loaded_class);
-	if (agent.is_hotspot)
-		th_vm_memory_start(&vm);
-}
-
-static void
 start_class_loaders(void)
 {
 	enum th_collector collector = th_collector_find(&agent.hotspot, agent.feature_release);
-	struct th_class_loaders_vm vm;
 
-	memcpy(&vm.constant_pool_entries, &agent.constant_pool_entries,
-		sizeof(vm.constant_pool_entries));
-	memcpy(&vm.is_hidden, &agent.is_hidden_class, sizeof(vm.is_hidden));
 	th_class_loaders_start(
-		&vm, collector == TH_COLLECTOR_PAUSES || collector == TH_COLLECTOR_G1);
-}
-
-static void
-start_code_sources(JNIEnv *env)
-{
-	th_domain_of_class *domain_of_class;
-
-	memcpy(&domain_of_class, &agent.domain_of_class, sizeof(domain_of_class));
-	th_code_sources_start(agent.jvmti, env, domain_of_class);
+		collector == TH_COLLECTOR_PAUSES || collector == TH_COLLECTOR_G1);
 }
 
 /* Messages in the order of the bits of enum th_hotspot_fault. */
@@ -615,7 +556,7 @@ start_exit_collection(JNIEnv *env, jthread thread)
 {
 	if (agent.host.gc_at_exit == TH_GC_AT_EXIT_NEVER)
 		return;
-	th_shutdown_init(agent.jvmti, env, thread, perf_data());
+	th_shutdown_init(agent.jvmti, env, thread);
 	if (add_capabilities(&binding))
 		set_event(JVMTI_EVENT_NATIVE_METHOD_BIND, true);
 }
@@ -624,7 +565,7 @@ start_exit_collection(JNIEnv *env, jthread thread)
 static void
 log_missed_names(void)
 {
-	if (agent.feature_release >= FIRST_WITH_HIDDEN_CLASSES && !agent.is_hidden_class)
+	if (agent.feature_release >= FIRST_WITH_HIDDEN_CLASSES && !th_vm_functions.is_hidden)
 		th_missed_names_add(NULL, "JVM_IsHiddenClass");
 	if (agent.feature_release >= FIRST_WITH_VIRTUAL_THREADS && agent.is_hotspot &&
 		agent.hotspot.virtual_thread < 0)
@@ -647,26 +588,26 @@ go_live(JNIEnv *env, jthread thread)
 
 	if (agent.is_hotspot && th_hotspot_find_env(&agent.hotspot, env))
 		check_hotspot(env);
+	th_perf_data_find(&agent.hotspot);
 	th_permanent_loaders_find(env);
 	agent.has_frames = agent.is_hotspot &&
 			   th_java_stack_start(agent.vm, agent.jvmti, agent.feature_release);
 	if (!agent.has_frames)
 		note(1, "this VM does not export enough of its layout: native stacks carry no "
 			"Java frames");
-	th_heap_init(&agent.hotspot);
-	th_heap_ask_names(!agent.host.tells_names);
-	th_heap_meet_threads(agent.jvmti, env);
+	th_heap_init(agent.jvmti, env, &agent.hotspot, !agent.host.tells_names);
 	th_live_objects_begin(
 		&agent.hotspot, th_collector_find(&agent.hotspot, agent.feature_release));
 	start_sampling(env);
 	start_class_loaders();
-	start_code_sources(env);
+	th_code_sources_start(agent.jvmti, env);
 	log_jvm();
 	th_jni_names_log(env);
 	start_references(env);
 	start_ledger();
 	start_collections();
-	start_breakdowns();
+	if (agent.is_hotspot)
+		th_vm_memory_start(agent.vm, agent.jvmti, &agent.hotspot);
 	th_heap_thread_starts(agent.jvmti, env, thread, true);
 	set_event(JVMTI_EVENT_THREAD_START, true);
 	set_event(JVMTI_EVENT_THREAD_END, true);
@@ -797,8 +738,7 @@ register_with_vm(void)
 		note(1, "this VM has no JVMTI 11: the Java heap is not recorded");
 		return false;
 	}
-	if (!th_methods_init() || !th_classes_init() || !th_live_objects_init() ||
-		!set_callbacks()) {
+	if (!th_methods_init() || !th_live_objects_init() || !set_callbacks()) {
 		note(1, "the agent could not be registered: the Java heap is not recorded");
 		return false;
 	}
@@ -832,7 +772,7 @@ start(enum th_agent_phase phase)
 		/* Later, from the live phase on, another agent could have taken it. */
 		take_sampling();
 		set_event(JVMTI_EVENT_VM_INIT, true);
-	} else if ((*vm)->GetEnv(vm, (void **)&env, JNI_VERSION_1_6) == JNI_OK &&
+	} else if ((env = own_env(vm)) &&
 		   !(*agent.jvmti)->GetCurrentThread(agent.jvmti, &thread)) {
 		go_live(env, thread);
 		(*env)->DeleteLocalRef(env, thread);
@@ -866,9 +806,9 @@ th_agent_has_ended(void)
 static void
 restart(JavaVM *vm)
 {
-	JNIEnv *env;
+	JNIEnv *env = own_env(vm);
 
-	if ((*vm)->GetEnv(vm, (void **)&env, JNI_VERSION_1_6) == JNI_OK)
+	if (env)
 		th_live_objects_restart(env);
 	th_methods_restart();
 	th_classes_restart();
@@ -901,12 +841,8 @@ th_agent_start(const struct th_agent_host *host, JavaVM *vm, enum th_agent_phase
 void
 th_agent_renamed(JNIEnv *env, jthread thread)
 {
-	JNIEnv *own;
-
 	/* In another VM of this process the handle is not valid. */
-	if (th_load_acquire(&agent.state) != RUNNING ||
-		(*agent.vm)->GetEnv(agent.vm, (void **)&own, JNI_VERSION_1_6) != JNI_OK ||
-		own != env)
+	if (th_load_acquire(&agent.state) != RUNNING || own_env(agent.vm) != env)
 		return;
 	th_guard_enter();
 	th_heap_look_at_name(agent.jvmti, env, thread);
@@ -920,7 +856,7 @@ th_agent_stop(void)
 
 	if (!th_cas_acq_rel(&agent.state, &running, STOPPED))
 		return;
-	th_takes_switch(TH_LEDGER_OFF);
+	th_takes_switch(NULL, TH_LEDGER_OFF);
 	th_code_sources_stop();
 	set_event(JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, false);
 	set_event(JVMTI_EVENT_GARBAGE_COLLECTION_START, false);

@@ -20,7 +20,6 @@ enum th_agent_phase {
 
 /* The functions of the library that the agent calls. */
 struct th_agent_host {
-	void *(*find_symbol)(void *handle, const char *name); /* dlsym */
 	void (*warn)(const char *format, ...) __attribute__((format(printf, 1, 2)));
 	bool is_verbose;
 	uint64_t gc_every; /* nanoseconds between two full collections; 0 = none */

@@ -17,7 +17,6 @@
 #include "jvmti/heap/collections.h"
 #include "jvmti/heap/full_collection.h"
 #include "jvmti/heap/heap.h"
-#include "jvmti/ledger/buffers.h"
 #include "jvmti/ledger/references.h"
 #include "jvmti/ledger/takes.h"
 #include "jvmti/heap/live_objects.h"
@@ -178,7 +177,7 @@ log_held(void)
 {
 	th_references_log();
 	if (pthread_equal(thread.self, pthread_self()))
-		th_ledger_buffers_log(thread.env);
+		th_takes_log_buffers(thread.env);
 	th_takes_log();
 }
 

@@ -23,9 +23,8 @@
 
 #include "jvmti/agent_thread.h"
 #include "jvmti/heap/full_collection.h"
-#include "jvmti/vm/loaded_class.h"
 #include "jvmti/vm/missed_names.h"
-#include "jvmti/vm/perf_data.h"
+#include "jvmti/vm/vm_exports.h"
 #include "unify/base/atomic.h"
 #include "unify/base/system.h"
 #include "unify/recording/teardown.h"
@@ -165,14 +164,14 @@ look_at(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, struct look *ret)
 }
 
 void
-th_shutdown_init(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, const char *perf_data)
+th_shutdown_init(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 {
 	struct th_thread_record *record = th_thread_record();
-	const int64_t *live = th_perf_data_long(perf_data, "java.threads.live");
+	const int64_t *live = th_perf_data_long("java.threads.live");
 	struct look look;
 
-	threads.daemons = th_perf_data_long(perf_data, "java.threads.daemon");
-	if (perf_data && (!live || !threads.daemons))
+	threads.daemons = th_perf_data_long("java.threads.daemon");
+	if (th_perf_data_exists() && (!live || !threads.daemons))
 		th_missed_names_add("counter", "java.threads.live or daemon");
 	/* In a VM that has run for a while others may be starting and ending. */
 	if (!live || !threads.daemons || !record || *live - *threads.daemons != 1 ||

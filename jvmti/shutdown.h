@@ -11,11 +11,10 @@
 #include "unify/sample/thread.h"
 
 /*
- * `perf_data`: PerfMemory::_start, NULL if unknown.  In the live phase, before the functions below;
- * `thread` is the calling one.  The end of a VM without hooks is seen only if this is the thread that
+ * In the live phase, before the functions below, after th_perf_data_find(); `thread` is the calling one.  The end of a VM without hooks is seen only if this is the thread that
  * has just made it. [jvmti]
  */
-void th_shutdown_init(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, const char *perf_data);
+void th_shutdown_init(jvmtiEnv *jvmti, JNIEnv *env, jthread thread);
 
 /*
  * A thread starts, on that thread: marks the log if the VM has begun to shut down or handles a

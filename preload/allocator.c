@@ -8,7 +8,9 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <link.h>
+#include <malloc.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -16,8 +18,10 @@
 #include "preload/message.h"
 #include "preload/next.h"
 #include "unify/base/at_start.h"
+#include "unify/base/atomic.h"
 #include "unify/base/real_dlsym.h"
 #include "unify/log/log.h"
+#include "unify/resident/breakdown.h"
 #include "unify/sample/thread.h"
 
 /* A path and one or two sentences. */
@@ -218,4 +222,190 @@ th_allocator_log(void)
 			"mallocx of %s is not recorded: preload libtwinheap-mallocx.so behind "
 			"libtwinheap.so, as twinheap run does for a preloaded allocator",
 			path);
+}
+
+/* Functions that call others */
+
+#define PROBE_ALIGNMENT 64
+/*
+ * One block from a pool and one mapped separately; multiples of the alignment, because
+ * aligned_alloc may require that.
+ */
+static const size_t probe_sizes[] = {PROBE_ALIGNMENT, 1 << 20};
+
+/*
+ * F(name, type, parameters, arguments, expression that gets a block of `size` bytes from
+ * `next`)
+ */
+#define FUNCTIONS(F)                                                                        \
+	F(malloc, void *, (size_t size), (size), next.malloc(size))                         \
+	F(calloc, void *, (size_t count, size_t size), (count, size), next.calloc(1, size)) \
+	F(realloc, void *, (void *block, size_t size), (block, size),                       \
+		next.realloc(next.malloc(1), size))                                         \
+	F(memalign, void *, (size_t alignment, size_t size), (alignment, size),             \
+		next.memalign(PROBE_ALIGNMENT, size))                                       \
+	F(aligned_alloc, void *, (size_t alignment, size_t size), (alignment, size),        \
+		next.aligned_alloc(PROBE_ALIGNMENT, size))                                  \
+	F(posix_memalign, int, (void **block_ret, size_t alignment, size_t size),           \
+		(block_ret, alignment, size), get_posix_memalign(size))                     \
+	F(valloc, void *, (size_t size), (size), next.valloc(size))                         \
+	F(pvalloc, void *, (size_t size), (size), next.pvalloc(size))
+
+/* The functions as found. */
+static struct th_next next;
+
+#define QUIET(name, type, parameters, arguments, get) \
+	static type quiet_##name parameters           \
+	{                                             \
+		th_guard_enter();                     \
+		type result = next.name arguments;    \
+		th_guard_leave();                     \
+		return result;                        \
+	}
+FUNCTIONS(QUIET)
+#undef QUIET
+
+static void *
+get_posix_memalign(size_t size)
+{
+	void *block = NULL;
+
+	return next.posix_memalign(&block, PROBE_ALIGNMENT, size) ? NULL : block;
+}
+
+/* Whether the function decrements the countdown of the calling thread. */
+#define IS_NESTED(name, type, parameters, arguments, get)                                   \
+	static bool is_nested_##name(void)                                                  \
+	{                                                                                   \
+		uint64_t before = th_thread.countdown;                                      \
+                                                                                            \
+		for (size_t i = 0; i < sizeof(probe_sizes) / sizeof(probe_sizes[0]); i++) { \
+			size_t size = probe_sizes[i];                                       \
+			next.free(get);                                                     \
+		}                                                                           \
+		return th_thread.countdown != before;                                       \
+	}
+FUNCTIONS(IS_NESTED)
+#undef IS_NESTED
+
+void
+th_allocator_silence_nested(void)
+{
+	next = th_next;
+	/* Test allocations are not the program's. */
+	th_guard_enter();
+#define SILENCE(name, type, parameters, arguments, get) \
+	if (is_nested_##name())                         \
+		th_store_release(&th_next.name, quiet_##name);
+	FUNCTIONS(SILENCE)
+#undef SILENCE
+	th_guard_leave();
+}
+
+/* Statistics */
+
+/*
+ * glibc's mallinfo2() locks its arenas in turn and walks their lists of free chunks: 3 ms for
+ * 100,000 chunks. jemalloc's mallctl() merges the statistics of its threads.  Both are called
+ * on the agent thread only: on any other thread, a signal handler may have interrupted malloc
+ * while it held such a lock.
+ */
+
+/* glibc 2.33 and later; older versions count in int. */
+struct mallinfo2_result {
+	size_t arena;
+	size_t ordblks;
+	size_t smblks;
+	size_t hblks;
+	size_t hblkhd;
+	size_t usmblks;
+	size_t fsmblks;
+	size_t uordblks;
+	size_t fordblks;
+	size_t keepcost;
+};
+
+static struct {
+	const char *name; /* file name of the library, in the loader's memory */
+	struct mallinfo2_result (*mallinfo2)(void);
+	int (*mallctl)(
+		const char *name, void *old, size_t *old_bytes, void *new, size_t new_bytes);
+} allocator TH_AT_START;
+
+static void
+log_figures(const struct th_event_allocator *event)
+{
+	struct th_log_part name = th_log_text(allocator.name);
+
+	th_log_append(TH_EVENT_ALLOCATOR, event, &name, 1);
+}
+
+static void
+log_glibc(uint32_t account)
+{
+	struct mallinfo2_result info = allocator.mallinfo2();
+	const struct th_event_allocator event = {
+		.heaps = info.arena,
+		.mapped = info.hblkhd,
+		.used = info.uordblks,
+		.free = info.fordblks,
+		.top = info.keepcost,
+		.account = account,
+	};
+
+	log_figures(&event);
+}
+
+static uint64_t
+jemalloc_number(const char *name)
+{
+	size_t value = 0;
+	size_t bytes = sizeof(value);
+
+	return allocator.mallctl(name, &value, &bytes, NULL, 0) ? 0 : value;
+}
+
+static void
+log_jemalloc(uint32_t account)
+{
+	uint64_t epoch = 1;
+	struct th_event_allocator event = {.account = account};
+
+	/* Statistics are as of the last advance of the epoch. */
+	allocator.mallctl("epoch", NULL, NULL, &epoch, sizeof(epoch));
+	event.heaps = jemalloc_number("stats.resident");
+	event.used = jemalloc_number("stats.allocated");
+	event.free = event.heaps > event.used ? event.heaps - event.used : 0;
+	event.mapped = jemalloc_number("stats.mapped");
+	log_figures(&event);
+}
+
+static void
+log_allocator(uint32_t account, bool on_agent_thread)
+{
+	if (!on_agent_thread)
+		return;
+	if (allocator.mallinfo2)
+		log_glibc(account);
+	else if (allocator.mallctl)
+		log_jemalloc(account);
+}
+
+void
+th_allocator_figures_init(void)
+{
+	static const struct th_breakdown_source source = {.log = log_allocator};
+	void *mallinfo2 = th_real_dlsym(RTLD_NEXT, "mallinfo2");
+	const char *path = th_next_path_of(next_malloc());
+	const char *slash = strrchr(path, '/');
+	allocator.name = slash ? slash + 1 : path;
+	bool is_libc = mallinfo2 && th_allocator_is_underneath(mallinfo2);
+	void *mallctl = is_libc ? NULL : th_real_dlsym(RTLD_DEFAULT, "mallctl");
+	if (is_libc)
+		memcpy(&allocator.mallinfo2, &mallinfo2, sizeof(mallinfo2));
+	else if (mallctl && th_allocator_is_underneath(mallctl))
+		memcpy(&allocator.mallctl, &mallctl, sizeof(mallctl));
+	if (!is_libc && *path && strncmp(allocator.name, "libc.so", 7) != 0)
+		th_breakdown_set_allocator(allocator.name);
+	th_breakdown_add_source(&source);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The other allocators in the process, and which allocations do not reach the library: an
+ * The other allocators in the process, their statistics, and which allocations do not reach the library: an
  * allocator that precedes it, one in the program itself, or an underlying one with functions of
  * its own.
  */
@@ -36,5 +36,21 @@ bool th_allocator_is_underneath(const void *function);
  * the malloc path.
  */
 void th_allocator_log(void);
+
+/*
+ * Allocators may implement one of their functions with another and call that by its public name,
+ * which is ours, for example posix_memalign by memalign: the same block would be counted twice.
+ * Finds such functions of the underlying allocator by calling each, and wraps them so that they
+ * run under the guard, where inner calls are not counted.  Other functions are unchanged, and
+ * malloc and similar functions need no additional instruction.  Once, in the constructor, after
+ * th_next_init().
+ */
+void th_allocator_silence_nested(void);
+
+/*
+ * Breakdowns of resident memory include the statistics of the next allocator from now on.  After
+ * th_next_init(), once.
+ */
+void th_allocator_figures_init(void);
 
 #endif

@@ -2,7 +2,8 @@
 /*
  * The import slots of a loaded object: the words through which it calls functions of other
  * objects, or refers to them in its data (relocations of the types JUMP_SLOT, GLOB_DAT and 64-bit
- * absolute).
+ * absolute).  Copies of pointers to allocation functions in its data: from dlsym(), or made before the
+ * import slots were redirected; calls by them are not seen.
  */
 #ifndef TH_PRELOAD_IMPORT_SLOTS_H
 #define TH_PRELOAD_IMPORT_SLOTS_H
@@ -40,5 +41,26 @@ bool th_import_object_read(const struct dl_phdr_info *info, struct th_import_obj
 void
 th_import_slots_each(const struct th_import_object *object, bool (*is_meant)(const char *name),
 	void (*visit)(const struct th_import_slot *slot, void *data), void *data);
+
+/* A function that is redirected. */
+struct th_slot_function {
+	const char *name;
+	const void *original; /* what the program calls; NULL: not redirected */
+	const void *ours;
+	bool is_release; /* redirected first, and restored last: free, realloc, munmap */
+	bool is_notice; /* only tells of calls: another tool's function in a slot is no matter */
+	bool is_allocation; /* of blocks of the C heap, or their release */
+};
+
+/* Of one object; data beyond is not searched. */
+#define TH_SLOT_COPIES_BYTES ((size_t)4 << 20)
+
+/*
+ * Counts the words in the writable segments of an object that hold the original of an allocation
+ * function.  The object must stay loaded meanwhile; pages that cannot be read are skipped.  Adds the
+ * bytes read to *bytes. [agent-thread]
+ */
+uint32_t th_slot_copies_count(const struct dl_phdr_info *info,
+	const struct th_slot_function *functions, size_t count, size_t *bytes);
 
 #endif

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "preload/allocator.h"
-#include "preload/late_entry.h"
+#include "preload/entry.h"
 #include "preload/mallocx.h"
 #include "preload/message.h"
 #include "preload/next.h"
@@ -50,7 +50,7 @@
 	"another tool has overwritten import slots: the C heap and mapped memory are no " \
 	"longer recorded"
 
-/* L(name, is release): redirected to functions of late_entry.h. */
+/* L(name, is release): redirected to the functions late_NAME(). */
 #define ALLOCATION(L)            \
 	L(free, true)            \
 	L(realloc, true)         \
@@ -107,15 +107,115 @@ static struct {
 	uint32_t is_loading; /* atomic: set by that call, cleared by the agent thread */
 } late;
 
+/* Entries */
+
+/*
+ * The allocation functions where import slots lead to them.  They differ from the exported ones
+ * (entry.c) in one respect: some frees do not pass through a slot, such as those by a pointer that
+ * was looked up before.  Their block looks alive until its address is handed out again, at which
+ * time it ends.
+ */
+static void *
+late_malloc(size_t size)
+{
+	return th_entry_take_fresh(th_next.malloc(size), size, TH_FUNCTION_MALLOC);
+}
+
+static void *
+late_calloc(size_t count, size_t size)
+{
+	/* The product has not overflowed if there is a block. */
+	return th_entry_take_fresh(
+		th_next.calloc(count, size), count * size, TH_FUNCTION_CALLOC);
+}
+
+/* As realloc_tracked() in entry.c. */
+static void *
+late_realloc(void *block, size_t size)
+{
+	uint64_t sample = UNLIKELY(th_live_blocks_may_hold(block)) ? th_native_unlink(block)
+								   : 0;
+	void *moved = th_next.realloc(block, size);
+
+	if (!moved && size) {
+		th_native_relink(block, sample);
+		return NULL;
+	}
+	th_native_freed(sample);
+	return th_entry_take_fresh(moved, size, TH_FUNCTION_REALLOC);
+}
+
+static void *
+late_reallocarray(void *block, size_t count, size_t size)
+{
+	size_t bytes;
+
+	if (__builtin_mul_overflow(count, size, &bytes)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return late_realloc(block, bytes);
+}
+
+static int
+late_posix_memalign(void **block_ret, size_t alignment, size_t size)
+{
+	int result = th_next.posix_memalign(block_ret, alignment, size);
+
+	if (!result)
+		th_entry_take_fresh(*block_ret, size, TH_FUNCTION_ALIGNED);
+	return result;
+}
+
+#define A(name, parameters, arguments)                                                         \
+	static void *late_##name parameters                                                    \
+	{                                                                                      \
+		return th_entry_take_fresh(th_next.name arguments, size, TH_FUNCTION_ALIGNED); \
+	}
+A(aligned_alloc, (size_t alignment, size_t size), (alignment, size))
+A(memalign, (size_t alignment, size_t size), (alignment, size))
+A(valloc, (size_t size), (size))
+A(pvalloc, (size_t size), (size))
+#undef A
+
+static void
+late_free(void *block)
+{
+	if (UNLIKELY(th_live_blocks_may_hold(block)))
+		th_native_freed(th_native_unlink(block));
+	th_next.free(block);
+}
+
+static void
+late_free_sized(void *block, size_t size)
+{
+	(void)size;
+	late_free(block);
+}
+
+static void
+late_free_aligned_sized(void *block, size_t alignment, size_t size)
+{
+	(void)alignment;
+	(void)size;
+	late_free(block);
+}
+
 /* Functions */
+
+static void
+append(const struct th_slot_function *function)
+{
+	if (function->original && function->ours && late.count < FUNCTIONS_MAX)
+		late.functions[late.count++] = *function;
+}
 
 /* A function of the allocator. */
 static void
 add(const char *name, const void *original, const void *ours, bool is_release)
 {
-	if (original && ours && late.count < FUNCTIONS_MAX)
-		late.functions[late.count++] = (struct th_slot_function){
-			name, original, ours, .is_release = is_release, .is_allocation = true};
+	append(&(struct th_slot_function){
+		name, original, ours, .is_release = is_release, .is_allocation = true});
 }
 
 /* Our definition of an exported name: the library itself comes first in its own scope. */
@@ -130,11 +230,9 @@ add_exported(void)
 		const void *original = th_next_find(exported[i].name);
 
 		/* Ours make system calls themselves, which would pass over another tool. */
-		if (th_next_is_ours(ours) && original && th_next_is_in_libc(original) &&
-			late.count < FUNCTIONS_MAX)
-			late.functions[late.count++] = (struct th_slot_function){
-				exported[i].name, original, ours,
-				.is_release = exported[i].is_release};
+		if (th_next_is_ours(ours) && original && th_next_is_in_libc(original))
+			append(&(struct th_slot_function){exported[i].name, original, ours,
+				.is_release = exported[i].is_release});
 	}
 	if (handle)
 		dlclose(handle);
@@ -163,9 +261,7 @@ add_dlopen(void)
 
 	memcpy(&late.dlopen, &original, sizeof(late.dlopen));
 	memcpy(&ours, &(__typeof(&notice_dlopen)){notice_dlopen}, sizeof(ours));
-	if (original && late.count < FUNCTIONS_MAX)
-		late.functions[late.count++] = (struct th_slot_function){
-			"dlopen", original, ours, .is_notice = true};
+	append(&(struct th_slot_function){"dlopen", original, ours, .is_notice = true});
 }
 
 static void
@@ -174,8 +270,8 @@ find_functions(void)
 	void *ours;
 
 	late.count = 0;
-#define L(name, is_release)                                                        \
-	memcpy(&ours, &(__typeof(&th_late_##name)){th_late_##name}, sizeof(ours)); \
+#define L(name, is_release)                                                  \
+	memcpy(&ours, &(__typeof(&late_##name)){late_##name}, sizeof(ours)); \
 	add(#name, th_next_find(#name), ours, is_release);
 	ALLOCATION(L)
 #undef L
@@ -262,8 +358,8 @@ log_copies(const char *path, uint32_t copies)
 	th_log_set_counter(TH_COUNTER_SLOT_SEARCHED, late.searched);
 }
 
-static void
-leave(void)
+void
+th_late_leave(void)
 {
 	if (!th_load_relaxed(&late.heaps))
 		return;
@@ -277,7 +373,7 @@ leave(void)
 static void
 give_up(void)
 {
-	leave();
+	th_late_leave();
 	th_control_close(HEAPS);
 	th_message(USURPED);
 	th_log_note(1, USURPED);
@@ -377,10 +473,4 @@ th_late_bound(void)
 	th_server_wake();
 	if (!wait_for_turn(turns))
 		th_store_relaxed(&late.in_vain, 1);
-}
-
-void
-th_late_leave(void)
-{
-	leave();
 }

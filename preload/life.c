@@ -19,14 +19,11 @@
 
 #include "jvmti/agent.h"
 #include "preload/allocator.h"
-#include "preload/allocator_figures.h"
-#include "preload/exit.h"
 #include "preload/late.h"
 #include "preload/leave.h"
 #include "preload/log_path.h"
 #include "preload/mallocx.h"
 #include "preload/message.h"
-#include "preload/nested.h"
 #include "preload/next.h"
 #include "preload/operators.h"
 #include "preload/process.h"
@@ -79,31 +76,24 @@ static struct {
 	struct th_settings settings; /* last: most of it is never touched */
 } life = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-bool
-th_life_is_verbose(void)
-{
-	return life.settings.number[TH_SETTING_NAME_VERBOSE];
-}
-
-uint64_t
-th_life_gc_every(void)
-{
-	return life.settings.number[TH_SETTING_NAME_GC_EVERY] * TH_NS_PER_S;
-}
-
-enum th_gc_at_exit
-th_life_gc_at_exit(void)
-{
-	return (enum th_gc_at_exit)life.settings.number[TH_SETTING_NAME_GC_AT_EXIT];
-}
-
-uint32_t
-th_life_ledger(void)
+static uint32_t
+ledger(void)
 {
 	if (!life.settings.number[TH_SETTING_NAME_LEDGER])
 		return TH_LEDGER_OFF;
 	return strcmp(life.settings.text[TH_SETTING_NAME_LEDGER], "exact") ? TH_LEDGER_SAMPLED
 									   : TH_LEDGER_EXACT;
+}
+
+void
+th_life_tell_agent(struct th_agent_host *host)
+{
+	const uint64_t *number = life.settings.number;
+
+	host->is_verbose = number[TH_SETTING_NAME_VERBOSE];
+	host->gc_every = number[TH_SETTING_NAME_GC_EVERY] * TH_NS_PER_S;
+	host->gc_at_exit = (enum th_gc_at_exit)number[TH_SETTING_NAME_GC_AT_EXIT];
+	host->ledger = ledger();
 }
 
 /* Start */
@@ -154,7 +144,7 @@ static bool
 create_log(void)
 {
 	const struct th_log_identity identity = {
-		.process_start = th_process_start_time(),
+		.process_start = th_proc_start_time("/proc/self/stat"),
 		.process_space = th_process_space(),
 		.interval = life.settings.number[TH_SETTING_NAME_INTERVAL],
 		.rate = life.settings.number[TH_SETTING_NAME_RATE],
@@ -170,7 +160,7 @@ create_log(void)
 		pattern, bytes, &identity, path, sizeof(path));
 
 	if (status == TH_LOG_OK) {
-		if (th_life_is_verbose())
+		if (life.settings.number[TH_SETTING_NAME_VERBOSE])
 			th_message("recording to %s", path);
 		return true;
 	}
@@ -541,8 +531,8 @@ begin(void)
 	th_log_path_init(life.settings.text[TH_SETTING_NAME_OUTPUT]);
 	prepare();
 	if (life.has_allocator)
-		th_nested_silence();
-	th_exit_watch_main();
+		th_allocator_silence_nested();
+	th_leave_watch_main();
 	if (is_followed && !follows_all)
 		return;
 	prepare_walks();
@@ -559,7 +549,6 @@ load(void)
 
 	th_next_init();
 	th_leave_init();
-	th_exit_init();
 	th_operators_init();
 	th_mallocx_init();
 	life.state = IDLE;

@@ -10,11 +10,10 @@
 #define TH_PRELOAD_LIFE_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
+#include "jvmti/agent.h"
 #include "unify/shared/late_status.h"
 #include "unify/shared/log_format.h"
-#include "unify/shared/settings_table.h"
 
 /*
  * A Java VM is about to be created, or has loaded the library as its agent.  Starts the
@@ -37,16 +36,7 @@ enum th_late_status th_life_start_late(const char *options, bool waits);
  */
 void th_life_ends(enum th_teardown_cause cause);
 
-/* Whether TWINHEAP_VERBOSE is on. [any] */
-bool th_life_is_verbose(void);
-
-/* Nanoseconds between two full collections of the Java heap; 0 = none. [any] */
-uint64_t th_life_gc_every(void);
-
-/* The ledger at the start: TH_LEDGER_OFF, ... */
-uint32_t th_life_ledger(void);
-
-/* Whether the Java heap is collected when the VM begins to end. [any] */
-enum th_gc_at_exit th_life_gc_at_exit(void);
+/* Sets what the settings say to the agent; the other members stay. [any] */
+void th_life_tell_agent(struct th_agent_host *host);
 
 #endif

@@ -181,65 +181,21 @@ stand_in_sdallocx(void *block, size_t size, int flags)
 
 /* Resolution.  Stand-ins used before it return blocks that the allocator also accepts. */
 
-static void *
-start_mallocx(size_t size, int flags)
-{
-	th_mallocx_init();
-	return th_mallocx.mallocx == start_mallocx ? stand_in_mallocx(size, flags)
-						   : th_mallocx.mallocx(size, flags);
-}
-
-static void *
-start_rallocx(void *block, size_t size, int flags)
-{
-	th_mallocx_init();
-	return th_mallocx.rallocx == start_rallocx ? stand_in_rallocx(block, size, flags)
-						   : th_mallocx.rallocx(block, size, flags);
-}
-
-static size_t
-start_xallocx(void *block, size_t size, size_t extra, int flags)
-{
-	th_mallocx_init();
-	return th_mallocx.xallocx == start_xallocx
-		       ? stand_in_xallocx(block, size, extra, flags)
-		       : th_mallocx.xallocx(block, size, extra, flags);
-}
-
-static void
-start_dallocx(void *block, int flags)
-{
-	th_mallocx_init();
-	if (th_mallocx.dallocx == start_dallocx)
-		stand_in_dallocx(block, flags);
-	else
-		th_mallocx.dallocx(block, flags);
-}
-
-static void
-start_sdallocx(void *block, size_t size, int flags)
-{
-	th_mallocx_init();
-	if (th_mallocx.sdallocx == start_sdallocx)
-		stand_in_sdallocx(block, size, flags);
-	else
-		th_mallocx.sdallocx(block, size, flags);
-}
+#define X(name, type, parameters, arguments)                                        \
+	static type start_##name parameters                                         \
+	{                                                                           \
+		th_mallocx_init();                                                  \
+		return th_mallocx.name == start_##name ? stand_in_##name arguments  \
+						       : th_mallocx.name arguments; \
+	}
+TH_MALLOCX(X)
+#undef X
 
 EXPORT struct th_mallocx th_mallocx = {
-	.mallocx = start_mallocx,
-	.rallocx = start_rallocx,
-	.xallocx = start_xallocx,
-	.dallocx = start_dallocx,
-	.sdallocx = start_sdallocx,
+#define X(name, ...) .name = start_##name,
+	TH_MALLOCX(X)
+#undef X
 };
-
-#define RESOLVE(name)                                                                       \
-	do {                                                                                \
-		found = th_forward_find_mallocx(#name);                                     \
-		memcpy(&next.name, &found, sizeof(found));                                  \
-		th_store_release(&th_mallocx.name, found ? count_##name : stand_in_##name); \
-	} while (0)
 
 void
 th_mallocx_init(void)
@@ -249,12 +205,13 @@ th_mallocx_init(void)
 
 	if (!th_forward_find_mallocx || th_load_acquire(&resolved) || !th_next_init())
 		return;
-	/* Two threads may reach this point; both find the same definitions. */
-	RESOLVE(mallocx);
-	RESOLVE(rallocx);
-	RESOLVE(xallocx);
-	RESOLVE(dallocx);
-	RESOLVE(sdallocx);
+		/* Two threads may reach this point; both find the same definitions. */
+#define X(name, ...)                               \
+	found = th_forward_find_mallocx(#name);    \
+	memcpy(&next.name, &found, sizeof(found)); \
+	th_store_release(&th_mallocx.name, found ? count_##name : stand_in_##name);
+	TH_MALLOCX(X)
+#undef X
 	th_store_release(&resolved, 1);
 }
 

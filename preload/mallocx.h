@@ -13,12 +13,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* X(name, type, parameters, arguments) */
+#define TH_MALLOCX(X)                                                                   \
+	X(mallocx, void *, (size_t size, int flags), (size, flags))                     \
+	X(rallocx, void *, (void *block, size_t size, int flags), (block, size, flags)) \
+	X(xallocx, size_t, (void *block, size_t size, size_t extra, int flags),         \
+		(block, size, extra, flags))                                            \
+	X(dallocx, void, (void *block, int flags), (block, flags))                      \
+	X(sdallocx, void, (void *block, size_t size, int flags), (block, size, flags))
+
 struct th_mallocx {
-	void *(*mallocx)(size_t size, int flags);
-	void *(*rallocx)(void *block, size_t size, int flags);
-	size_t (*xallocx)(void *block, size_t size, size_t extra, int flags);
-	void (*dallocx)(void *block, int flags);
-	void (*sdallocx)(void *block, size_t size, int flags);
+#define X(name, type, parameters, arguments) type(*name) parameters;
+	TH_MALLOCX(X)
+#undef X
 };
 
 /* Exported under a project-specific name. [in-malloc] */

@@ -44,7 +44,7 @@ extern const char _end[] __attribute__((visibility("hidden")));
 
 /* Each block is preceded by its size, which keeps the alignment. */
 static void *
-arena_allocate(size_t size)
+arena_malloc(size_t size)
 {
 	if (size > ARENA_BYTES)
 		return NULL;
@@ -87,28 +87,19 @@ ready(void)
 }
 
 static void *
-bootstrap_malloc(size_t size)
-{
-	return ready() ? th_next.malloc(size) : arena_allocate(size);
-}
-
-static void *
-bootstrap_calloc(size_t count, size_t size)
+arena_calloc(size_t count, size_t size)
 {
 	size_t bytes;
 
-	if (ready())
-		return th_next.calloc(count, size);
 	/* The arena is in .bss and never reused, so it is already zero. */
-	return __builtin_mul_overflow(count, size, &bytes) ? NULL : arena_allocate(bytes);
+	return __builtin_mul_overflow(count, size, &bytes) ? NULL : arena_malloc(bytes);
 }
 
 static void *
-bootstrap_realloc(void *block, size_t size)
+arena_realloc(void *block, size_t size)
 {
-	if (ready())
-		return th_next.realloc(block, size);
-	void *larger = arena_allocate(size);
+	void *larger = arena_malloc(size);
+
 	if (larger && block) {
 		size_t old = th_next_bootstrap_bytes(block);
 
@@ -117,28 +108,24 @@ bootstrap_realloc(void *block, size_t size)
 	return larger;
 }
 
+/* Only blocks of the arena can have been handed out. */
 static void
-bootstrap_free(void *block)
+arena_free(void *block)
 {
-	/* If not ready, only arena blocks can have been handed out. */
-	if (ready())
-		th_next.free(block);
+	(void)block;
 }
 
 static void *
-bootstrap_memalign(size_t alignment, size_t size)
+arena_memalign(size_t alignment, size_t size)
 {
-	if (ready())
-		return th_next.memalign(alignment, size);
-	return alignment <= ARENA_ALIGNMENT ? arena_allocate(size) : NULL;
+	return alignment <= ARENA_ALIGNMENT ? arena_malloc(size) : NULL;
 }
 
 static int
-bootstrap_posix_memalign(void **block_ret, size_t alignment, size_t size)
+arena_posix_memalign(void **block_ret, size_t alignment, size_t size)
 {
-	if (ready())
-		return th_next.posix_memalign(block_ret, alignment, size);
-	void *block = bootstrap_memalign(alignment, size);
+	void *block = arena_memalign(alignment, size);
+
 	if (!block)
 		return ENOMEM;
 	*block_ret = block;
@@ -146,48 +133,43 @@ bootstrap_posix_memalign(void **block_ret, size_t alignment, size_t size)
 }
 
 static void *
-bootstrap_page(size_t size)
+arena_valloc(size_t size)
 {
-	return ready() ? th_next.valloc(size) : NULL;
-}
-
-static size_t
-bootstrap_usable_size(void *block)
-{
-	return ready() ? th_next.malloc_usable_size(block) : th_next_bootstrap_bytes(block);
+	(void)size;
+	return NULL;
 }
 
 static void *
-bootstrap_sbrk(intptr_t increment)
+arena_sbrk(intptr_t increment)
 {
-	if (ready())
-		return th_next.sbrk(increment);
+	(void)increment;
 	errno = ENOMEM;
 	return (void *)-1;
 }
 
 static int
-bootstrap_brk(void *address)
+arena_brk(void *address)
 {
-	if (ready())
-		return th_next.brk(address);
+	(void)address;
 	errno = ENOMEM;
 	return -1;
 }
 
+#define arena_aligned_alloc arena_memalign
+#define arena_pvalloc arena_valloc
+#define arena_malloc_usable_size th_next_bootstrap_bytes
+#define F(name, type, parameters, arguments)                                      \
+	static type bootstrap_##name parameters                                   \
+	{                                                                         \
+		return ready() ? th_next.name arguments : arena_##name arguments; \
+	}
+TH_NEXT(F)
+#undef F
+
 struct th_next th_next = {
-	.malloc = bootstrap_malloc,
-	.calloc = bootstrap_calloc,
-	.realloc = bootstrap_realloc,
-	.free = bootstrap_free,
-	.posix_memalign = bootstrap_posix_memalign,
-	.aligned_alloc = bootstrap_memalign,
-	.memalign = bootstrap_memalign,
-	.valloc = bootstrap_page,
-	.pvalloc = bootstrap_page,
-	.malloc_usable_size = bootstrap_usable_size,
-	.sbrk = bootstrap_sbrk,
-	.brk = bootstrap_brk,
+#define F(name, ...) .name = bootstrap_##name,
+	TH_NEXT(F)
+#undef F
 };
 
 /* Resolution */
@@ -421,25 +403,16 @@ th_next_find(const char *name)
 static void
 resolve_pages(struct th_next *next)
 {
-	void *valloc = th_next_find("valloc");
-	void *pvalloc = th_next_find("pvalloc");
-	const void *memalign;
+	const void *valloc, *pvalloc, *memalign;
 
+	memcpy(&valloc, &next->valloc, sizeof(valloc));
+	memcpy(&pvalloc, &next->pvalloc, sizeof(pvalloc));
 	memcpy(&memalign, &next->memalign, sizeof(memalign));
-	next->valloc = own_valloc;
-	next->pvalloc = own_pvalloc;
-	if (valloc && th_next_are_together(valloc, memalign))
-		memcpy(&next->valloc, &valloc, sizeof(valloc));
-	if (pvalloc && th_next_are_together(pvalloc, memalign))
-		memcpy(&next->pvalloc, &pvalloc, sizeof(pvalloc));
+	if (!th_next_are_together(valloc, memalign))
+		next->valloc = own_valloc;
+	if (!th_next_are_together(pvalloc, memalign))
+		next->pvalloc = own_pvalloc;
 }
-
-#define RESOLVE(field)                                              \
-	do {                                                        \
-		found = th_next_find(#field);                       \
-		if (found)                                          \
-			memcpy(&next.field, &found, sizeof(found)); \
-	} while (0)
 
 static void
 resolve(void)
@@ -451,16 +424,12 @@ resolve(void)
 		return;
 	/* libc is loaded at the start of every dynamic program. */
 	is_late = find_object(in_libc()).index < find_object(__ehdr_start).index;
-	RESOLVE(free);
-	RESOLVE(realloc);
-	RESOLVE(malloc);
-	RESOLVE(calloc);
-	RESOLVE(memalign);
-	RESOLVE(posix_memalign);
-	RESOLVE(aligned_alloc);
-	RESOLVE(malloc_usable_size);
-	RESOLVE(sbrk);
-	RESOLVE(brk);
+#define F(name, ...)                 \
+	found = th_next_find(#name); \
+	if (found)                   \
+		memcpy(&next.name, &found, sizeof(found));
+	TH_NEXT(F)
+#undef F
 	resolve_pages(&next);
 	/* free and realloc first: a block of the new allocator must not reach the old free. */
 	th_store_release(&th_next.free, next.free);

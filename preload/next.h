@@ -12,19 +12,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* F(name, type, parameters, arguments) */
+#define TH_NEXT(F)                                                                   \
+	F(malloc, void *, (size_t size), (size))                                     \
+	F(calloc, void *, (size_t count, size_t size), (count, size))                \
+	F(realloc, void *, (void *block, size_t size), (block, size))                \
+	F(free, void, (void *block), (block))                                        \
+	F(posix_memalign, int, (void **block_ret, size_t alignment, size_t size),    \
+		(block_ret, alignment, size))                                        \
+	F(aligned_alloc, void *, (size_t alignment, size_t size), (alignment, size)) \
+	F(memalign, void *, (size_t alignment, size_t size), (alignment, size))      \
+	F(valloc, void *, (size_t size), (size))                                     \
+	F(pvalloc, void *, (size_t size), (size))                                    \
+	F(malloc_usable_size, size_t, (void *block), (block))                        \
+	F(sbrk, void *, (intptr_t increment), (increment))                           \
+	F(brk, int, (void *address), (address))
+
 struct th_next {
-	void *(*malloc)(size_t size);
-	void *(*calloc)(size_t count, size_t size);
-	void *(*realloc)(void *block, size_t size);
-	void (*free)(void *block);
-	int (*posix_memalign)(void **block_ret, size_t alignment, size_t size);
-	void *(*aligned_alloc)(size_t alignment, size_t size);
-	void *(*memalign)(size_t alignment, size_t size);
-	void *(*valloc)(size_t size);
-	void *(*pvalloc)(size_t size);
-	size_t (*malloc_usable_size)(void *block);
-	void *(*sbrk)(intptr_t increment);
-	int (*brk)(void *address);
+#define F(name, type, parameters, arguments) type(*name) parameters;
+	TH_NEXT(F)
+#undef F
 };
 
 /*

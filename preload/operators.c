@@ -51,7 +51,7 @@ TH_OPERATORS_NEW(N)
 TH_OPERATORS_DELETE(D)
 #undef D
 
-/* Counted forms for import slots (late_entry.h) */
+/* Counted forms for import slots (late.c) */
 
 #define N(name, symbol, parameters, arguments, ...)                                     \
 	static void *late_##name parameters                                             \

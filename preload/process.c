@@ -19,12 +19,6 @@
 #define VARIABLE_MAX 4096
 
 uint64_t
-th_process_start_time(void)
-{
-	return th_proc_start_time("/proc/self/stat");
-}
-
-uint64_t
 th_process_space(void)
 {
 	char boot[64];

@@ -7,12 +7,6 @@
 #include <stdint.h>
 
 /*
- * Start time in clock ticks since boot (field 22 of /proc/self/stat): unchanged by exec, and
- * different for every process with the same pid.  0 without /proc.
- */
-uint64_t th_process_start_time(void);
-
-/*
  * A number for the pid namespace of this process in this boot of the machine: two processes
  * with the same number, pid and start time are the same process.  0 where either is unknown, as
  * without /proc.

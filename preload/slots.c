@@ -19,9 +19,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "preload/import_slots.h"
 #include "preload/next.h"
-#include "preload/slot_copies.h"
 #include "unify/base/align.h"
 #include "unify/base/atomic.h"
 #include "unify/base/real_dlsym.h"

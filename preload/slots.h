@@ -11,15 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A function that is redirected. */
-struct th_slot_function {
-	const char *name;
-	const void *original; /* what the program calls; NULL: not redirected */
-	const void *ours;
-	bool is_release; /* redirected first, and restored last: free, realloc, munmap */
-	bool is_notice; /* only tells of calls: another tool's function in a slot is no matter */
-	bool is_allocation; /* of blocks of the C heap, or their release */
-};
+#include "preload/import_slots.h"
 
 /* Upper bounds; objects beyond are not seen, and counted. */
 #define TH_SLOTS_OBJECTS_MAX 2048
@@ -50,7 +42,7 @@ bool th_slots_have_changed(void);
 void th_slots_review(struct th_slots_report *report_ret);
 
 /*
- * Searches the data of objects that were not searched yet for copies of pointers (slot_copies.h), and
+ * Searches the data of objects that were not searched yet for copies of pointers (import_slots.h), and
  * calls `visit` for each of them: with the number of copies, and the path that the loader has, "" for
  * the program.  Some 4 MiB of data in one call, under the loader's lock.  Not concurrently with the
  * others. [agent-thread]

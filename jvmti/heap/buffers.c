@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "jvmti/vm/field_index.h"
-#include "jvmti/vm/loaded_class.h"
+#include "jvmti/vm/vm_exports.h"
 #include "unify/base/memory.h"
 #include "unify/log/log.h"
 #include "unify/shared/clock.h"
@@ -294,95 +294,72 @@ tag_cleaners(const struct count *count)
 {
 	jclass reference = th_loaded_class_find(count->env, "java.lang.ref.Reference");
 	int referent = field_index(count, count->cleaner, reference, "referent");
-	int own = th_field_index_own(count->jvmti, count->env, count->cleaner);
+	int own = field_index(count, count->cleaner, count->cleaner, NULL);
 
 	return referent >= 0 && own >= 0 &&
 	       set_tag(count, count->cleaner, make_tag(ROLE_CLEANER, 0, referent, own));
 }
 
-/* Not before 26. */
-static bool
-tag_lists(const struct count *count)
-{
-	static const char *const names[] = {"java.nio.BufferCleaner$CleanerList",
-		"java.nio.BufferCleaner$CleanerList$Node"};
+#define BUFFER "java.nio.DirectByteBuffer"
+#define UNMAPPER "sun.nio.ch.FileChannelImpl$Unmapper"
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		jclass type = th_loaded_class_find(count->env, names[i]);
+/* Which of them exist, and are loaded, depends on the JDK; other objects free no buffer. */
+static const struct known {
+	const char *name;
+	enum role role;
+	enum th_buffers_kind kind;
+	const char *declaring; /* the class that declares `first` */
+	const char *first;     /* NULL: no field is looked at */
+} known[] = {
+	{"java.nio.BufferCleaner$CleanerList", .role = ROLE_LIST},
+	{"java.nio.BufferCleaner$CleanerList$Node", .role = ROLE_LIST},
+	{BUFFER, ROLE_BUFFER, 0, BUFFER, "att"},
+	{BUFFER "R", ROLE_BUFFER, 0, BUFFER, "att"},
+	{BUFFER "$Deallocator", ROLE_FREEING, TH_BUFFERS_DIRECT, BUFFER "$Deallocator", "size"},
+	{UNMAPPER, ROLE_FREEING, TH_BUFFERS_MAPPED, UNMAPPER, "size"},
+	{"sun.nio.ch.FileChannelImpl$DefaultUnmapper", ROLE_FREEING, TH_BUFFERS_MAPPED,
+		UNMAPPER, "size"},
+	{"sun.nio.ch.FileChannelImpl$SyncUnmapper", ROLE_FREEING, TH_BUFFERS_MAPPED, UNMAPPER,
+		"size"},
+};
 
-		if (type && !set_tag(count, type, make_tag(ROLE_LIST, 0, NO_FIELD, NO_FIELD)))
-			return false;
-	}
-	return true;
-}
-
+/* Not every JDK has it. */
 static int
-optional(int index)
+segment_index(const struct count *count, jclass type)
 {
+	jclass base = th_loaded_class_find(count->env, "java.nio.Buffer");
+	int index = field_index(count, type, base, "segment");
+
 	return index < 0 ? (int)NO_FIELD : index;
 }
 
 static bool
-tag_buffers(const struct count *count)
+tag_known(const struct count *count, const struct known *class)
 {
-	static const char *const names[] = {
-		"java.nio.DirectByteBuffer", "java.nio.DirectByteBufferR"};
-	jclass base = th_loaded_class_find(count->env, "java.nio.Buffer");
+	jclass type = th_loaded_class_find(count->env, class->name);
+	jclass declaring = class->first ? th_loaded_class_find(count->env, class->declaring)
+					: NULL;
+	int first = NO_FIELD, second = NO_FIELD;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		jclass type = th_loaded_class_find(count->env, names[i]);
-
-		if (!type)
-			continue;
-		int attachment = field_index(count, type, count->buffer, "att");
-		int segment = optional(field_index(count, type, base, "segment"));
-		if (attachment < 0 ||
-			!set_tag(count, type, make_tag(ROLE_BUFFER, 0, attachment, segment)))
-			return false;
-	}
-	return true;
+	if (!type || (class->first && !declaring))
+		return true;
+	if (class->first)
+		first = field_index(count, type, declaring, class->first);
+	if (class->role == ROLE_BUFFER)
+		second = segment_index(count, type);
+	return first >= 0 &&
+	       set_tag(count, type, make_tag(class->role, class->kind, first, second));
 }
 
-/* The objects that Cleaners run, by JDK; other objects free no buffer. */
-static bool
-tag_freeing(const struct count *count)
-{
-	static const struct {
-		const char *name;
-		const char *declaring; /* the class that declares the size */
-		enum th_buffers_kind kind;
-	} classes[] = {
-		{"java.nio.DirectByteBuffer$Deallocator",
-			"java.nio.DirectByteBuffer$Deallocator", TH_BUFFERS_DIRECT},
-		{"sun.nio.ch.FileChannelImpl$Unmapper", "sun.nio.ch.FileChannelImpl$Unmapper",
-			TH_BUFFERS_MAPPED},
-		{"sun.nio.ch.FileChannelImpl$DefaultUnmapper",
-			"sun.nio.ch.FileChannelImpl$Unmapper", TH_BUFFERS_MAPPED},
-		{"sun.nio.ch.FileChannelImpl$SyncUnmapper",
-			"sun.nio.ch.FileChannelImpl$Unmapper", TH_BUFFERS_MAPPED},
-	};
-
-	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
-		jclass type = th_loaded_class_find(count->env, classes[i].name);
-		jclass declaring = th_loaded_class_find(count->env, classes[i].declaring);
-
-		if (!type || !declaring)
-			continue;
-		int size = field_index(count, type, declaring, "size");
-		if (size < 0 ||
-			!set_tag(count, type,
-				make_tag(ROLE_FREEING, classes[i].kind, size, NO_FIELD)))
-			return false;
-	}
-	return true;
-}
-
-/* Cleaners last, because Cleaner is itself a subclass of Reference. */
+/* Cleaners after references, because Cleaner is itself a subclass of Reference. */
 static bool
 tag_classes(const struct count *count)
 {
-	return tag_references(count) && tag_cleaners(count) && tag_lists(count) &&
-	       tag_buffers(count) && tag_freeing(count);
+	bool are_tagged = tag_references(count) && tag_cleaners(count);
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		are_tagged = are_tagged && tag_known(count, &known[i]);
+	return are_tagged;
 }
 
 /* Sums, after the walks */

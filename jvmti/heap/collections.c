@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "jvmti/heap/humongous.h"
-#include "jvmti/vm/perf_data.h"
+#include "jvmti/vm/vm_exports.h"
 #include "unify/base/atomic.h"
 #include "unify/log/log.h"
 #include "unify/recording/server.h"
@@ -58,7 +58,6 @@ struct collector {
 };
 
 static struct {
-	struct th_collections_vm vm;
 	struct collector collectors[COLLECTORS_MAX];
 	const char *cause;      /* of the collection under way */
 	const char *last_cause; /* of the previous one */
@@ -97,7 +96,7 @@ static struct {
 } collections;
 
 static void
-find_collectors(const char *perf_data)
+find_collectors(void)
 {
 	char name[64];
 
@@ -105,9 +104,9 @@ find_collectors(const char *perf_data)
 		struct collector *collector = &collections.collectors[i];
 
 		snprintf(name, sizeof(name), "sun.gc.collector.%d.invocations", i);
-		collector->invocations = th_perf_data_long(perf_data, name);
+		collector->invocations = th_perf_data_long(name);
 		snprintf(name, sizeof(name), "sun.gc.collector.%d.name", i);
-		collector->name = th_perf_data_text(perf_data, name);
+		collector->name = th_perf_data_text(name);
 		if (collector->invocations)
 			collector->seen = *collector->invocations;
 		collections.has_kinds |= collector->invocations && collector->name;
@@ -115,8 +114,8 @@ find_collectors(const char *perf_data)
 			!strncmp(collector->name, "ZGC major", 9))
 			collections.full.pauses = collector->invocations;
 	}
-	collections.cause = th_perf_data_text(perf_data, "sun.gc.cause");
-	collections.last_cause = th_perf_data_text(perf_data, "sun.gc.lastCause");
+	collections.cause = th_perf_data_text("sun.gc.cause");
+	collections.last_cause = th_perf_data_text("sun.gc.lastCause");
 	collections.full.began = th_clock_now();
 }
 
@@ -141,10 +140,9 @@ count_old(bool whole, uint64_t *ret)
 }
 
 void
-th_collections_init(const struct th_collections_vm *vm)
+th_collections_init(void)
 {
-	collections.vm = *vm;
-	find_collectors(vm->perf_data);
+	find_collectors();
 	count_old(false, &collections.old.count);
 	count_old(true, &collections.old.whole);
 }
@@ -247,18 +245,6 @@ log_pauses(uint32_t finished)
 	}
 }
 
-bool
-th_collections_heap_use(uint64_t *committed_ret, uint64_t *used_ret)
-{
-	const struct th_collections_vm *vm = &collections.vm;
-
-	if (!vm->total_memory || !vm->free_memory)
-		return false;
-	*committed_ret = (uint64_t)vm->total_memory();
-	*used_ret = *committed_ret - (uint64_t)vm->free_memory();
-	return true;
-}
-
 static void
 log_heap_use(void)
 {
@@ -267,7 +253,7 @@ log_heap_use(void)
 	struct th_log_part source = th_log_text("Runtime.totalMemory - freeMemory");
 
 	collections.use_is_due = false;
-	if (!th_collections_heap_use(&event.committed, &event.used))
+	if (!th_vm_heap_use(&event.committed, &event.used))
 		return;
 	collections.kept = event.used;
 	event.time = th_clock_now();
@@ -280,7 +266,7 @@ th_collections_heap_kept(void)
 {
 	uint64_t committed, used;
 
-	if (!th_collections_heap_use(&committed, &used))
+	if (!th_vm_heap_use(&committed, &used))
 		return 0;
 	return collections.kept && collections.kept < used ? collections.kept : used;
 }

@@ -12,14 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct th_collections_vm {
-	const char *perf_data; /* PerfMemory::_start, NULL if unknown */
-	/* libjvm's JVM_TotalMemory and JVM_FreeMemory; NULL if it has none. */
-	jlong (*total_memory)(void);
-	jlong (*free_memory)(void);
-};
-
-void th_collections_init(const struct th_collections_vm *vm);
+void th_collections_init(void);
 
 /* The event callbacks. */
 void JNICALL th_collections_started(jvmtiEnv *jvmti);
@@ -52,9 +45,6 @@ void th_collections_flush(void);
  */
 #define TH_COLLECTIONS_COUNT_NS 10000000
 uint64_t th_collections_old(void);
-
-/* Bytes of the Java heap; false: this VM does not export them. [agent-thread] */
-bool th_collections_heap_use(uint64_t *committed_ret, uint64_t *used_ret);
 
 /*
  * Bytes in use after the last collection, or now if that is less; 0: this VM does not export them.

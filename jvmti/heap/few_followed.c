@@ -9,7 +9,6 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "jvmti/heap/choice.h"
 #include "jvmti/heap/collector.h"
 #include "jvmti/ledger/references.h"
 #include "unify/log/log.h"
@@ -28,7 +27,7 @@
 /*
  * Objects that wait: what they refer to stays in the heap.  In a list of 20,000 nodes, the worst case
  * measured, one costs 0.2 ms of CPU time in a young collection (bench/collectors).  At most four a second
- * are chosen (choice.h), 2.5 where many are offered, each of which is in at most PROMOTIONS collections:
+ * are chosen (th_choice_offer()), 2.5 where many are offered, each of which is in at most PROMOTIONS collections:
  * 0.9 % of a processor.
  */
 #define WAITING 80
@@ -64,6 +63,81 @@ static struct {
 	struct waiting queue[WAITING];
 	uint64_t judged; /* agent thread: births up to this time; 0 = none */
 } few = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Choice */
+
+static uint32_t
+stratum_of(const struct th_choice *choice, uint64_t site, uint64_t size)
+{
+	uint64_t limit = choice->bytes_max / TH_CHOICE_SMALL_PART;
+	uint32_t stratum = TH_CHOICE_SMALL;
+
+	if (size <= limit)
+		return (uint32_t)((site ^ choice->salt) * 0x9e3779b97f4a7c15u >> 32) %
+		       TH_CHOICE_SMALL;
+	for (limit *= 2; size > limit && stratum + 1 < TH_CHOICE_STRATA; limit *= 2)
+		stratum++;
+	return stratum;
+}
+
+void
+th_choice_init(struct th_choice *choice, uint64_t bytes_max, uint64_t salt, uint64_t time)
+{
+	*choice = (struct th_choice){.bytes_max = bytes_max,
+		.salt = salt,
+		.span = time / TH_CHOICE_SPAN_NS,
+		.in_use_before = (UINT64_C(1) << TH_CHOICE_STRATA) - 1};
+}
+
+/* Notes that a stratum is in use.  Returns the length of a period. */
+static uint64_t
+note_use(struct th_choice *choice, uint32_t stratum, uint64_t time)
+{
+	uint64_t span = time / TH_CHOICE_SPAN_NS;
+
+	if (span != choice->span) {
+		choice->in_use_before = span == choice->span + 1 ? choice->in_use : 0;
+		choice->in_use = 0;
+		choice->span = span;
+	}
+	choice->in_use |= UINT64_C(1) << stratum;
+	return TH_CHOICE_SPACING_NS *
+	       (uint64_t)__builtin_popcountll(choice->in_use | choice->in_use_before);
+}
+
+static void
+begin_period(struct th_choice_stratum *stratum, uint64_t time, uint64_t length)
+{
+	double elapsed = (double)(time - stratum->begin);
+
+	*stratum = (struct th_choice_stratum){.begin = time,
+		.before = (double)stratum->count * (double)length / elapsed,
+		.open = 1};
+}
+
+double
+th_choice_offer(struct th_choice *choice, struct th_random *random, uint64_t site,
+	uint64_t size, uint64_t time)
+{
+	uint32_t number = stratum_of(choice, site, size);
+	struct th_choice_stratum *stratum = &choice->strata[number];
+	uint64_t length = note_use(choice, number, time);
+
+	/* The clocks of two threads may differ. */
+	if (time >= stratum->begin + length)
+		begin_period(stratum, time, length);
+	stratum->count++;
+	double expected = stratum->before > (double)stratum->count ? stratum->before
+								   : (double)stratum->count;
+	double keep = stratum->open / expected;
+	stratum->open -= keep;
+	if (stratum->is_used || th_random_unit(random) * expected > 1)
+		return 0;
+	stratum->is_used = true;
+	return keep;
+}
+
+/* Start */
 
 void
 th_few_followed_init(const struct th_hotspot *hotspot, th_few_followed_prove *prove,

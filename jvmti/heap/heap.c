@@ -10,9 +10,8 @@
 #include <string.h>
 
 #include "jvmti/names/classes.h"
-#include "jvmti/stacks/java_key.h"
+#include "jvmti/stacks/java_stack.h"
 #include "jvmti/heap/live_objects.h"
-#include "jvmti/threads/older_threads.h"
 #include "jvmti/threads/thread_bytes.h"
 #include "jvmti/heap/vm_countdown.h"
 #include "unify/base/atomic.h"
@@ -54,16 +53,12 @@ static struct {
 } heap;
 
 void
-th_heap_init(const struct th_hotspot *hotspot)
+th_heap_init(jvmtiEnv *jvmti, JNIEnv *env, const struct th_hotspot *hotspot, bool asks_names)
 {
 	heap.hotspot = th_hotspot_has_bytes(hotspot) ? hotspot : NULL;
+	heap.asks_names = asks_names;
 	th_admission_read_java_by(heap.hotspot ? read_for_admission : NULL);
-}
-
-void
-th_heap_ask_names(bool asks)
-{
-	heap.asks_names = asks;
+	th_older_threads_meet(jvmti, env, heap.hotspot);
 }
 
 void
@@ -204,19 +199,6 @@ is_sampled(struct th_thread_record *record, char *thread, struct th_event_java_a
 	return false;
 }
 
-static uint32_t
-class_of(jvmtiEnv *jvmti, jclass type)
-{
-	char *signature;
-	uint32_t id;
-
-	if ((*jvmti)->GetClassSignature(jvmti, type, &signature, NULL))
-		return 0;
-	id = th_classes_id(signature);
-	(*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
-	return id;
-}
-
 /* jni.cpp: the thread that destroys the VM gets this name; until then it is "main". */
 static bool
 is_destroying(const char *name)
@@ -268,12 +250,6 @@ th_heap_look_at_name(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 
 	if (record)
 		name_thread(jvmti, env, thread, record);
-}
-
-void
-th_heap_meet_threads(jvmtiEnv *jvmti, JNIEnv *env)
-{
-	th_older_threads_meet(jvmti, env, heap.hotspot);
 }
 
 /*
@@ -374,7 +350,7 @@ detail(const struct th_sample *sample)
 {
 	const struct sampled *sampled = sample->data;
 
-	return class_of(sampled->jvmti, sampled->type);
+	return th_classes_id(sampled->jvmti, sampled->type);
 }
 
 static uint64_t

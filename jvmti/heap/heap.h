@@ -14,8 +14,13 @@
 
 #include "jvmti/vm/hotspot.h"
 
-/* `hotspot` stays the caller's. */
-void th_heap_init(const struct th_hotspot *hotspot);
+/*
+ * `hotspot` stays the caller's.  Notes the existing threads: each is counted from now on
+ * (thread_bytes.h).  `asks_names`: each Java sample reads the name of its thread, at a cost of about 1 us,
+ * because th_agent_renamed() is not called.  Before samples are recorded. [jvmti]
+ */
+void
+th_heap_init(jvmtiEnv *jvmti, JNIEnv *env, const struct th_hotspot *hotspot, bool asks_names);
 
 /*
  * Starts recording samples.  `own_draws`: the library draws the countdowns, because
@@ -30,23 +35,11 @@ void th_heap_begin(bool own_draws);
 void th_heap_take_over(void);
 
 /*
- * Notes the existing threads: each is counted from now on (older_threads.h).  Before samples are
- * recorded. [jvmti]
- */
-void th_heap_meet_threads(jvmtiEnv *jvmti, JNIEnv *env);
-
-/*
  * Reads the name of one live thread, or of all, again. th_heap_thread_starts() must have
  * registered their records.  The guard must be held. [jvmti]
  */
 void th_heap_look_at_name(jvmtiEnv *jvmti, JNIEnv *env, jthread thread);
 void th_heap_look_at_names(jvmtiEnv *jvmti, JNIEnv *env);
-
-/*
- * Whether each Java sample reads the name of its thread, at a cost of about 1 us.  Needed where
- * th_agent_renamed() is not called.  Before samples are recorded.
- */
-void th_heap_ask_names(bool asks);
 
 /*
  * The VM draws with this interval from now on (after SetHeapSamplingInterval).  The current

@@ -19,15 +19,7 @@
 #define QUEUE_CELLS 8192
 /* which is woken after so many: it has the time of the others, 20 ms at 300,000 per second. */
 #define QUEUE_WAKE 2048
-/*
- * Cost of a reference per pause, in nanoseconds (bench/live-cost): to an old object, of which
- * only the address is used, and to an object allocated since the last pause, whose header is
- * read.
- */
-#define OLD_REFERENCE_NS 60
-#define NEW_REFERENCE_NS 100
-/* Each kind may add 1/PAUSE_PARTS to a pause; OLD_AT_LEAST references are always allowed. */
-#define PAUSE_PARTS 50
+/* So many references are always allowed. */
 #define OLD_AT_LEAST 128
 #define NEW_AT_LEAST 16
 /*
@@ -249,20 +241,11 @@ th_live_objects_collect(JNIEnv *env)
 	th_few_followed_turn(env);
 }
 
-/* How many references at `each` nanoseconds are allowed for a pause of `pause_ns`. */
-static uint64_t
-bound_of(uint64_t pause_ns, uint64_t each, uint64_t at_least)
-{
-	uint64_t bound = pause_ns / PAUSE_PARTS / each;
-
-	return bound > at_least ? bound : at_least;
-}
-
 static void
 bound_new(JNIEnv *env, uint64_t pause_ns, uint32_t pauses, uint64_t now)
 {
 	uint32_t passed = pauses - live.window.pauses;
-	uint64_t bound = bound_of(pause_ns, NEW_REFERENCE_NS, NEW_AT_LEAST);
+	uint64_t bound = th_references_allowed(pause_ns, TH_REFERENCE_NEW_NS, NEW_AT_LEAST);
 
 	if (live.window.time && (passed < WINDOW_PAUSES || now < live.window.time + WINDOW_NS))
 		return;
@@ -277,7 +260,7 @@ bound_new(JNIEnv *env, uint64_t pause_ns, uint32_t pauses, uint64_t now)
 void
 th_live_objects_bound(JNIEnv *env, uint64_t pause_ns, uint32_t pauses, uint64_t now)
 {
-	uint64_t limit = bound_of(pause_ns, OLD_REFERENCE_NS, OLD_AT_LEAST);
+	uint64_t limit = th_references_allowed(pause_ns, TH_REFERENCE_OLD_NS, OLD_AT_LEAST);
 
 	if (!live.has_pauses || !pause_ns)
 		return;

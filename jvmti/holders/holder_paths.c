@@ -4,9 +4,11 @@
  */
 #include "jvmti/holders/holder_paths.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "jvmti/holders/holder_names.h"
+#include "jvmti/vm/field_index.h"
 #include "unify/base/memory.h"
 #include "unify/log/log.h"
 #include "unify/shared/hash.h"
@@ -19,6 +21,8 @@
 /* The detail of a step between objects of one class: all such fields are one step. */
 #define LINK UINT16_MAX
 #define SAMPLES_PER_EVENT 1024
+/* A longer name is cut. */
+#define NAME_MAX_BYTES 512
 
 bool
 th_holder_paths_init(
@@ -29,8 +33,7 @@ th_holder_paths_init(
 	paths->steps = th_memory_reserve(TH_HOLDER_STEPS_MAX * sizeof(*paths->steps));
 	paths->slots = th_memory_reserve(SLOTS * sizeof(*paths->slots));
 	paths->objects = th_memory_reserve(paths->object_max * sizeof(*paths->objects));
-	paths->loaders = th_memory_reserve(TH_HOLDER_LOADERS_MAX * sizeof(*paths->loaders));
-	return paths->steps && paths->slots && paths->objects && paths->loaders;
+	return paths->steps && paths->slots && paths->objects;
 }
 
 void
@@ -39,7 +42,6 @@ th_holder_paths_deinit(struct th_holder_paths *paths)
 	th_memory_release(paths->steps, TH_HOLDER_STEPS_MAX * sizeof(*paths->steps));
 	th_memory_release(paths->slots, SLOTS * sizeof(*paths->slots));
 	th_memory_release(paths->objects, paths->object_max * sizeof(*paths->objects));
-	th_memory_release(paths->loaders, TH_HOLDER_LOADERS_MAX * sizeof(*paths->loaders));
 }
 
 /* Steps */
@@ -260,13 +262,152 @@ th_holder_paths_add(struct th_holder_paths *paths, uint32_t node, uint64_t sampl
 }
 
 void
-th_holder_paths_add_loader(struct th_holder_paths *paths, const struct th_holder_loader *loader)
+th_holder_paths_add_loaders(struct th_holder_paths *paths)
 {
-	uint32_t step = step_of(paths, paths->walk->tags.items[loader->tag].node);
+	struct th_holder_tags *tags = &paths->walk->tags;
 
-	if (step > ABOVE && paths->loader_count < TH_HOLDER_LOADERS_MAX)
-		paths->loaders[paths->loader_count++] = (struct th_held_loaders){
-			step, loader->stack, loader->type, 1};
+	for (uint32_t i = 0; i < tags->loader_count; i++) {
+		uint32_t step = step_of(paths, tags->items[tags->loaders[i].tag].node);
+
+		tags->loaders[i].step = step > ABOVE ? step : 0;
+	}
+}
+
+/* Names.  JVMTI's are those of class files: "Lpkg/Class;" becomes "pkg.Class", "[I" "int[]". */
+
+static void
+deallocate(const struct th_holder_walk *walk, char *text)
+{
+	(*walk->tags.jvmti)->Deallocate(walk->tags.jvmti, (unsigned char *)text);
+}
+
+static const char *
+primitive_name(char code)
+{
+	static const char codes[] = "BCDFIJSZ";
+	static const char *const names[] = {
+		"byte", "char", "double", "float", "int", "long", "short", "boolean"};
+	const char *found = code ? strchr(codes, code) : NULL;
+
+	return found ? names[found - codes] : "";
+}
+
+static void
+write_class(const char *signature, char *name)
+{
+	size_t dimensions = strspn(signature, "[");
+	const char *element = signature + dimensions;
+	size_t length;
+
+	if (*element == 'L')
+		snprintf(name, NAME_MAX_BYTES, "%.*s", (int)strcspn(element + 1, ";"),
+			element + 1);
+	else
+		snprintf(name, NAME_MAX_BYTES, "%s", primitive_name(*element));
+	for (char *at = name; (at = strchr(at, '/'));)
+		*at = '.';
+	length = strlen(name);
+	for (; dimensions && length + 2 < NAME_MAX_BYTES; dimensions--, length += 2)
+		memcpy(name + length, "[]", 3);
+}
+
+static void
+write_type(const struct th_holder_walk *walk, jclass type, char *name)
+{
+	jvmtiEnv *jvmti = walk->tags.jvmti;
+	char *signature;
+
+	name[0] = '\0';
+	if (!type || (*jvmti)->GetClassSignature(jvmti, type, &signature, NULL))
+		return;
+	write_class(signature, name);
+	deallocate(walk, signature);
+}
+
+static void
+append(char *name, const char *separator, const char *text)
+{
+	size_t length = strlen(name);
+
+	snprintf(name + length, NAME_MAX_BYTES - length, "%s%s", separator, text);
+}
+
+static jclass
+class_of(const struct th_holder_walk *walk, uint64_t tag)
+{
+	const struct th_holder_tag *item = th_holder_tag(&walk->tags, (jlong)tag);
+
+	return item->flags & TH_HOLDER_TAG_CLASS ? item->object : NULL;
+}
+
+static void
+write_field(const struct th_holder_walk *walk, const struct th_holder_step *step, char *name)
+{
+	JNIEnv *env = walk->tags.env;
+	jclass type = class_of(walk, step->what >> 16);
+	jclass declaring = NULL;
+	char *field = NULL;
+
+	if (type)
+		field = th_field_index_name(
+			walk->tags.jvmti, env, type, (int)step->detail, &declaring);
+	write_type(walk, declaring ? declaring : type, name);
+	append(name, ".", field ? field : "?");
+	(*env)->DeleteLocalRef(env, declaring);
+	if (field)
+		deallocate(walk, field);
+}
+
+static void
+write_thread(const struct th_holder_walk *walk, uint64_t tag, char *name)
+{
+	const struct th_holder_tag *item = th_holder_tag(&walk->tags, (jlong)tag);
+	bool is_thread = item->flags & TH_HOLDER_TAG_THREAD;
+
+	snprintf(name, NAME_MAX_BYTES, "%s",
+		is_thread && item->name ? item->name : "virtual thread");
+}
+
+static void
+append_method(const struct th_holder_walk *walk, jmethodID method, char *name)
+{
+	jvmtiEnv *jvmti = walk->tags.jvmti;
+	JNIEnv *env = walk->tags.env;
+	char text[NAME_MAX_BYTES];
+	char *found;
+	jclass type = NULL;
+
+	if (!method || (*jvmti)->GetMethodDeclaringClass(jvmti, method, &type))
+		return;
+	write_type(walk, type, text);
+	(*env)->DeleteLocalRef(env, type);
+	if ((*jvmti)->GetMethodName(jvmti, method, &found, NULL, NULL))
+		return;
+	append(text, ".", found);
+	append(name, "\t", text);
+	deallocate(walk, found);
+}
+
+/* Writes the name of a step, "" if it is not known. */
+static void
+write_name(const struct th_holder_walk *walk, const struct th_holder_step *step, char *name)
+{
+	name[0] = '\0';
+	switch ((enum th_holder_kind)step->kind) {
+	case TH_HOLDER_STATIC:
+	case TH_HOLDER_FIELD:
+		write_field(walk, step, name);
+		break;
+	case TH_HOLDER_THREAD:
+		write_thread(walk, step->what, name);
+		break;
+	case TH_HOLDER_STACK:
+		write_thread(walk, walk->roots[step->detail].thread, name);
+		append_method(walk, walk->roots[step->detail].method, name);
+		break;
+	default:
+		write_type(walk, class_of(walk, step->detail), name);
+	}
 }
 
 /* The log */
@@ -283,9 +424,9 @@ log_step(const struct th_holder_paths *paths, uint32_t i, uint32_t number, uint6
 		.parent = step->parent - ABOVE,
 		.kind = step->kind,
 	};
-	char name[TH_HOLDER_NAME_MAX];
+	char name[NAME_MAX_BYTES];
 
-	th_holder_name(paths->walk, step, name);
+	write_name(paths->walk, step, name);
 	struct th_log_part part = th_log_text(name);
 	th_log_append(TH_EVENT_HOLDER_STEP, &event, &part, 1);
 }
@@ -324,8 +465,8 @@ log_objects(const struct th_holder_paths *paths, uint32_t first, uint32_t number
 static int
 compare_loaders(const void *a, const void *b)
 {
-	const struct th_held_loaders *left = a;
-	const struct th_held_loaders *right = b;
+	const struct th_holder_loader *left = a;
+	const struct th_holder_loader *right = b;
 
 	if (left->step != right->step)
 		return left->step < right->step ? -1 : 1;
@@ -337,11 +478,12 @@ compare_loaders(const void *a, const void *b)
 static void
 log_loaders(const struct th_holder_paths *paths, uint32_t number, uint64_t time)
 {
-	const struct th_held_loaders *loaders = paths->loaders;
+	const struct th_holder_loader *loaders = paths->walk->tags.loaders;
+	uint32_t count = paths->walk->tags.loader_count;
 
-	for (uint32_t i = 0, next; i < paths->loader_count; i = next) {
-		for (next = i + 1; next < paths->loader_count &&
-				   !compare_loaders(&loaders[i], &loaders[next]);)
+	for (uint32_t i = 0, next; i < count; i = next) {
+		for (next = i + 1;
+			next < count && !compare_loaders(&loaders[i], &loaders[next]);)
 			next++;
 		const struct th_event_holder_loaders event = {
 			.time = time,
@@ -351,7 +493,8 @@ log_loaders(const struct th_holder_paths *paths, uint32_t number, uint64_t time)
 			.stack = loaders[i].stack,
 			.type = loaders[i].type,
 		};
-		th_log_append(TH_EVENT_HOLDER_LOADERS, &event, NULL, 0);
+		if (loaders[i].step)
+			th_log_append(TH_EVENT_HOLDER_LOADERS, &event, NULL, 0);
 	}
 }
 
@@ -363,6 +506,7 @@ th_holder_paths_log(struct th_holder_paths *paths, uint32_t number, uint64_t tim
 	qsort(paths->objects, paths->object_count, sizeof(*paths->objects), compare_objects);
 	for (uint32_t i = 0; i < paths->object_count;)
 		i += log_objects(paths, i, number, time);
-	qsort(paths->loaders, paths->loader_count, sizeof(*paths->loaders), compare_loaders);
+	struct th_holder_tags *tags = &paths->walk->tags;
+	qsort(tags->loaders, tags->loader_count, sizeof(*tags->loaders), compare_loaders);
 	log_loaders(paths, number, time);
 }

@@ -33,14 +33,6 @@ struct th_held_object {
 	uint32_t step;
 };
 
-/* Class loaders of one maker, and the last step of their path. */
-struct th_held_loaders {
-	uint32_t step;
-	uint32_t stack;
-	uint32_t type;
-	uint32_t count;
-};
-
 struct th_holder_paths {
 	struct th_holder_walk *walk;
 	struct th_holder_step *steps; /* from 2; 1 is above all roots */
@@ -49,8 +41,6 @@ struct th_holder_paths {
 	struct th_held_object *objects;
 	uint32_t object_count;
 	uint32_t object_max;
-	struct th_held_loaders *loaders;
-	uint32_t loader_count;
 };
 
 /* Maps tables for so many objects; false: out of memory. [agent-thread] */
@@ -61,9 +51,8 @@ void th_holder_paths_deinit(struct th_holder_paths *paths);
 /* Adds the path to a sampled object, if it was reached. [agent-thread] */
 void th_holder_paths_add(struct th_holder_paths *paths, uint32_t node, uint64_t sample);
 
-/* Adds the path to a class loader, if it was reached. [agent-thread] */
-void th_holder_paths_add_loader(
-	struct th_holder_paths *paths, const struct th_holder_loader *loader);
+/* Finds the paths to the class loaders of the walk. [agent-thread] */
+void th_holder_paths_add_loaders(struct th_holder_paths *paths);
 
 /* Writes all steps with their names, then the objects and class loaders. [agent-thread] */
 void th_holder_paths_log(struct th_holder_paths *paths, uint32_t number, uint64_t time);

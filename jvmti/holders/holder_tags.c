@@ -7,8 +7,9 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "jvmti/names/classes.h"
 #include "jvmti/vm/field_index.h"
-#include "jvmti/vm/loaded_class.h"
+#include "jvmti/vm/vm_exports.h"
 #include "unify/base/memory.h"
 
 /* More threads are not named. */
@@ -65,20 +66,14 @@ has_signature(const struct th_holder_tags *tags, jclass type, const char *const 
 static uint32_t
 tag_loader(struct th_holder_tags *tags, jobject loader)
 {
-	static const char *const permanent[] = {
-		"Ljdk/internal/loader/ClassLoaders$AppClassLoader;",
-		"Ljdk/internal/loader/ClassLoaders$PlatformClassLoader;", NULL};
 	struct th_holder_tag *item = intern(tags, loader);
 
 	if (!item)
 		return 0;
 	if (!(item->flags & TH_HOLDER_TAG_LOADER)) {
-		jclass type = (*tags->env)->GetObjectClass(tags->env, loader);
-
 		item->flags |= TH_HOLDER_TAG_LOADER;
-		if (has_signature(tags, type, permanent))
+		if (th_permanent_loaders_have(tags->env, loader))
 			item->flags |= TH_HOLDER_TAG_PERMANENT;
-		(*tags->env)->DeleteLocalRef(tags->env, type);
 	}
 	return (uint32_t)(item - tags->items);
 }

@@ -39,6 +39,7 @@ struct th_holder_tag {
 /* A class loader that is counted (class_loaders.h). */
 struct th_holder_loader {
 	uint32_t tag;
+	uint32_t step;  /* the last one of its path (holder_paths.h); 0 = not reached */
 	uint32_t stack; /* at which it defined its first class */
 	uint32_t type;  /* class id */
 };

@@ -6,11 +6,11 @@
 #include <stdio.h>
 
 #include "jvmti/names/class_loaders.h"
-#include "jvmti/heap/collections.h"
 #include "jvmti/holders/holder_paths.h"
 #include "jvmti/holders/holder_walk.h"
 #include "jvmti/heap/humongous.h"
 #include "jvmti/heap/live_objects.h"
+#include "jvmti/vm/vm_exports.h"
 #include "unify/base/proc_file.h"
 #include "unify/log/log.h"
 #include "unify/resident/cgroup.h"
@@ -81,7 +81,7 @@ estimate(void)
 	uint64_t committed;
 	uint64_t each = history.ns_per_kib ? history.ns_per_kib : PAUSE_NS_PER_KIB;
 
-	if (!th_collections_heap_use(&committed, &cost.heap))
+	if (!th_vm_heap_use(&committed, &cost.heap))
 		return cost;
 	cost.pause = (cost.heap >> 10) * each;
 	cost.memory = cost.heap / 100 * MEMORY_PERCENT;
@@ -193,8 +193,7 @@ find_paths(struct holders *holders)
 				th_holder_paths_add(&holders->paths, walk->tags.items[i].node,
 					walk->tags.items[i].sample);
 		th_humongous_each(add_humongous, holders);
-		for (uint32_t i = 0; i < walk->tags.loader_count; i++)
-			th_holder_paths_add_loader(&holders->paths, &walk->tags.loaders[i]);
+		th_holder_paths_add_loaders(&holders->paths);
 		history.walks++;
 		th_holder_paths_log(&holders->paths, history.walks, holders->time);
 		log_walk(holders);

@@ -6,7 +6,6 @@
  */
 #include "jvmti/ledger/functions.h"
 
-#include "jvmti/ledger/buffers.h"
 #include "jvmti/ledger/takes.h"
 #include "unify/base/atomic.h"
 
@@ -261,7 +260,7 @@ release_string_critical(JNIEnv *env, jstring text, const jchar *chars)
 /* The rest */
 
 WRAP(DIRECT_BUFFER, jobject, NewDirectByteBuffer, new_direct_buffer, NULL, result, memory,
-	th_ledger_buffers_follow(&real, env, result, sample_id),
+	th_takes_follow_buffer(&real, env, result, sample_id),
 	(JNIEnv * env, void *memory, jlong capacity), (env, memory, capacity))
 WRAP(MONITOR, jint, MonitorEnter, enter_monitor, object, result == JNI_OK, 1, (void)0,
 	(JNIEnv * env, jobject object), (env, object))

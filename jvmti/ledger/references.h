@@ -36,6 +36,25 @@ th_references_delete_weak(JNIEnv *env, jweak reference)
 	(*env)->DeleteWeakGlobalRef(env, reference);
 }
 
+/*
+ * Cost of a weak reference per pause, in nanoseconds (bench/live-cost): to an old object, of which
+ * only the address is used, and to an object allocated since the last pause, whose header is
+ * read.
+ */
+#define TH_REFERENCE_OLD_NS 60
+#define TH_REFERENCE_NEW_NS 100
+/* Each kind may add 1/PAUSE_PARTS to a pause. */
+#define TH_REFERENCE_PAUSE_PARTS 50
+
+/* How many references at `each` nanoseconds are allowed for a pause of `pause_ns`; `least` always are. */
+static inline uint64_t
+th_references_allowed(uint64_t pause_ns, uint64_t each, uint64_t least)
+{
+	uint64_t allowed = pause_ns / TH_REFERENCE_PAUSE_PARTS / each;
+
+	return allowed > least ? allowed : least;
+}
+
 /* Addresses of the VM's pointers to its OopStorages; NULL: not exported. */
 struct th_references_vm {
 	const uintptr_t *globals;

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "jvmti/ledger/references.h"
 #include "unify/base/memory.h"
 #include "unify/log/log.h"
 #include "unify/sample/capture.h"
@@ -20,12 +21,15 @@
 #define SLOW __attribute__((noinline, cold))
 /* Entries of the table above which new takes are as those of a frequent caller. */
 #define HELD_MANY (TH_HELD_MAX / 2)
+/* Direct buffers followed; each weak reference costs a collection some 0.1 us. */
+#define BUFFERS_MAX 4096
 
 uint32_t th_takes_generation;
 
 static struct {
-	uint32_t generations;                                 /* agent thread: so far */
-	struct th_takes_thread *threads;                      /* atomic; all, newest first */
+	uint32_t generations;            /* agent thread: so far */
+	struct th_takes_thread *threads; /* atomic; all, newest first */
+	uint32_t buffers;                /* atomic: direct buffers followed */
 	struct th_event_ledger_count logged[TH_LEDGER_KINDS]; /* agent thread */
 } takes;
 
@@ -287,16 +291,83 @@ th_take_commit(uintptr_t address)
 		th_take_log_end(found, 0, TH_LEDGER_COMMITTED);
 }
 
+/* Direct buffers: their keys are weak references */
+
+static bool
+enter_buffer(jweak reference, uint64_t sample)
+{
+	uint64_t replaced;
+
+	return reference &&
+	       th_held_put(th_held_key(TH_LEDGER_DIRECT_BUFFER, (uintptr_t)reference), sample,
+		       &replaced);
+}
+
+void
+th_takes_follow_buffer(
+	const struct JNINativeInterface_ *jni, JNIEnv *env, jobject buffer, uint64_t sample)
+{
+	jweak reference = NULL;
+
+	th_guard_enter();
+	if (th_add_relaxed(&takes.buffers, 1) < BUFFERS_MAX)
+		reference = jni->NewWeakGlobalRef(env, buffer);
+	if (enter_buffer(reference, sample)) {
+		th_add_relaxed(&th_references_own, 1);
+	} else {
+		if (reference)
+			jni->DeleteWeakGlobalRef(env, reference);
+		th_add_relaxed(&takes.buffers, -1);
+		th_log_count(TH_COUNTER_LEDGER_FULL, 1);
+	}
+	th_guard_leave();
+}
+
+static void
+drop_buffer(uintptr_t reference, uint64_t sample, void *env)
+{
+	(void)sample;
+	th_held_take(th_held_key(TH_LEDGER_DIRECT_BUFFER, reference));
+	th_references_delete_weak(env, (jweak)reference);
+	th_add_relaxed(&takes.buffers, -1);
+}
+
+static void
+end_buffer(uintptr_t reference, uint64_t sample, void *data)
+{
+	JNIEnv *env = data;
+
+	if (!(*env)->IsSameObject(env, (jweak)reference, NULL))
+		return;
+	drop_buffer(reference, sample, env);
+	th_take_log_end(sample, 0, TH_LEDGER_DIED);
+}
+
+static void
+each_buffer(JNIEnv *env, void (*visit)(uintptr_t reference, uint64_t sample, void *env))
+{
+	if (env && th_load_relaxed(&takes.buffers))
+		th_held_each(TH_LEDGER_DIRECT_BUFFER, visit, env);
+}
+
+void
+th_takes_log_buffers(JNIEnv *env)
+{
+	each_buffer(env, end_buffer);
+}
+
 /* The agent thread */
 
 bool
-th_takes_switch(uint32_t interval)
+th_takes_switch(JNIEnv *env, uint32_t interval)
 {
 	uint32_t generation = th_load_relaxed(&th_takes_generation);
 
 	if (interval && !generation) {
 		if (!th_held_init())
 			return false;
+		/* Of threads that took them while it was switched off. */
+		each_buffer(env, drop_buffer);
 		th_held_clear();
 		th_callers_clear();
 		generation = ++takes.generations;
@@ -305,6 +376,8 @@ th_takes_switch(uint32_t interval)
 	th_callers_set_exact(interval == TH_LEDGER_EXACT);
 	/* The tables are there: a wrapper that sees this on another thread uses them. */
 	th_store_release(&th_takes_generation, interval ? generation : TH_LEDGER_OFF);
+	if (!interval)
+		each_buffer(env, drop_buffer);
 	return true;
 }
 

@@ -12,6 +12,7 @@
 #ifndef TH_JVMTI_LEDGER_TAKES_H
 #define TH_JVMTI_LEDGER_TAKES_H
 
+#include <jni.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -105,9 +106,10 @@ th_takes_key(const struct th_takes_thread *thread, enum th_ledger_kind kind, uin
 
 /*
  * Switches on (`interval` TH_LEDGER_EXACT or TH_LEDGER_SAMPLED) and off; on after off forgets what was
- * held.  False: out of memory. [agent-thread]
+ * held.  `env`: NULL only to switch off, and direct buffers then stay followed.  False: out of memory.
+ * [agent-thread], with NULL [any]
  */
-bool th_takes_switch(uint32_t interval);
+bool th_takes_switch(JNIEnv *env, uint32_t interval);
 
 /*
  * Draws before the call that takes: whether it is recorded, with the probability that `skip` of its
@@ -192,6 +194,17 @@ void th_take_commit(uintptr_t address);
 
 /* Records the end of a sample. [any] */
 void th_take_log_end(uint64_t sample, uint64_t duration, enum th_ledger_end how);
+
+/*
+ * Follows a new direct buffer of native code, recorded as `sample`, by a weak reference: nothing gives it
+ * back but its collection.  `jni`: functions that are not wrapped.  Beyond 4,096 buffers are not followed, and
+ * count as held.  On the thread that has created it. [jvmti]
+ */
+void th_takes_follow_buffer(
+	const struct JNINativeInterface_ *jni, JNIEnv *env, jobject buffer, uint64_t sample);
+
+/* Logs those that were collected; once a second. [agent-thread] */
+void th_takes_log_buffers(JNIEnv *env);
 
 /* Writes the counts that have changed, and adapts the rate; once a second. [agent-thread] */
 void th_takes_log(void);

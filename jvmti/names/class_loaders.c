@@ -10,7 +10,7 @@
 #include "jvmti/names/classes.h"
 #include "jvmti/names/code_sources.h"
 #include "jvmti/ledger/references.h"
-#include "jvmti/names/permanent_loaders.h"
+#include "jvmti/vm/vm_exports.h"
 #include "unify/base/align.h"
 #include "unify/base/atomic.h"
 #include "unify/base/memory.h"
@@ -30,9 +30,6 @@
 #define ENTRIES_MAX 4096
 #define ENTRIES_MIN 1024
 #define BUCKETS 4096
-/* As many are allowed as add 1/PAUSE_PARTS to a pause. */
-#define REFERENCE_NS 60
-#define PAUSE_PARTS 50
 /*
  * Metaspace of a class, in bytes: a linear fit over 5,000 classes of java.base on JDK 11 to 25,
  * within 30 % on the average of any 500 of similar size.
@@ -62,7 +59,6 @@ struct entry {
 };
 
 static struct {
-	struct th_class_loaders_vm vm;
 	bool has_pauses;
 	uint32_t is_on;          /* atomic */
 	uint32_t must_thin;      /* atomic: too many are made to follow each */
@@ -163,8 +159,8 @@ charge_of(const struct entry *entry)
 static uint64_t
 data_bytes_of(JNIEnv *env, jclass type)
 {
-	jint entries = loaders.vm.constant_pool_entries
-			       ? loaders.vm.constant_pool_entries(env, type)
+	jint entries = th_vm_functions.constant_pool_entries
+			       ? th_vm_functions.constant_pool_entries(env, type)
 			       : ENTRIES_UNKNOWN;
 
 	return CLASS_BYTES + ENTRY_BYTES * (uint64_t)(entries > 0 ? entries : 0);
@@ -208,13 +204,8 @@ static uint32_t
 class_id(jvmtiEnv *jvmti, JNIEnv *env, jobject loader)
 {
 	jclass type = (*env)->GetObjectClass(env, loader);
-	uint32_t id = 0;
-	char *signature;
+	uint32_t id = th_classes_id(jvmti, type);
 
-	if (type && !(*jvmti)->GetClassSignature(jvmti, type, &signature, NULL)) {
-		id = th_classes_id(signature);
-		(*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
-	}
 	(*env)->DeleteLocalRef(env, type);
 	return id;
 }
@@ -310,8 +301,8 @@ has_hidden_name(jvmtiEnv *jvmti, jclass type)
 static bool
 is_hidden(jvmtiEnv *jvmti, JNIEnv *env, jclass type)
 {
-	return loaders.vm.is_hidden ? loaders.vm.is_hidden(env, type)
-				    : has_hidden_name(jvmti, type);
+	return th_vm_functions.is_hidden ? th_vm_functions.is_hidden(env, type)
+					 : has_hidden_name(jvmti, type);
 }
 
 static void
@@ -454,13 +445,10 @@ th_class_loaders_turn(JNIEnv *env)
 static void
 set_limit(uint64_t pause_ns)
 {
-	uint64_t limit = pause_ns / PAUSE_PARTS / REFERENCE_NS;
+	uint64_t limit = th_references_allowed(pause_ns, TH_REFERENCE_OLD_NS, ENTRIES_MIN);
 
-	if (!loaders.has_pauses || !pause_ns)
-		return;
-	if (limit < ENTRIES_MIN)
-		limit = ENTRIES_MIN;
-	loaders.limit = limit < ENTRIES_MAX ? (uint32_t)limit : ENTRIES_MAX;
+	if (loaders.has_pauses && pause_ns)
+		loaders.limit = limit < ENTRIES_MAX ? (uint32_t)limit : ENTRIES_MAX;
 }
 
 void
@@ -503,12 +491,11 @@ th_class_loaders_release(JNIEnv *env)
 }
 
 void
-th_class_loaders_start(const struct th_class_loaders_vm *vm, bool has_pauses)
+th_class_loaders_start(bool has_pauses)
 {
 	if (!loaders.entries)
 		loaders.entries = th_memory_map((ENTRIES_MAX + 1) * sizeof(*loaders.entries));
 	th_tally_restart(&tally);
-	loaders.vm = *vm;
 	loaders.has_pauses = has_pauses;
 	loaders.limit = ENTRIES_MAX;
 	if (loaders.entries && th_admission_wants(TH_HEAP_JAVA))

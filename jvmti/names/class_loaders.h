@@ -19,14 +19,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Functions of libjvm; NULL: it has none of that name. */
-struct th_class_loaders_vm {
-	jint (*constant_pool_entries)(JNIEnv *env, jclass type);
-	jboolean (*is_hidden)(JNIEnv *env, jclass type); /* JDK 15 and later */
-};
-
 /* After th_permanent_loaders_find(); `has_pauses`: weak references are processed in pauses. */
-void th_class_loaders_start(const struct th_class_loaders_vm *vm, bool has_pauses);
+void th_class_loaders_start(bool has_pauses);
 
 /* A class was defined by the calling thread, not yet linked. [jvmti] */
 void th_class_loaders_defined(jvmtiEnv *jvmti, JNIEnv *env, jclass type);

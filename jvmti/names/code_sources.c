@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "jvmti/vm/vm_exports.h"
 #include "unify/base/atomic.h"
 #include "unify/base/memory.h"
 #include "unify/log/log.h"
@@ -20,7 +21,6 @@
 #define REFERENCES 8
 
 static struct {
-	th_domain_of_class *domain_of_class;
 	jfieldID domain, source, location, protocol, path;
 	uint64_t *slots; /* atomic, hashes of packages, 0 = empty; set before `is_on` */
 	uint32_t is_on;  /* atomic */
@@ -113,8 +113,8 @@ append(JNIEnv *env, jstring text, char to[TEXT_BYTES])
 static bool
 read_location(JNIEnv *env, jclass type, char ret[TEXT_BYTES])
 {
-	jobject domain = sources.domain_of_class ? sources.domain_of_class(env, type)
-						 : get(env, type, sources.domain);
+	jobject domain = th_vm_functions.domain_of ? th_vm_functions.domain_of(env, type)
+						   : get(env, type, sources.domain);
 	jobject url = get(env, get(env, domain, sources.source), sources.location);
 
 	ret[0] = '\0';
@@ -198,30 +198,19 @@ th_code_sources_defined(jvmtiEnv *jvmti, JNIEnv *env, jclass type, jobject loade
 
 /* Start */
 
-static jfieldID
-find_field(JNIEnv *env, const char *type_name, const char *name, const char *signature)
-{
-	jclass type = (*env)->FindClass(env, type_name);
-	jfieldID field = type ? (*env)->GetFieldID(env, type, name, signature) : NULL;
-
-	(*env)->ExceptionClear(env);
-	(*env)->DeleteLocalRef(env, type);
-	return field;
-}
-
 static void
 find_fields(JNIEnv *env)
 {
 	const char *const domain = "java/security/ProtectionDomain";
 	const char *const source = "java/security/CodeSource";
 
-	if (!sources.domain_of_class)
-		sources.domain = find_field(env, "java/lang/Class", "protectionDomain",
+	if (!th_vm_functions.domain_of)
+		sources.domain = th_vm_field(env, "java/lang/Class", "protectionDomain",
 			"Ljava/security/ProtectionDomain;");
-	sources.source = find_field(env, domain, "codesource", "Ljava/security/CodeSource;");
-	sources.location = find_field(env, source, "location", "Ljava/net/URL;");
-	sources.protocol = find_field(env, "java/net/URL", "protocol", "Ljava/lang/String;");
-	sources.path = find_field(env, "java/net/URL", "path", "Ljava/lang/String;");
+	sources.source = th_vm_field(env, domain, "codesource", "Ljava/security/CodeSource;");
+	sources.location = th_vm_field(env, source, "location", "Ljava/net/URL;");
+	sources.protocol = th_vm_field(env, "java/net/URL", "protocol", "Ljava/lang/String;");
+	sources.path = th_vm_field(env, "java/net/URL", "path", "Ljava/lang/String;");
 }
 
 static void
@@ -247,7 +236,7 @@ meet_loaded(jvmtiEnv *jvmti, JNIEnv *env)
 }
 
 void
-th_code_sources_start(jvmtiEnv *jvmti, JNIEnv *env, th_domain_of_class *domain_of_class)
+th_code_sources_start(jvmtiEnv *jvmti, JNIEnv *env)
 {
 	const size_t bytes = TH_CODE_SOURCES_MAX * sizeof(*sources.slots);
 
@@ -258,7 +247,6 @@ th_code_sources_start(jvmtiEnv *jvmti, JNIEnv *env, th_domain_of_class *domain_o
 		sources.slots = th_memory_map(bytes);
 	if (!sources.slots)
 		return;
-	sources.domain_of_class = domain_of_class;
 	find_fields(env);
 	find_program(jvmti);
 	th_store_release(&sources.is_on, 1);

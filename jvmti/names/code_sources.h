@@ -12,11 +12,8 @@
 /* Packages with a location; those of further ones are not known. */
 #define TH_CODE_SOURCES_MAX (1u << 14)
 
-/* JVM_GetProtectionDomain, of libjvm up to 24; NULL: it is a field of java.lang.Class. */
-typedef jobject th_domain_of_class(JNIEnv *env, jclass type);
-
 /* Begins with the packages of the classes that are loaded. In the live phase. [jvmti] */
-void th_code_sources_start(jvmtiEnv *jvmti, JNIEnv *env, th_domain_of_class *domain_of_class);
+void th_code_sources_start(jvmtiEnv *jvmti, JNIEnv *env);
 
 /* A class was defined by that loader: logs its package unless it is known.  Takes 0.3 us. [jvmti] */
 void th_code_sources_defined(jvmtiEnv *jvmti, JNIEnv *env, jclass type, jobject loader);

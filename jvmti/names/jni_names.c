@@ -5,9 +5,110 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "jvmti/vm/jni_functions.h"
 #include "unify/log/log.h"
 #include "unify/log/module.h"
+
+/* Names in the order of the table; each has a comma. */
+#define PRIMITIVES(before, after)                                              \
+	before "Boolean" after, before "Byte" after, before "Char" after,      \
+		before "Short" after, before "Int" after, before "Long" after, \
+		before "Float" after, before "Double" after,
+#define CALL(name) name "Method", name "MethodV", name "MethodA",
+#define CALLS(name)          \
+	CALL(name "Object")  \
+	CALL(name "Boolean") \
+	CALL(name "Byte")    \
+	CALL(name "Char")    \
+	CALL(name "Short")   \
+	CALL(name "Int")     \
+	CALL(name "Long")    \
+	CALL(name "Float")   \
+	CALL(name "Double")  \
+	CALL(name "Void")
+
+/*
+ * The functions of JNI in the order of their table (JNI specification, "Interface Function
+ * Table"); "" where an entry is reserved.  Later releases append.  Not pointers, which the loader
+ * would have to relocate in every process.
+ */
+static const char functions[][32] = {
+	"",
+	"",
+	"",
+	"",
+	"GetVersion",
+	"DefineClass",
+	"FindClass",
+	"FromReflectedMethod",
+	"FromReflectedField",
+	"ToReflectedMethod",
+	"GetSuperclass",
+	"IsAssignableFrom",
+	"ToReflectedField",
+	"Throw",
+	"ThrowNew",
+	"ExceptionOccurred",
+	"ExceptionDescribe",
+	"ExceptionClear",
+	"FatalError",
+	"PushLocalFrame",
+	"PopLocalFrame",
+	"NewGlobalRef",
+	"DeleteGlobalRef",
+	"DeleteLocalRef",
+	"IsSameObject",
+	"NewLocalRef",
+	"EnsureLocalCapacity",
+	"AllocObject",
+	"NewObject",
+	"NewObjectV",
+	"NewObjectA",
+	"GetObjectClass",
+	"IsInstanceOf",
+	"GetMethodID",
+	CALLS("Call") CALLS("CallNonvirtual") "GetFieldID",
+	"GetObjectField",
+	PRIMITIVES("Get", "Field") "SetObjectField",
+	PRIMITIVES("Set", "Field") "GetStaticMethodID",
+	CALLS("CallStatic") "GetStaticFieldID",
+	"GetStaticObjectField",
+	PRIMITIVES("GetStatic", "Field") "SetStaticObjectField",
+	PRIMITIVES("SetStatic", "Field") "NewString",
+	"GetStringLength",
+	"GetStringChars",
+	"ReleaseStringChars",
+	"NewStringUTF",
+	"GetStringUTFLength",
+	"GetStringUTFChars",
+	"ReleaseStringUTFChars",
+	"GetArrayLength",
+	"NewObjectArray",
+	"GetObjectArrayElement",
+	"SetObjectArrayElement",
+	PRIMITIVES("New", "Array") PRIMITIVES("Get", "ArrayElements")
+		PRIMITIVES("Release", "ArrayElements") PRIMITIVES("Get", "ArrayRegion")
+			PRIMITIVES("Set", "ArrayRegion") "RegisterNatives",
+	"UnregisterNatives",
+	"MonitorEnter",
+	"MonitorExit",
+	"GetJavaVM",
+	"GetStringRegion",
+	"GetStringUTFRegion",
+	"GetPrimitiveArrayCritical",
+	"ReleasePrimitiveArrayCritical",
+	"GetStringCritical",
+	"ReleaseStringCritical",
+	"NewWeakGlobalRef",
+	"DeleteWeakGlobalRef",
+	"ExceptionCheck",
+	"NewDirectByteBuffer",
+	"GetDirectBufferAddress",
+	"GetDirectBufferCapacity",
+	"GetObjectRefType",
+	"GetModule",
+	"IsVirtualThread",
+	"GetStringUTFLengthAsLong",
+};
 
 /* Entries of the table by the version of JNI that the VM implements. */
 #define ENTRIES_BEFORE_19 234
@@ -22,7 +123,7 @@ entry_count(jint version)
 		return ENTRIES_BEFORE_19;
 	if (version < JNI_24)
 		return ENTRIES_BEFORE_24;
-	return sizeof(th_jni_functions) / sizeof(th_jni_functions[0]);
+	return sizeof(functions) / sizeof(functions[0]);
 }
 
 static void
@@ -36,7 +137,7 @@ log_function(uintptr_t address, const char *function)
 		return;
 	event.module = module->id;
 	event.offset = address - module->bias;
-	snprintf(name, sizeof(name), "jni_%.*s", TH_JNI_NAME_BYTES, function);
+	snprintf(name, sizeof(name), "jni_%.*s", (int)sizeof(functions[0]), function);
 	struct th_log_part part = th_log_text(name);
 	th_log_append(TH_EVENT_SYMBOL, &event, &part, 1);
 }
@@ -48,6 +149,6 @@ th_jni_names_log(JNIEnv *env)
 	size_t count = entry_count((*env)->GetVersion(env));
 
 	for (size_t i = 0; i < count; i++)
-		if (*th_jni_functions[i] && table[i])
-			log_function(table[i], th_jni_functions[i]);
+		if (*functions[i] && table[i])
+			log_function(table[i], functions[i]);
 }

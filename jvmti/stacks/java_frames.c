@@ -6,7 +6,6 @@
 #include "jvmti/stacks/java_frames.h"
 
 #include "jvmti/vm/code_blob.h"
-#include "jvmti/stacks/entry_frames.h"
 #include "jvmti/names/methods.h"
 #include "jvmti/stacks/scopes.h"
 #include "jvmti/vm/vm_words.h"

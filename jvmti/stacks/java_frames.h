@@ -2,7 +2,7 @@
 /*
  * Walks the Java frames of the calling thread without a call of the VM: frames of compiled code by the
  * size of their frames, with the inlined methods from the debug information (scopes.h); interpreted ones
- * by their frame pointers; from one Java segment to the next older one by entry_frames.h.
+ * by their frame pointers; from one Java segment to the next older one by stub_frames.h.
  * Nothing of the VM is written, and no jmethodID is needed.
  *
  * What a frame stands for is remembered: one of compiled code is determined by its pc and its
@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #include "jvmti/vm/hotspot.h"
-#include "jvmti/stacks/runtime_stub.h"
+#include "jvmti/stacks/stub_frames.h"
 #include "unify/sample/capture.h"
 
 /* Methods of one frame: inlined 15 deep (MaxInlineLevel), more of method handles. */

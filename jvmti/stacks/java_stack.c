@@ -7,17 +7,22 @@
 
 #include <string.h>
 
-#include "jvmti/stacks/critical_downcall.h"
 #include "jvmti/stacks/java_frames.h"
-#include "jvmti/stacks/java_key.h"
 #include "jvmti/names/methods.h"
-#include "jvmti/vm/perf_data.h"
+#include "jvmti/vm/vm_exports.h"
 #include "jvmti/vm/vm_words.h"
 #include "unify/base/atomic.h"
 #include "unify/log/log.h"
 #include "unify/sample/thread.h"
+#include "unify/shared/hash.h"
 
 #define FIRST_WITH_VIRTUAL_THREADS 19
+/*
+ * This many return addresses, looked for in this many words.  Inlined calls have none: compiled code
+ * reaches further back.
+ */
+#define CALLERS 8
+#define WORDS 128
 
 _Static_assert(sizeof(jvmtiFrameInfo) == TH_JAVA_RAW_BYTES, "the recorder provides these");
 
@@ -287,6 +292,129 @@ walk(struct th_java_stack *stack)
 }
 
 /*
+ * Keys of Java code that allocates (stack_memo.h), read from the stack without the VM: return addresses
+ * in compiled code, method and bytecode of interpreted frames, and the depth
+ */
+
+static struct {
+	const struct th_hotspot *hotspot; /* NULL: no keys */
+	bool has_virtual_threads;
+	uintptr_t interpreter;       /* its code */
+	uintptr_t interpreter_bytes; /* 0: unknown, and there are no keys of stacks */
+} keys;
+
+static bool
+is_interpreter(uintptr_t pc)
+{
+	return pc - keys.interpreter < keys.interpreter_bytes;
+}
+
+/*
+ * A hash of what determines the frame to which the word at `at` returns: an interpreted frame's
+ * pointer is stored below it.
+ */
+static uint64_t
+frame_key(uintptr_t at, uintptr_t sp, uintptr_t base)
+{
+	uintptr_t pc = th_word_at(at);
+	uint64_t key = 0;
+
+	if (is_interpreter(pc) && at > sp)
+		key = th_java_frames_interpreted(th_word_at(at - sizeof(uintptr_t)), sp, base);
+	return key ? key : pc;
+}
+
+/*
+ * Adds the return addresses of the youngest frames, among the words above their stack pointer.  Other
+ * words of the stack may look like one, and make two keys of one.
+ */
+static uint64_t
+add_callers(uint64_t key, uintptr_t sp, uintptr_t base)
+{
+	uintptr_t words = (base - sp) / sizeof(uintptr_t);
+	unsigned found = 0;
+
+	for (unsigned i = 0; i < WORDS && i < words && found < CALLERS; i++) {
+		uintptr_t at = sp + i * sizeof(uintptr_t);
+
+		if (!th_hotspot_is_code(keys.hotspot, th_word_at(at)))
+			continue;
+		key = th_hash_mix(key ^ frame_key(at, sp, base));
+		found++;
+	}
+	return key;
+}
+
+/*
+ * The youngest frame; 0: unknown.  The older frames of a virtual thread may not be on the stack, so
+ * that its keys would tell too little.
+ */
+static uint64_t
+leaf_key(uintptr_t thread, uintptr_t sp, uintptr_t base)
+{
+	const struct th_hotspot *hotspot = keys.hotspot;
+
+	if (!keys.interpreter_bytes ||
+		th_hotspot_is_virtual(hotspot, thread, keys.has_virtual_threads))
+		return 0;
+	uintptr_t pc = th_field_at(thread, hotspot->last_java_pc);
+	if (!pc)
+		pc = th_word_at(sp - sizeof(uintptr_t));
+	return is_interpreter(pc)
+		       ? th_java_frames_interpreted(
+				 th_field_at(thread, hotspot->last_java_fp), sp, base)
+		       : pc;
+}
+
+/*
+ * The key of the youngest Java code below native code of the calling thread; TH_NO_JAVA_CODE if it has none,
+ * 0 if it is not known.
+ */
+static uint64_t
+key_of_callers(const char *java_thread)
+{
+	const struct th_hotspot *hotspot = keys.hotspot;
+	uintptr_t thread = (uintptr_t)java_thread;
+	uintptr_t sp = th_field_at(thread, hotspot->last_java_sp);
+	uintptr_t base = th_field_at(thread, hotspot->stack_base);
+
+	/* Java code that called C directly (stub_frames.h) has no anchor. */
+	if (!sp && th_hotspot_state(hotspot, java_thread) != hotspot->state_in_java)
+		return TH_NO_JAVA_CODE;
+	if (!sp || sp & 7 || sp >= base)
+		return 0;
+	uint64_t leaf = leaf_key(thread, sp, base);
+	return leaf ? add_callers(leaf ^ (base - sp), sp, base) : 0;
+}
+
+/* The depth tells allocations of Java code from those of native functions that it calls. */
+uint64_t
+th_java_key_of_object(const char *thread)
+{
+	uint64_t key = keys.hotspot ? key_of_callers(thread) : 0;
+
+	if (!key)
+		return 0;
+	return th_hash_mix(key ^ (th_field_at((uintptr_t)thread, keys.hotspot->stack_base) -
+					 (uintptr_t)__builtin_frame_address(0)));
+}
+
+/* False: the VM does not export what it takes, and there are no keys. */
+static bool
+start_keys(const struct th_hotspot *hotspot, bool has_virtual_threads)
+{
+	if (hotspot->stack_base <= 0)
+		return false;
+	keys.has_virtual_threads = has_virtual_threads;
+	if (th_hotspot_has_java_frames(hotspot))
+		th_hotspot_interpreter(hotspot, &keys.interpreter, &keys.interpreter_bytes);
+	keys.hotspot = hotspot;
+	return true;
+}
+
+/* The provider */
+
+/*
  * The thread's JavaThread, NULL if unknown: by its record, since GetEnv() may be the first use of
  * libjvm's thread-local storage by a thread, which allocates, and takes the loader's lock.
  */
@@ -303,7 +431,7 @@ key(void)
 {
 	const char *thread = own_thread();
 
-	return thread ? th_java_key_of_callers(thread) : TH_NO_JAVA_CODE;
+	return thread ? key_of_callers(thread) : TH_NO_JAVA_CODE;
 }
 
 /* The VM knows the stack of each of its threads; guard pages are at the other end. */
@@ -341,16 +469,6 @@ th_java_stack_expect(const struct th_hotspot *hotspot)
 		th_capture_set_java(&java.starting);
 }
 
-static const int64_t *
-unloaded_classes(void)
-{
-	const uintptr_t *perf_data = java.hotspot->perf_data;
-
-	return perf_data
-		       ? th_perf_data_long((const char *)*perf_data, "java.cls.unloadedClasses")
-		       : NULL;
-}
-
 bool
 th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, uint32_t feature_release)
 {
@@ -359,11 +477,12 @@ th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, uint32_t feature_release)
 	java.vm = vm;
 	java.jvmti = jvmti;
 	java.has_virtual_threads = feature_release >= FIRST_WITH_VIRTUAL_THREADS;
-	th_java_frames_start(java.hotspot, unloaded_classes(), feature_release);
+	th_java_frames_start(
+		java.hotspot, th_perf_data_long("java.cls.unloadedClasses"), feature_release);
 	java.running.code_low = java.hotspot->code_low;
 	java.running.code_high = java.hotspot->code_high;
 	java.running.walk = walk;
-	if (th_java_key_start(java.hotspot, java.has_virtual_threads))
+	if (start_keys(java.hotspot, java.has_virtual_threads))
 		java.running.key = key;
 	if (java.hotspot->stack_base > 0 && java.hotspot->stack_size > 0)
 		java.running.stack_end = stack_end;

@@ -31,4 +31,10 @@ void th_java_stack_expect(const struct th_hotspot *hotspot);
  */
 bool th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, uint32_t feature_release);
 
+/*
+ * The key (stack_memo.h) of an object that the calling thread allocates, whose JavaThread is `thread`, whether
+ * Java code does or native code that it called; 0: there is no key. [in-malloc]
+ */
+uint64_t th_java_key_of_object(const char *thread);
+
 #endif

@@ -25,37 +25,28 @@ struct tables {
 	uintptr_t metadata;
 };
 
+/* Adds an unsigned field of so many bytes to *ret. */
+static bool
+add(struct tables *tables, uintptr_t object, int64_t offset, size_t bytes, uintptr_t *ret)
+{
+	uintptr_t value = 0; /* both processors are little-endian */
+
+	if (!th_read_bytes(&tables->memory, object + (uintptr_t)offset, &value, bytes))
+		return false;
+	*ret += value;
+	return true;
+}
+
 static bool
 add_word(struct tables *tables, uintptr_t object, int64_t offset, uintptr_t *ret)
 {
-	uintptr_t word;
-
-	if (!th_read_word(&tables->memory, object + (uintptr_t)offset, &word))
-		return false;
-	*ret += word;
-	return true;
+	return add(tables, object, offset, sizeof(uintptr_t), ret);
 }
 
 static bool
 add_int(struct tables *tables, uintptr_t object, int64_t offset, uintptr_t *ret)
 {
-	uint32_t value;
-
-	if (!th_read_bytes(&tables->memory, object + (uintptr_t)offset, &value, sizeof(value)))
-		return false;
-	*ret += value;
-	return true;
-}
-
-static bool
-add_short(struct tables *tables, uintptr_t object, int64_t offset, uintptr_t *ret)
-{
-	uint16_t value;
-
-	if (!th_read_bytes(&tables->memory, object + (uintptr_t)offset, &value, sizeof(value)))
-		return false;
-	*ret += value;
-	return true;
+	return add(tables, object, offset, sizeof(uint32_t), ret);
 }
 
 static bool
@@ -68,7 +59,7 @@ find_metadata(struct tables *tables, const struct th_hotspot *hotspot, uintptr_t
 	if (hotspot->code_immutable < 0)
 		return add_int(tables, blob, hotspot->code_metadata, &tables->metadata);
 	return add_int(tables, blob, hotspot->blob_data, &tables->metadata) &&
-	       add_short(tables, blob, hotspot->code_metadata, &tables->metadata);
+	       add(tables, blob, hotspot->code_metadata, sizeof(uint16_t), &tables->metadata);
 }
 
 static bool

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Follows the numbering of the JVMTI specification: collects the distinct interfaces of a class
- * and its superclasses, then adds up the fields of the classes that come first.
+ * Follows the numbering of the JVMTI specification: lists the classes whose fields an object has, in
+ * the order of their indexes, and adds up the fields of those that come first.
  */
 #include "jvmti/vm/field_index.h"
 
@@ -9,13 +9,15 @@
 #include <stddef.h>
 #include <string.h>
 
-/* A class with more interfaces is not examined. */
+/* A class with more interfaces, or more superclasses, is not examined. */
 #define INTERFACES_MAX 64
+#define SUPERCLASSES_MAX 64
 
 struct walk {
 	jvmtiEnv *jvmti;
 	JNIEnv *env;
-	jclass interfaces[INTERFACES_MAX]; /* without duplicates */
+	jclass classes[INTERFACES_MAX +
+		       SUPERCLASSES_MAX]; /* interfaces without duplicates first */
 	size_t count;
 	bool failed;
 };
@@ -26,38 +28,13 @@ deallocate(const struct walk *walk, void *memory)
 	(*walk->jvmti)->Deallocate(walk->jvmti, memory);
 }
 
-static int
-field_count(struct walk *walk, jclass type)
-{
-	jfieldID *fields;
-	jint count = 0;
-
-	if ((*walk->jvmti)->GetClassFields(walk->jvmti, type, &count, &fields)) {
-		walk->failed = true;
-		return 0;
-	}
-	deallocate(walk, fields);
-	return count;
-}
-
 static bool
 is_known(const struct walk *walk, jclass type)
 {
 	for (size_t i = 0; i < walk->count; i++)
-		if ((*walk->env)->IsSameObject(walk->env, walk->interfaces[i], type))
+		if ((*walk->env)->IsSameObject(walk->env, walk->classes[i], type))
 			return true;
 	return false;
-}
-
-static void
-add_interface(struct walk *walk, jclass type)
-{
-	if (is_known(walk, type))
-		return;
-	if (walk->count < INTERFACES_MAX)
-		walk->interfaces[walk->count++] = type;
-	else
-		walk->failed = true;
 }
 
 static void
@@ -70,35 +47,35 @@ add_interfaces(struct walk *walk, jclass type)
 		walk->failed = true;
 		return;
 	}
-	for (jint i = 0; i < count; i++)
-		add_interface(walk, found[i]);
+	for (jint i = 0; i < count; i++) {
+		if (is_known(walk, found[i]))
+			continue;
+		if (walk->count < INTERFACES_MAX)
+			walk->classes[walk->count++] = found[i];
+		else
+			walk->failed = true;
+	}
 	deallocate(walk, found);
 }
 
-/* Fields of all interfaces of a class and its superclasses. */
-static int
-interface_fields(struct walk *walk, jclass type)
+/* The interfaces of a class and its superclasses, then these, from the root down. */
+static void
+list_classes(struct walk *walk, jclass type)
 {
-	int sum = 0;
+	jclass chain[SUPERCLASSES_MAX];
+	size_t depth = 0;
 
-	for (; type; type = (*walk->env)->GetSuperclass(walk->env, type))
+	for (; type && depth < SUPERCLASSES_MAX;
+		type = (*walk->env)->GetSuperclass(walk->env, type)) {
 		add_interfaces(walk, type);
-	/* The list grows during the loop, by the interfaces that interfaces extend. */
-	for (size_t i = 0; i < walk->count; i++) {
-		add_interfaces(walk, walk->interfaces[i]);
-		sum += field_count(walk, walk->interfaces[i]);
+		chain[depth++] = type;
 	}
-	return sum;
-}
-
-static int
-inherited_fields(struct walk *walk, jclass type)
-{
-	int sum = 0;
-
-	while ((type = (*walk->env)->GetSuperclass(walk->env, type)))
-		sum += field_count(walk, type);
-	return sum;
+	walk->failed |= type != NULL;
+	/* The list grows during the loop, by the interfaces that interfaces extend. */
+	for (size_t i = 0; i < walk->count; i++)
+		add_interfaces(walk, walk->classes[i]);
+	while (depth > 0)
+		walk->classes[walk->count++] = chain[--depth];
 }
 
 static bool
@@ -113,129 +90,96 @@ has_name(const struct walk *walk, jclass type, jfieldID field, const char *name)
 	return is_equal;
 }
 
-/* Its position among the fields of the declaring class. */
+/*
+ * The index of the field `name` that `declaring` declares; NULL: of its first one, if it had any.  -1:
+ * there is none.
+ */
 static int
-position(struct walk *walk, jclass declaring, const char *name)
+find_index(struct walk *walk, jclass declaring, const char *name)
 {
-	jfieldID *fields;
-	jint count;
-	int found = -1;
+	int index = 0;
+	bool is_found = false;
 
-	if ((*walk->jvmti)->GetClassFields(walk->jvmti, declaring, &count, &fields))
-		return -1;
-	for (jint i = 0; i < count && found < 0; i++)
-		if (has_name(walk, declaring, fields[i], name))
-			found = i;
-	deallocate(walk, fields);
-	return found;
+	for (size_t i = 0; i < walk->count && !walk->failed && !is_found; i++) {
+		jclass type = walk->classes[i];
+		bool is_declaring = (*walk->env)->IsSameObject(walk->env, type, declaring);
+		jfieldID *fields;
+		jint count;
+
+		if (is_declaring && !name)
+			return index;
+		if ((*walk->jvmti)->GetClassFields(walk->jvmti, type, &count, &fields))
+			return -1;
+		for (jint k = 0; k < count && !is_found; k++) {
+			is_found = is_declaring && has_name(walk, type, fields[k], name);
+			index += !is_found;
+		}
+		deallocate(walk, fields);
+	}
+	return is_found ? index : -1;
 }
 
-/* The index of the first field that `declaring` declares, in instances of `type`. */
-static int
-first_of(struct walk *walk, jclass type, jclass declaring)
+/* Starts a walk, in a frame of local references; false: there is no memory for it. */
+static bool
+begin(struct walk *walk, jvmtiEnv *jvmti, JNIEnv *env, jclass type)
 {
-	int first;
-
-	if ((*walk->env)->PushLocalFrame(walk->env, 2 * INTERFACES_MAX)) {
-		(*walk->env)->ExceptionClear(walk->env);
-		return -1;
+	*walk = (struct walk){.jvmti = jvmti, .env = env};
+	if ((*env)->PushLocalFrame(env, 2 * (INTERFACES_MAX + SUPERCLASSES_MAX))) {
+		(*env)->ExceptionClear(env);
+		return false;
 	}
-	first = interface_fields(walk, type) + inherited_fields(walk, declaring);
-	(*walk->env)->PopLocalFrame(walk->env, NULL);
-	return walk->failed ? -1 : first;
+	list_classes(walk, type);
+	return true;
 }
 
 int
 th_field_index(jvmtiEnv *jvmti, JNIEnv *env, jclass type, jclass declaring, const char *name)
 {
-	struct walk walk = {.jvmti = jvmti, .env = env};
-	int first = first_of(&walk, type, declaring);
-	int place = position(&walk, declaring, name);
+	struct walk walk;
+	int index;
 
-	return first < 0 || place < 0 ? -1 : first + place;
+	if (!begin(&walk, jvmti, env, type))
+		return -1;
+	index = find_index(&walk, declaring, name);
+	(*env)->PopLocalFrame(env, NULL);
+	return index;
 }
 
-int
-th_field_index_own(jvmtiEnv *jvmti, JNIEnv *env, jclass type)
-{
-	struct walk walk = {.jvmti = jvmti, .env = env};
-
-	return first_of(&walk, type, type);
-}
-
-/* The reverse */
-
-/* The name of the field at a position among those of `declaring`. */
+/* The name of the field at `index`, and the class that declares it. */
 static char *
-name_at(struct walk *walk, jclass declaring, int position)
+name_at(struct walk *walk, int index, jclass *declaring_ret)
 {
-	jfieldID *fields;
-	jint count;
 	char *name = NULL;
 
-	if ((*walk->jvmti)->GetClassFields(walk->jvmti, declaring, &count, &fields))
-		return NULL;
-	if (position >= count || (*walk->jvmti)
-					 ->GetFieldName(walk->jvmti, declaring,
-						 fields[position], &name, NULL, NULL))
-		name = NULL;
-	deallocate(walk, fields);
+	for (size_t i = 0; i < walk->count && !walk->failed && !*declaring_ret; i++) {
+		jvmtiEnv *jvmti = walk->jvmti;
+		jfieldID *fields;
+		jint count;
+
+		if ((*jvmti)->GetClassFields(jvmti, walk->classes[i], &count, &fields))
+			return NULL;
+		if (index < count) {
+			*declaring_ret = walk->classes[i];
+			if ((*jvmti)->GetFieldName(
+				    jvmti, *declaring_ret, fields[index], &name, NULL, NULL))
+				name = NULL;
+		}
+		index -= count;
+		deallocate(walk, fields);
+	}
 	return name;
-}
-
-/* Whether the field at *index is one of `type`; if not, *index is the one among those that follow. */
-static bool
-is_field_of(struct walk *walk, jclass type, int *index)
-{
-	int count = field_count(walk, type);
-
-	if (*index < count)
-		return true;
-	*index -= count;
-	return false;
-}
-
-/* The class that declares a field, which is not one of an interface; NULL = none. */
-static jclass
-find_class(struct walk *walk, jclass type, int *index)
-{
-	jclass chain[INTERFACES_MAX];
-	size_t depth = 0;
-
-	for (; type && depth < INTERFACES_MAX;
-		type = (*walk->env)->GetSuperclass(walk->env, type))
-		chain[depth++] = type;
-	while (depth-- > 0)
-		if (is_field_of(walk, chain[depth], index))
-			return chain[depth];
-	return NULL;
-}
-
-static jclass
-find_declaring(struct walk *walk, jclass type, int *index)
-{
-	interface_fields(walk, type); /* collects the interfaces */
-	for (size_t i = 0; i < walk->count; i++)
-		if (is_field_of(walk, walk->interfaces[i], index))
-			return walk->interfaces[i];
-	return find_class(walk, type, index);
 }
 
 char *
 th_field_index_name(jvmtiEnv *jvmti, JNIEnv *env, jclass type, int index, jclass *declaring_ret)
 {
-	struct walk walk = {.jvmti = jvmti, .env = env};
-	jclass declaring;
-	char *name = NULL;
+	struct walk walk;
+	char *name;
 
 	*declaring_ret = NULL;
-	if ((*env)->PushLocalFrame(env, 4 * INTERFACES_MAX)) {
-		(*env)->ExceptionClear(env);
+	if (!begin(&walk, jvmti, env, type))
 		return NULL;
-	}
-	declaring = find_declaring(&walk, type, &index);
-	if (declaring && !walk.failed)
-		name = name_at(&walk, declaring, index);
-	*declaring_ret = (*env)->PopLocalFrame(env, declaring);
+	name = name_at(&walk, index, declaring_ret);
+	*declaring_ret = (*env)->PopLocalFrame(env, *declaring_ret);
 	return name;
 }

@@ -11,14 +11,12 @@
 
 /*
  * The index of the field `name`, declared in `declaring`, in instances of `type`, which is that
- * class or a subclass; -1 when there is no such field or the VM does not provide it.
+ * class or a subclass; `name` NULL: of the first field of `declaring`.  -1 when there is no such field or
+ * the VM does not provide it.
  * [agent-thread]
  */
 int
 th_field_index(jvmtiEnv *jvmti, JNIEnv *env, jclass type, jclass declaring, const char *name);
-
-/* The index of the first field that `type` itself declares; -1 as above. [agent-thread] */
-int th_field_index_own(jvmtiEnv *jvmti, JNIEnv *env, jclass type);
 
 /*
  * The reverse: the name of the field with an index in `type`, and in *declaring_ret the class that

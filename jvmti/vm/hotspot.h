@@ -170,7 +170,7 @@ bool th_hotspot_has_frames(const struct th_hotspot *hotspot);
 bool th_hotspot_has_seams(const struct th_hotspot *hotspot);
 /* True when the heaps of the code cache can be read. */
 bool th_hotspot_has_code_heaps(const struct th_hotspot *hotspot);
-/* True when code blobs can be found and stub frames unwound (runtime_stub.h). */
+/* True when code blobs can be found and stub frames unwound (stub_frames.h). */
 bool th_hotspot_has_stubs(const struct th_hotspot *hotspot);
 /* True when Java frames can be walked (java_frames.h). */
 bool th_hotspot_has_java_frames(const struct th_hotspot *hotspot);

@@ -5,17 +5,26 @@
  */
 #include "jvmti/vm/vm_memory.h"
 
-#include <string.h>
+#include <stdbool.h>
+#include <stddef.h>
 
-#include "jvmti/vm/finalizers.h"
-#include "jvmti/vm/loaded_class.h"
-#include "jvmti/vm/perf_data.h"
+#include "jvmti/vm/vm_exports.h"
+#include "jvmti/vm/vm_words.h"
 #include "unify/base/atomic.h"
 #include "unify/log/log.h"
 #include "unify/resident/breakdown.h"
 
+/* Fewer are no backlog. */
+#define LEAST 16
+/* Objects whose class is read, from the youngest on. */
+#define READ_MAX 64
+/* Local references at a time: those of the fields, and of two objects. */
+#define LOCAL_REFERENCES 16
+
 static struct {
-	struct th_vm_memory_vm vm;
+	JavaVM *vm;
+	jvmtiEnv *jvmti;
+	const struct th_hotspot *hotspot;
 	uint32_t is_on; /* atomic */
 	jclass bits;    /* java.nio.Bits, a global reference; NULL: not found yet */
 	/* sun.nio.ch.FileChannelImpl, or the class that counts mapped buffers */
@@ -27,7 +36,7 @@ static struct {
 static void
 claim_heap(struct th_breakdown_claims *claims)
 {
-	const struct th_hotspot *hotspot = memory.vm.hotspot;
+	const struct th_hotspot *hotspot = memory.hotspot;
 	struct th_claim claim = {.name = "", .category = TH_MEMORY_JAVA_HEAP};
 
 	if (!hotspot->collected_heap || !*hotspot->collected_heap || hotspot->heap_start < 0 ||
@@ -44,7 +53,7 @@ claim_heap(struct th_breakdown_claims *claims)
 static void
 claim_code(struct th_breakdown_claims *claims)
 {
-	const struct th_hotspot *hotspot = memory.vm.hotspot;
+	const struct th_hotspot *hotspot = memory.hotspot;
 	struct th_claim claim = {.name = "", .category = TH_MEMORY_CODE_CACHE};
 
 	if (!hotspot->code_low || !hotspot->code_high)
@@ -74,22 +83,13 @@ log_pool(struct th_event_pool *event, const char *name)
 static void
 log_java_heap(uint32_t account)
 {
-	const struct th_vm_memory_vm *vm = &memory.vm;
 	struct th_event_pool event = {.account = account, .kind = TH_POOL_MEMORY};
 
-	if (!vm->total_memory || !vm->free_memory)
+	if (!th_vm_heap_use(&event.committed, &event.used))
 		return;
-	event.committed = (uint64_t)vm->total_memory();
-	event.used = event.committed - (uint64_t)vm->free_memory();
-	event.limit = vm->max_memory ? (uint64_t)vm->max_memory() : 0;
+	if (th_vm_functions.max_memory)
+		event.limit = (uint64_t)th_vm_functions.max_memory();
 	log_pool(&event, "Java heap");
-}
-
-/* A word of the VM's memory. */
-static uintptr_t
-word_at(uintptr_t object, int64_t offset)
-{
-	return *(const uintptr_t *)(object + (uintptr_t)offset);
 }
 
 /*
@@ -99,21 +99,21 @@ word_at(uintptr_t object, int64_t offset)
 static void
 log_code_cache(uint32_t account)
 {
-	const struct th_hotspot *hotspot = memory.vm.hotspot;
+	const struct th_hotspot *hotspot = memory.hotspot;
 	struct th_event_pool event = {.account = account, .kind = TH_POOL_MEMORY};
 
 	if (!th_hotspot_has_code_heaps(hotspot))
 		return;
 	uintptr_t array = *hotspot->code_heaps;
-	uintptr_t heaps = word_at(array, hotspot->array_data);
+	uintptr_t heaps = th_field_at(array, hotspot->array_data);
 	int length = *(const int *)(array + (uintptr_t)hotspot->array_length);
 	for (int i = 0; i < length; i++) {
-		uintptr_t heap = word_at(heaps, i * (int64_t)sizeof(heap));
+		uintptr_t heap = th_field_at(heaps, i * (int64_t)sizeof(heap));
 
-		event.committed += word_at(heap, hotspot->code_heap_high) -
-				   word_at(heap, hotspot->code_heap_low);
-		event.limit += word_at(heap, hotspot->code_heap_end) -
-			       word_at(heap, hotspot->code_heap_start);
+		event.committed += th_field_at(heap, hotspot->code_heap_high) -
+				   th_field_at(heap, hotspot->code_heap_low);
+		event.limit += th_field_at(heap, hotspot->code_heap_end) -
+			       th_field_at(heap, hotspot->code_heap_start);
 	}
 	log_pool(&event, "Code cache");
 }
@@ -123,10 +123,9 @@ static void
 log_counters(uint32_t account, const char *used_name, const char *committed_name,
 	const char *limit_name, const char *name)
 {
-	const char *data = memory.vm.perf_data;
-	const int64_t *used = th_perf_data_long(data, used_name);
-	const int64_t *committed = th_perf_data_long(data, committed_name);
-	const int64_t *limit = th_perf_data_long(data, limit_name);
+	const int64_t *used = th_perf_data_long(used_name);
+	const int64_t *committed = th_perf_data_long(committed_name);
+	const int64_t *limit = th_perf_data_long(limit_name);
 	struct th_event_pool event = {.account = account, .kind = TH_POOL_MEMORY};
 
 	if (!used || !committed)
@@ -218,6 +217,128 @@ log_mapped_buffers(JNIEnv *env, uint32_t account)
 	log_pool(&event, "mapped");
 }
 
+/* Unreachable objects that wait for finalize(): the queue of java.lang.ref.Finalizer */
+
+/* A class, and by how many objects it is ahead of all others: the majority vote of Boyer and Moore. */
+struct vote {
+	jclass type;
+	unsigned lead;
+};
+
+static jobject
+queue_of(JNIEnv *env, jclass finalizer)
+{
+	/* Up to 17 or so, and later. */
+	static const char *const types[] = {
+		"Ljava/lang/ref/ReferenceQueue;", "Ljava/lang/ref/NativeReferenceQueue;"};
+	static size_t known; /* a wrong one costs an exception */
+
+	for (; known < sizeof(types) / sizeof(types[0]); known++) {
+		jfieldID field = (*env)->GetStaticFieldID(
+			env, finalizer, "queue", types[known]);
+
+		if (field)
+			return (*env)->GetStaticObjectField(env, finalizer, field);
+		(*env)->ExceptionClear(env);
+	}
+	return NULL;
+}
+
+static void
+count(JNIEnv *env, struct vote *vote, jobject object)
+{
+	jclass type = object ? (*env)->GetObjectClass(env, object) : NULL;
+
+	if (vote->lead && (*env)->IsSameObject(env, type, vote->type)) {
+		vote->lead++;
+	} else if (vote->lead) {
+		vote->lead--;
+	} else {
+		(*env)->DeleteLocalRef(env, vote->type);
+		*vote = (struct vote){type, 1};
+		return;
+	}
+	(*env)->DeleteLocalRef(env, type);
+}
+
+/* The class of most of the youngest objects; NULL: not known. */
+static jclass
+most_common(JNIEnv *env, jobject first, jclass reference)
+{
+	jfieldID next = (*env)->GetFieldID(env, reference, "next", "Ljava/lang/ref/Reference;");
+	jfieldID referent = next ? (*env)->GetFieldID(
+					   env, reference, "referent", "Ljava/lang/Object;")
+				 : NULL;
+	struct vote vote = {0};
+
+	bool is_last = false;
+
+	for (int i = 0; referent && first && !is_last && i < READ_MAX; i++) {
+		jobject object = (*env)->GetObjectField(env, first, referent);
+		jobject after = (*env)->GetObjectField(env, first, next);
+
+		count(env, &vote, object);
+		is_last = (*env)->IsSameObject(env, after, first);
+		(*env)->DeleteLocalRef(env, object);
+		(*env)->DeleteLocalRef(env, first);
+		first = after;
+	}
+	return vote.type;
+}
+
+static void
+log_class(jclass type, struct th_event_pool *event)
+{
+	jvmtiEnv *jvmti = memory.jvmti;
+	char *signature = NULL;
+
+	if (!type || (*jvmti)->GetClassSignature(jvmti, type, &signature, NULL))
+		return;
+	struct th_log_part part = th_log_text(signature);
+	th_log_append(TH_EVENT_POOL, event, &part, 1);
+	(*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
+}
+
+static void
+log_queue(JNIEnv *env, jobject queue, struct th_event_pool *event)
+{
+	jclass type = th_loaded_class_find(env, "java.lang.ref.ReferenceQueue");
+	jclass reference = th_loaded_class_find(env, "java.lang.ref.Reference");
+	jfieldID length = type ? (*env)->GetFieldID(env, type, "queueLength", "J") : NULL;
+	jfieldID head = length ? (*env)->GetFieldID(
+					 env, type, "head", "Ljava/lang/ref/Reference;")
+			       : NULL;
+
+	if (!head || !reference)
+		return;
+	event->count = (uint64_t)(*env)->GetLongField(env, queue, length);
+	if (event->count >= LEAST)
+		log_class(most_common(env, (*env)->GetObjectField(env, queue, head), reference),
+			event);
+}
+
+/*
+ * Their number, and the class of most, if they are many.  Private fields are read, and no Java method is
+ * called.  The Finalizer thread may take an object out of the queue meanwhile: its reference then refers to
+ * itself, as the last one does.
+ */
+static void
+log_finalizers(JNIEnv *env, uint32_t account)
+{
+	struct th_event_pool event = {.account = account, .kind = TH_POOL_FINALIZERS};
+
+	if ((*env)->PushLocalFrame(env, LOCAL_REFERENCES)) {
+		(*env)->ExceptionClear(env);
+		return;
+	}
+	jclass finalizer = th_loaded_class_find(env, "java.lang.ref.Finalizer");
+	jobject queue = finalizer ? queue_of(env, finalizer) : NULL;
+	if (queue)
+		log_queue(env, queue, &event);
+	(*env)->ExceptionClear(env);
+	(*env)->PopLocalFrame(env, NULL);
+}
+
 /* Only a thread attached to the VM may query it. */
 static void
 log_figures(uint32_t account, bool on_agent_thread)
@@ -233,19 +354,21 @@ log_figures(uint32_t account, bool on_agent_thread)
 	log_counters(account, "sun.gc.compressedclassspace.used",
 		"sun.gc.compressedclassspace.capacity",
 		"sun.gc.compressedclassspace.maxCapacity", "Compressed class space");
-	if ((*memory.vm.vm)->GetEnv(memory.vm.vm, (void **)&env, JNI_VERSION_1_6) != JNI_OK)
+	if ((*memory.vm)->GetEnv(memory.vm, (void **)&env, JNI_VERSION_1_6) != JNI_OK)
 		return;
 	log_direct_buffers(env, account);
 	log_mapped_buffers(env, account);
-	th_finalizers_log(memory.vm.jvmti, env, account);
+	log_finalizers(env, account);
 }
 
 void
-th_vm_memory_start(const struct th_vm_memory_vm *vm)
+th_vm_memory_start(JavaVM *vm, jvmtiEnv *jvmti, const struct th_hotspot *hotspot)
 {
 	static const struct th_breakdown_source source = {claim, log_figures};
 
-	memory.vm = *vm;
+	memory.vm = vm;
+	memory.jvmti = jvmti;
+	memory.hotspot = hotspot;
 	th_store_release(&memory.is_on, 1);
 	th_breakdown_add_source(&source);
 }

@@ -3,7 +3,6 @@
 #ifndef TH_JVMTI_VM_VM_WORDS_H
 #define TH_JVMTI_VM_VM_WORDS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "unify/base/return_address.h"
@@ -30,13 +29,6 @@ static inline uintptr_t
 th_field_at(uintptr_t object, int64_t offset)
 {
 	return th_word_at(object + (uintptr_t)offset);
-}
-
-/* Whether `address` is aligned, and `bytes` from there on are in [low, high).  Any values. [any] */
-static inline bool
-th_has_bytes_at(uintptr_t address, uintptr_t bytes, uintptr_t low, uintptr_t high)
-{
-	return !(address & 7) && address >= low && address < high && high - address >= bytes;
 }
 
 #endif

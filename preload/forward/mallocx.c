@@ -9,41 +9,14 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-EXPORT void *mallocx(size_t size, int flags);
-EXPORT void *rallocx(void *block, size_t size, int flags);
-EXPORT size_t xallocx(void *block, size_t size, size_t extra, int flags);
-EXPORT void dallocx(void *block, int flags);
-EXPORT void sdallocx(void *block, size_t size, int flags);
-
-void *
-mallocx(size_t size, int flags)
-{
-	return th_mallocx.mallocx(size, flags);
-}
-
-void *
-rallocx(void *block, size_t size, int flags)
-{
-	return th_mallocx.rallocx(block, size, flags);
-}
-
-size_t
-xallocx(void *block, size_t size, size_t extra, int flags)
-{
-	return th_mallocx.xallocx(block, size, extra, flags);
-}
-
-void
-dallocx(void *block, int flags)
-{
-	th_mallocx.dallocx(block, flags);
-}
-
-void
-sdallocx(void *block, size_t size, int flags)
-{
-	th_mallocx.sdallocx(block, size, flags);
-}
+#define X(name, type, parameters, arguments)      \
+	EXPORT type name parameters;              \
+	type name parameters                      \
+	{                                         \
+		return th_mallocx.name arguments; \
+	}
+TH_MALLOCX(X)
+#undef X
 
 void *
 th_forward_find_mallocx(const char *symbol)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libc's dlsym.  The library exports its own (preload/dlsym.c), which a call by name would
+ * libc's dlsym.  The library exports its own (preload/java.c), which a call by name would
  * reach.
  */
 #ifndef TH_UNIFY_BASE_REAL_DLSYM_H

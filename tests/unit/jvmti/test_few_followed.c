@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "jvmti/heap/choice.h"
+#include "jvmti/heap/few_followed.h"
 #include "tests/unit/statistics/simulated_heap.h"
 #include "tests/unit/views/view_helper.h"
 

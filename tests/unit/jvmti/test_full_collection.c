@@ -42,12 +42,11 @@ end(void *argument)
 static void
 test_abandoned(void **state)
 {
-	const struct th_collections_vm nothing = {.perf_data = NULL};
 	const struct th_full_collection_plan plan = {.at_exit = TH_GC_AT_EXIT_ALWAYS};
 	pthread_t thread;
 
 	(void)state;
-	th_collections_init(&nothing);
+	th_collections_init();
 	assert_false(th_full_collection_abandon());
 	th_full_collection_start(&plan);
 	assert_int_equal(pthread_create(&thread, NULL, end, NULL), 0);

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "jvmti/stacks/runtime_stub.h"
+#include "jvmti/stacks/stub_frames.h"
 
 #define SEGMENT_LOG2 7
 #define SEGMENTS 8
