@@ -20,8 +20,6 @@
 #include "report/profile/marks.h"
 #include "report/profile/options.h"
 #include "report/push/push.h"
-#include "report/run/attach.h"
-#include "report/run/doctor.h"
 #include "report/run/launch.h"
 
 /* One of `act`, `judge` and `main`, which parses its own command line, is set. */

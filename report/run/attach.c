@@ -4,30 +4,21 @@
  * options (virtual_machine.h), and names the log that the process then has.  detach: asks for the
  * end of the recording through the control page of the log.
  */
-#include "report/run/attach.h"
+#include "report/run/launch.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "report/base/allocate.h"
-#include "report/base/error.h"
 #include "report/base/log_text.h"
-#include "report/control/java_process.h"
 #include "report/control/request.h"
 #include "report/control/running.h"
 #include "report/control/virtual_machine.h"
-#include "report/run/launch.h"
-#include "report/run/launch_logs.h"
-#include "report/run/launch_options.h"
-#include "report/run/library_copy.h"
 #include "unify/shared/late_status.h"
 #include "unify/shared/size.h"
 

@@ -9,9 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,13 +17,7 @@
 #include <unistd.h>
 
 #include "report/base/allocate.h"
-#include "report/base/error.h"
 #include "report/base/native_image.h"
-#include "report/run/launch_allocator.h"
-#include "report/run/launch_logs.h"
-#include "report/run/launch_options.h"
-#include "report/run/launch_target.h"
-#include "report/run/launch_watch.h"
 #include "unify/shared/clock.h"
 
 #define LIBRARY "libtwinheap.so"

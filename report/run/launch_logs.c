@@ -4,12 +4,11 @@
  * directory are matched against it. glob(3) is unsuitable: directory names may contain its
  * special characters.
  */
-#include "report/run/launch_logs.h"
+#include "report/run/launch.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +16,6 @@
 #include <unistd.h>
 
 #include "report/base/allocate.h"
-#include "report/base/error.h"
 #include "report/control/running.h"
 #include "report/log/reader.h"
 #include "unify/shared/log_name.h"

@@ -3,7 +3,7 @@
  * The options, variables and help are generated from settings_table.h.  Values are checked
  * here, before the command starts; the library parses them again from its environment.
  */
-#include "report/run/launch_options.h"
+#include "report/run/launch.h"
 
 #include <getopt.h>
 #include <stdio.h>
