@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/control/virtual_machine.h"
+#include "report/control/java_process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -132,13 +132,11 @@ create_in(int directory, const char *name)
 static bool
 wait_for_socket(const struct visit *visit)
 {
-	const struct timespec step = {0, STEP_MS * 1000000};
-
 	for (int waited = 0; waited < WAIT_MS && !kill(visit->process->pid, 0);
 		waited += STEP_MS) {
 		if (has_socket(visit))
 			return true;
-		nanosleep(&step, NULL);
+		usleep(STEP_MS * 1000);
 	}
 	return has_socket(visit);
 }
@@ -193,7 +191,6 @@ connect_once(const struct sockaddr_un *address)
 static int
 connect_to(const struct visit *visit)
 {
-	const struct timespec step = {0, STEP_MS * 1000000};
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int descriptor = -1;
 
@@ -203,7 +200,7 @@ connect_to(const struct visit *visit)
 		descriptor = connect_once(&address);
 		if (descriptor >= 0 || (errno != ECONNREFUSED && errno != ENOENT))
 			break;
-		nanosleep(&step, NULL);
+		usleep(STEP_MS * 1000);
 	}
 	return descriptor;
 }

@@ -62,12 +62,9 @@ find_entry(int result)
 static char *
 suggest(unsigned groups, const char *command, const char *text)
 {
-	char name[32];
 	struct th_nearest nearest;
 
-	snprintf(name, sizeof(name), "%.*s", (int)strcspn(text + strspn(text, "-"), "="),
-		text + strspn(text, "-"));
-	th_nearest_init(&nearest, name);
+	th_nearest_init_option(&nearest, text);
 	for (size_t i = 0; i < th_option_count; i++) {
 		if (th_option_entries[i].groups & groups)
 			th_nearest_offer(&nearest, th_option_entries[i].name);

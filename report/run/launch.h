@@ -113,12 +113,10 @@ struct th_error *th_launch_logs_check(const char *pattern);
 bool th_launch_logs_elsewhere(const char *pattern, char **absolute);
 
 /*
- * The absolute path of the log of a command, to be freed.  If `pattern` is the default name
- * (`is_chosen` false) and cannot be written, the log goes elsewhere, with a notice; a chosen one is
- * refused.
+ * The absolute path of the log of a command, to be freed; also set in the options. If the default
+ * name cannot be written, the log goes elsewhere, with a notice; a chosen one is refused.
  */
-struct th_error *
-th_launch_logs_prepare(const char *pattern, bool is_chosen, char **absolute_ret);
+struct th_error *th_launch_logs_prepare(struct th_launch_options *options, char **absolute_ret);
 
 /* Calls `visit` for each file whose name matches the absolute `pattern`. */
 typedef void th_launch_logs_visit(const char *path, void *data);
