@@ -33,6 +33,7 @@ enum th_rss_course {
 };
 
 enum th_rss_cause {
+	TH_RSS_NOTHING_STANDS_OUT,
 	TH_RSS_LEAK_OF_MALLOC,
 	TH_RSS_RETAINED,
 	TH_RSS_JAVA_HEAP,
@@ -44,7 +45,6 @@ enum th_rss_cause {
 	TH_RSS_LOADERS,    /* class loaders that are never unloaded, with all that they hold */
 	TH_RSS_THREADS,    /* threads that never end */
 	TH_RSS_PAGE_CACHE, /* of the control group, not in the RSS */
-	TH_RSS_NOTHING_STANDS_OUT,
 };
 
 struct th_rss_verdict {

@@ -105,43 +105,34 @@ judge_course(const struct th_rss *rss, double *growth_ret)
 	return TH_RSS_PLATEAU;
 }
 
-static double
-blocks_of(const double *lines)
-{
-	return lines[TH_BREAKDOWN_MALLOC_VM] + lines[TH_BREAKDOWN_MALLOC_JDK] +
-	       lines[TH_BREAKDOWN_MALLOC_APPLICATION] + lines[TH_BREAKDOWN_MALLOC_OVERHEAD];
-}
+/* What it means that a line dominates or grows; the others mean nothing. */
+static const enum th_rss_cause causes[TH_BREAKDOWN_KINDS] = {
+	[TH_BREAKDOWN_JAVA_HEAP] = TH_RSS_JAVA_HEAP,
+	[TH_BREAKDOWN_METASPACE] = TH_RSS_METASPACE,
+	[TH_BREAKDOWN_CLASS_SPACE] = TH_RSS_METASPACE,
+	[TH_BREAKDOWN_VM] = TH_RSS_MAPPED,
+	[TH_BREAKDOWN_STACKS] = TH_RSS_STACKS,
+	[TH_BREAKDOWN_MALLOC_VM] = TH_RSS_LEAK_OF_MALLOC,
+	[TH_BREAKDOWN_MALLOC_JDK] = TH_RSS_LEAK_OF_MALLOC,
+	[TH_BREAKDOWN_MALLOC_DIRECT] = TH_RSS_DIRECT_BUFFERS,
+	[TH_BREAKDOWN_MALLOC_APPLICATION] = TH_RSS_LEAK_OF_MALLOC,
+	[TH_BREAKDOWN_MALLOC_OVERHEAD] = TH_RSS_LEAK_OF_MALLOC,
+	[TH_BREAKDOWN_MALLOC_RETAINED] = TH_RSS_RETAINED,
+	[TH_BREAKDOWN_MAPPED] = TH_RSS_MAPPED,
+	[TH_BREAKDOWN_FILES] = TH_RSS_FILES,
+	[TH_BREAKDOWN_SHARED] = TH_RSS_FILES,
+	[TH_BREAKDOWN_UNEXPLAINED] = TH_RSS_MAPPED,
+};
 
-static enum th_rss_cause
-cause_of_line(enum th_breakdown_kind kind)
+/* The lines of a cause. */
+static double
+sum_of(const double *lines, enum th_rss_cause cause)
 {
-	switch (kind) {
-	case TH_BREAKDOWN_JAVA_HEAP:
-		return TH_RSS_JAVA_HEAP;
-	case TH_BREAKDOWN_STACKS:
-		return TH_RSS_STACKS;
-	case TH_BREAKDOWN_MALLOC_DIRECT:
-		return TH_RSS_DIRECT_BUFFERS;
-	case TH_BREAKDOWN_MALLOC_VM:
-	case TH_BREAKDOWN_MALLOC_JDK:
-	case TH_BREAKDOWN_MALLOC_APPLICATION:
-	case TH_BREAKDOWN_MALLOC_OVERHEAD:
-		return TH_RSS_LEAK_OF_MALLOC;
-	case TH_BREAKDOWN_MALLOC_RETAINED:
-		return TH_RSS_RETAINED;
-	case TH_BREAKDOWN_VM:
-	case TH_BREAKDOWN_MAPPED:
-	case TH_BREAKDOWN_UNEXPLAINED:
-		return TH_RSS_MAPPED;
-	case TH_BREAKDOWN_FILES:
-	case TH_BREAKDOWN_SHARED:
-		return TH_RSS_FILES;
-	case TH_BREAKDOWN_METASPACE:
-	case TH_BREAKDOWN_CLASS_SPACE:
-		return TH_RSS_METASPACE;
-	default:
-		return TH_RSS_NOTHING_STANDS_OUT;
-	}
+	double sum = 0;
+
+	for (int kind = 0; kind < TH_BREAKDOWN_KINDS; kind++)
+		sum += causes[kind] == cause ? lines[kind] : 0;
+	return sum;
 }
 
 /* Finds the largest line, or the line that grew most; malloc's live blocks count together. */
@@ -153,9 +144,7 @@ largest(const double *lines, double *ret)
 
 	*ret = 0;
 	for (int kind = 0; kind < TH_BREAKDOWN_KINDS; kind++) {
-		bool is_block = kind != TH_BREAKDOWN_MALLOC_DIRECT &&
-				kind >= TH_BREAKDOWN_MALLOC_VM &&
-				kind <= TH_BREAKDOWN_MALLOC_OVERHEAD;
+		bool is_block = causes[kind] == TH_RSS_LEAK_OF_MALLOC;
 
 		if (is_block && kind != TH_BREAKDOWN_MALLOC_OVERHEAD &&
 			lines[kind] > lines[owner])
@@ -165,11 +154,10 @@ largest(const double *lines, double *ret)
 			found = (enum th_breakdown_kind)kind;
 		}
 	}
-	if (blocks_of(lines) > *ret) {
-		*ret = blocks_of(lines);
-		return owner;
-	}
-	return found;
+	if (sum_of(lines, TH_RSS_LEAK_OF_MALLOC) <= *ret)
+		return found;
+	*ret = sum_of(lines, TH_RSS_LEAK_OF_MALLOC);
+	return owner;
 }
 
 /* The line that explains the growth between the two snapshots, TH_BREAKDOWN_KINDS for none. */
@@ -215,7 +203,7 @@ cause_of_growth(const struct th_rss *rss, const struct th_rss_verdict *verdict)
 	if (kind == TH_TALLY_THREADS)
 		return TH_RSS_THREADS;
 	return verdict->grower == TH_BREAKDOWN_KINDS ? TH_RSS_NOTHING_STANDS_OUT
-						     : cause_of_line(verdict->grower);
+						     : causes[verdict->grower];
 }
 
 static enum th_rss_cause
@@ -237,7 +225,7 @@ judge_cause(const struct th_rss *rss, struct th_rss_verdict *verdict)
 	if (kind == TH_BREAKDOWN_KINDS || most < STANDS_OUT_BYTES ||
 		most < STANDS_OUT_SHARE * rss->now.resident)
 		return TH_RSS_NOTHING_STANDS_OUT;
-	return cause_of_line(kind);
+	return causes[kind];
 }
 
 struct th_rss_verdict
@@ -399,7 +387,7 @@ print_blocks(FILE *text, const struct th_rss *rss)
 {
 	bool is_growing = rss->verdict.course == TH_RSS_GROWING;
 
-	fprintf(text, "%s are malloc blocks in use", bytes(blocks_of(rss->now.lines)).text);
+	fputs(" are malloc blocks in use", text);
 	if (rss->has_leaks && rss->leaked[TH_HEAP_NATIVE] > 0)
 		fputs(", with a leak: `twinheap leaks` lists its sites", text);
 	else if (is_growing)
@@ -425,12 +413,22 @@ print_java_heap(FILE *text, const struct th_rss *rss)
 }
 
 static void
+print_tallied(
+	FILE *text, const struct th_rss *rss, int kind, const char *what, const char *where)
+{
+	fprintf(text, "%s hold %s, and %s/s more, in %s", what, bytes(rss->tallied[kind]).text,
+		bytes(rss->tallied_growth[kind]).text, where);
+}
+
+static void
 print_cause(FILE *text, const struct th_rss *rss)
 {
-	const double *now = rss->now.lines;
+	enum th_rss_cause cause = rss->verdict.cause;
+	struct th_number sum = bytes(sum_of(rss->now.lines, cause));
 
-	switch (rss->verdict.cause) {
+	switch (cause) {
 	case TH_RSS_LEAK_OF_MALLOC:
+		fputs(sum.text, text);
 		print_blocks(text, rss);
 		break;
 	case TH_RSS_RETAINED:
@@ -443,41 +441,32 @@ print_cause(FILE *text, const struct th_rss *rss)
 		print_buffers(text, rss);
 		break;
 	case TH_RSS_STACKS:
-		fprintf(text, "%s are stacks of %u threads",
-			bytes(now[TH_BREAKDOWN_STACKS]).text, rss->account.head->threads);
+		fprintf(text, "%s are stacks of %u threads", sum.text,
+			rss->account.head->threads);
 		break;
 	case TH_RSS_MAPPED:
-		fprintf(text, "%s are mappings made without malloc",
-			bytes(now[TH_BREAKDOWN_VM] + now[TH_BREAKDOWN_MAPPED] +
-				now[TH_BREAKDOWN_UNEXPLAINED])
-				.text);
+		fprintf(text, "%s are mappings made without malloc", sum.text);
 		break;
 	case TH_RSS_FILES:
 		fprintf(text,
 			"%s are mapped files and shared memory, whose clean pages the kernel "
 			"can reclaim",
-			bytes(now[TH_BREAKDOWN_FILES] + now[TH_BREAKDOWN_SHARED]).text);
+			sum.text);
 		break;
 	case TH_RSS_METASPACE:
 		fprintf(text,
 			"%s are metaspace, which is freed when class loaders are unloaded; "
 			"-XX:MaxMetaspaceSize limits it",
-			bytes(now[TH_BREAKDOWN_METASPACE] + now[TH_BREAKDOWN_CLASS_SPACE])
-				.text);
+			sum.text);
 		break;
 	case TH_RSS_LOADERS:
-		fprintf(text,
-			"class loaders that are never unloaded hold %s, and %s/s more, in "
-			"metaspace and memory of the VM",
-			bytes(rss->tallied[TH_TALLY_LOADERS]).text,
-			bytes(rss->tallied_growth[TH_TALLY_LOADERS]).text);
+		print_tallied(text, rss, TH_TALLY_LOADERS,
+			"class loaders that are never unloaded",
+			"metaspace and memory of the VM");
 		break;
 	case TH_RSS_THREADS:
-		fprintf(text,
-			"threads that never end hold %s, and %s/s more, in stacks and memory "
-			"of the VM",
-			bytes(rss->tallied[TH_TALLY_THREADS]).text,
-			bytes(rss->tallied_growth[TH_TALLY_THREADS]).text);
+		print_tallied(text, rss, TH_TALLY_THREADS, "threads that never end",
+			"stacks and memory of the VM");
 		break;
 	case TH_RSS_PAGE_CACHE:
 		fprintf(text,

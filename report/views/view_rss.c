@@ -11,7 +11,6 @@
 #include "report/base/line.h"
 #include "report/base/terminal.h"
 #include "report/profile/sites.h"
-#include "report/rss/buffers.h"
 #include "report/rss/rss.h"
 #include "report/views/finding_parts.h"
 #include "report/views/json_parts.h"

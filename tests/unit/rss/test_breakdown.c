@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/rss/buffers.h"
 #include "report/rss/rss.h"
 #include "tests/unit/views/view_helper.h"
 
