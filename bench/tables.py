@@ -16,6 +16,7 @@ usage: tables.py PAGE NAME COMMAND [ARGUMENT...]     for scripts in other langua
 output of the command from stdin, prints it, and writes it unchanged into that block
 """
 
+import math
 import os
 import re
 import statistics
@@ -58,6 +59,27 @@ def compare(values, plain, form="%.3f"):
     rounds = ratios(values, plain)
     ratio = form % (lower_quartile(values) / lower_quartile(plain))
     return "**%s** (%s .. %s)" % (ratio, form % min(rounds), form % max(rounds))
+
+
+def chance(few, many):
+    """The probability that, of few + many fair coins, at most `few` or at least `many` are heads."""
+    count = few + many
+    return min(1, 2 * sum(math.comb(count, heads) for heads in range(few + 1)) / 2 ** count)
+
+
+def interval_of_median(values, confidence):
+    """
+    The narrowest interval between two of the values, equally far from both ends, that contains the
+    median of their distribution, whichever it is, with this probability: the number of values below
+    the median is that of heads of fair coins.  None if there are too few values.
+    """
+    ordered = sorted(values)
+    found = None
+    for outside in range((len(ordered) + 1) // 2):
+        if chance(outside, len(ordered) - outside) > 1 - confidence:
+            break
+        found = ordered[outside], ordered[-1 - outside]
+    return found
 
 
 # --- tables --------------------------------------------------------------------------------------

@@ -11,7 +11,8 @@ DIRECTORY = os.path.dirname(os.path.abspath(__file__))
 # heap: where the memory is; "vm" is memory of the Java VM that the application causes.
 # lines: file:line of every line of the application that allocates it.
 Leak = collections.namedtuple("Leak", "service name heap cause lines")
-Service = collections.namedtuple("Service", "name what libraries leaks")
+# seconds: of its load, if that is always the same.
+Service = collections.namedtuple("Service", "name what libraries leaks seconds", defaults=[None])
 
 # service: (what it is, libraries by the prefix of their jars, {leak: (heap, cause)})
 TABLE = {
@@ -50,6 +51,13 @@ TABLE = {
     "catalog": ("catalogue with a cache that fills up, and bursts", "h2 caffeine", {}),
     "relay": ("message relay whose pools grow, then stay", "netty-buffer zstd-jni", {}),
 }
+
+# Programs without a leak that allocate at a known rate (services/Rate.java): bench/gate runs them.
+RATES = [
+    Service("flood", "5 GB/s", [], []),
+    Service("drip", "20 MB/s", [], []),
+    Service("brief", "200 MB/s for 6 s", [], [], 6),
+]
 
 
 def marked_lines():

@@ -30,6 +30,9 @@ APPLICATION = "services."
 
 # What `twinheap leaks` counts as leaks.
 LEAKS = ("leak", "unclosed")
+FIRST_FINDINGS = 3
+# A service keeps up with its load if it does this share of the steps.
+KEEPS_UP = 0.98
 
 Case = collections.namedtuple("Case", "jdk collector options")
 
@@ -40,8 +43,8 @@ class Outcome:
     def __init__(self, service, variant, case, config, number):
         self.service, self.variant, self.case = service, variant, case
         self.config, self.number = config, number
-        self.truth, self.cpu, self.log_bytes = [], None, None
-        self.findings, self.status, self.totals = [], None, None
+        self.truth, self.cpu, self.log_bytes, self.failure = [], None, None, None
+        self.findings, self.status, self.totals, self.counters = [], None, None, {}
         self.named, self.peer_rows = None, None
 
     def of_kind(self, kind):
@@ -70,6 +73,14 @@ class Outcome:
         """The number of the first finding, from 1, of verdict leak at its line; or None."""
         return next((number for number, finding in enumerate(self.findings, 1)
                      if finding["verdict"] in LEAKS and self.is_at(finding, leak)), None)
+
+    def is_found(self, leak):
+        """Whether one of the first findings is the leak."""
+        rank = self.rank(leak)
+        return rank is not None and rank <= FIRST_FINDINGS
+
+    def missed(self):
+        return [leak for leak in self.service.leaks if not self.is_found(leak)]
 
     def other_verdict(self, leak):
         """The verdict of the first finding at the line of a leak that was not found."""
@@ -140,23 +151,54 @@ def rows_of(collapsed):
     return sorted(rows, key=lambda row: -row[0])
 
 
-class Bench:
-    """The build, and where recordings go."""
+def run_limited(command, base, seconds):
+    """
+    Runs a command, in a session of its own, until it ends or its time is over.  Its output and then
+    its CPU time are in base.truth, its errors in base.err.  Returns its exit status.
+    """
+    with open(base + ".truth", "w", encoding="utf-8") as out, \
+            open(base + ".err", "w", encoding="utf-8") as errors:
+        begin = time.monotonic()
+        process = subprocess.Popen(command, stdout=out, stderr=errors, start_new_session=True)
+        # The session: `twinheap run` and the service.
+        timer = threading.Timer(PATIENCE * seconds + START_SECONDS, os.killpg,
+                                [process.pid, signal.SIGKILL])
+        timer.start()
+        try:
+            _, status, usage = os.wait4(process.pid, 0)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+        finally:
+            timer.cancel()
+        process.returncode = os.waitstatus_to_exitcode(status)
+        out.write(json.dumps({
+            "kind": "cpu", "seconds": usage.ru_utime + usage.ru_stime,
+            "wall": time.monotonic() - begin}) + "\n")
+    return process.returncode
 
-    def __init__(self, arguments, directory):
+
+class Bench:
+    """
+    The programs of a build, and where recordings go.
+
+    recorders: {config: the command that records, to which -o LOG -- COMMAND are added}
+    """
+
+    def __init__(self, directory, build, seconds, recorders, keeps=False, again=False):
         self.directory = directory
-        self.seconds = arguments.seconds
-        self.again = arguments.again
-        self.keeps = bool(arguments.keep)
+        self.seconds = seconds
+        self.recorders = recorders
+        self.again = again
+        self.keeps = keeps
         self.failures = 0
-        self.tool = os.path.join(os.path.abspath(arguments.build), "twinheap")
         fetched = machine.find_fetched()
         if not fetched:
             sys.exit("services: run bench/realworld/fetch first")
-        jar = os.path.join(os.path.abspath(arguments.build), "bench/services/services.jar")
-        if not os.path.exists(jar):
-            sys.exit("services: %s is missing: run scons" % jar)
-        self.class_path = "%s:%s/*" % (jar, fetched)
+        self.jar = os.path.join(os.path.abspath(build), "bench/services/services.jar")
+        if not os.path.exists(self.jar):
+            sys.exit("services: %s is missing: run scons" % self.jar)
+        self.class_path = "%s:%s/*" % (self.jar, fetched)
         self.converter = next(os.path.join(fetched, name) for name in os.listdir(fetched)
                               if name.startswith("jfr-converter-"))
         self.agent = machine.find_async_profiler(directory)
@@ -172,7 +214,7 @@ class Bench:
         with open(base + ".truth", encoding="utf-8") as file:
             outcome.truth = [json.loads(line) for line in file if line.startswith("{")]
         outcome.cpu = outcome.of_kind("cpu")[0]["seconds"]
-        if outcome.config == "twinheap":
+        if outcome.config in self.recorders:
             self.read_log(outcome, base)
         elif outcome.config == "async-profiler":
             self.read_peer(outcome, base)
@@ -185,53 +227,42 @@ class Bench:
     def record(self, outcome, base):
         agent = ["-agentpath:%s=start,nativemem=%s,alloc=%s,live,file=%s.jfr" % (
             self.agent, INTERVAL_OF_PEER, INTERVAL_OF_PEER, base)]
-        tool = [self.tool, "run", "-q", "-o", base + ".thl", "--"]
         if os.path.exists(base + ".thl"):
             os.unlink(base + ".thl")
-        command = (tool if outcome.config == "twinheap" else []) + [
+        recorder = self.recorders.get(outcome.config)
+        seconds = outcome.service.seconds or self.seconds
+        command = (recorder + ["-o", base + ".thl", "--"] if recorder else []) + [
             machine.java_of(outcome.case.jdk), HEAP, *outcome.case.options,
             *(agent if outcome.config == "async-profiler" else []),
             # Temporary files of libraries do not stay behind after a run.
             "-Djava.io.tmpdir=" + self.directory, "-cp", self.class_path,
-            "services.Main", "--seconds", str(self.seconds), outcome.service.name,
-            outcome.variant]
-        with open(base + ".truth", "w", encoding="utf-8") as out, \
-                open(base + ".err", "w", encoding="utf-8") as errors:
-            begin = time.monotonic()
-            process = subprocess.Popen(command, stdout=out, stderr=errors, start_new_session=True)
-            # The session: `twinheap run` and the service.
-            timer = threading.Timer(PATIENCE * self.seconds + START_SECONDS, os.killpg,
-                                    [process.pid, signal.SIGKILL])
-            timer.start()
-            _, status, usage = os.wait4(process.pid, 0)
-            timer.cancel()
-            process.returncode = os.waitstatus_to_exitcode(status)
-            out.write(json.dumps({
-                "kind": "cpu", "seconds": usage.ru_utime + usage.ru_stime,
-                "wall": time.monotonic() - begin}) + "\n")
-        if process.returncode == 0:
+            "services.Main", "--seconds", str(seconds), outcome.service.name, outcome.variant]
+        status = run_limited(command, base, seconds)
+        if status == 0:
             return True
         os.unlink(base + ".truth")
-        if process.returncode != STATUS_CLASS_MISSING:
+        if status != STATUS_CLASS_MISSING:
             with open(base + ".err", encoding="utf-8") as errors:
-                print("services: %s ended with %d:\n%s" % (
-                    " ".join(command), process.returncode, errors.read()[-ERROR_BYTES:]),
-                    file=sys.stderr)
+                outcome.failure = "%s ended with %d:\n%s" % (
+                    " ".join(command), status, errors.read()[-ERROR_BYTES:])
+            print("services: " + outcome.failure, file=sys.stderr)
             self.failures += 1
         return False
 
     def read_log(self, outcome, base):
         log = base + ".thl"
+        tool = self.recorders[outcome.config][0]
         outcome.log_bytes = os.stat(log).st_size
-        done = subprocess.run([self.tool, "leaks", "--format", "json", "--fail-on", "leak", log],
+        outcome.counters = machine.counters(tool, log)
+        done = subprocess.run([tool, "leaks", "--format", "json", "--fail-on", "leak", log],
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
         outcome.status = done.returncode
         outcome.findings = json.loads(done.stdout)["findings"]
         with open(base + ".json", "wb") as file:
             file.write(done.stdout)
         outcome.named = share_with_names(machine.output_of(
-            self.tool, "export", "--format", "collapsed", "--heaps", "native", log))
-        exported = json.loads(machine.output_of(self.tool, "export", "--format", "json", log))
+            tool, "export", "--format", "collapsed", "--heaps", "native", log))
+        exported = json.loads(machine.output_of(tool, "export", "--format", "json", log))
         outcome.totals = dict(exported["totals"], duration_s=exported["process"]["duration_s"])
 
     def read_peer(self, outcome, base):

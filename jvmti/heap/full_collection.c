@@ -32,6 +32,12 @@
 #define CLEANERS_NAP_NS 10000000
 #define CLEANERS_NAPS 40
 #define QUIET_NAPS 4
+/*
+ * The HTTP client of JDK 11 and 17 ends its thread up to 3 s after a GC found the client dead: while one
+ * ends in each of these naps, the end waits longer.
+ */
+#define THREADS_NAP_NS 200000000
+#define THREADS_WAIT_NS (TH_FULL_COLLECTION_WAIT_S * (uint64_t)TH_NS_PER_S - THREADS_NAP_NS)
 /* A signal may be handled without an end; then a later end is another one. */
 #define SAME_END_NS (60 * (uint64_t)TH_NS_PER_S)
 /* Counted sleeps: they do not elapse while the process is stopped. */
@@ -44,9 +50,11 @@ static struct {
 	struct th_full_collection_plan plan; /* written before is_served */
 	uint64_t begun;
 	uint64_t next;
-	uint32_t is_served; /* atomic */
-	uint32_t exit;      /* atomic: enum exit_state */
-	uint64_t exit_time; /* atomic: when the last one at exit was over */
+	uint64_t exit_begun; /* when the last one at exit began */
+	uint64_t ended;      /* threads, before it */
+	uint32_t is_served;  /* atomic */
+	uint32_t exit;       /* atomic: enum exit_state */
+	uint64_t exit_time;  /* atomic: when the last one at exit was over */
 } full;
 
 void
@@ -197,15 +205,29 @@ th_full_collection_exit_turn(jvmtiEnv *jvmti)
 {
 	if (!is_awaited())
 		return false;
-	uint64_t begun;
+	full.ended = th_thread_starts_ended();
 	if (is_useful(th_clock_now()) &&
-		collect_or_note(jvmti, true, &begun) == TH_CONTROL_DONE) {
+		collect_or_note(jvmti, true, &full.exit_begun) == TH_CONTROL_DONE) {
 		await_cleaners();
-		th_control_log_forced_collection(th_clock_now() - begun, true);
+		th_control_log_forced_collection(th_clock_now() - full.exit_begun, true);
 		return true;
 	}
 	th_full_collection_exit_done();
 	return false;
+}
+
+void
+th_full_collection_await_threads(void)
+{
+	uint64_t before = full.ended;
+	uint64_t ended = th_thread_starts_ended();
+
+	while (ended != before && is_awaited() &&
+		th_clock_now() - full.exit_begun + THREADS_NAP_NS < THREADS_WAIT_NS) {
+		th_system_nap(THREADS_NAP_NS);
+		before = ended;
+		ended = th_thread_starts_ended();
+	}
 }
 
 void

@@ -47,10 +47,12 @@ void th_full_collection_at_exit(void);
 bool th_full_collection_abandon(void);
 
 /*
- * Does that collection, if it is requested and useful.  True: the caller is to log what died, and
- * then call th_full_collection_exit_done(). [agent-thread]
+ * Does that collection, if it is requested and useful.  True: the caller is to log what died, may wait
+ * until no more threads end as a consequence, and then calls th_full_collection_exit_done().
+ * [agent-thread]
  */
 bool th_full_collection_exit_turn(jvmtiEnv *jvmti);
+void th_full_collection_await_threads(void);
 void th_full_collection_exit_done(void);
 
 /*

@@ -18,6 +18,7 @@
 #include "report/base/terminal.h"
 #include "report/fleet/fleet.h"
 #include "report/leaks/outcome.h"
+#include "report/views/finding_parts.h"
 #include "report/views/view.h"
 
 /* The logs of a directory */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parts of findings in the outputs of several commands: stacks, what native code holds of the Java VM
+ * Parts of findings in the outputs of several commands: titles, stacks, what native code holds of the Java VM
  * (view_ledger.c), what holds Java objects (view_holders.c), and leaks of threads and class loaders.
  */
 #ifndef TH_REPORT_VIEWS_FINDING_PARTS_H
@@ -11,6 +11,20 @@
 
 #include "report/holders/holders.h"
 #include "report/leaks/leaks.h"
+
+/* Titles. */
+
+/* The word for a verdict, th_verdict_name_by(), in its color and a blank, nine columns. */
+void th_view_verdict(FILE *file, enum th_verdict verdict, enum th_reason reason);
+/* The line of a site: the nearest of the application, without one the allocating function. */
+void th_view_leaks_line(
+	FILE *file, const struct th_leak_sites *places, const struct th_leak_site *place);
+/* The same with the class of the objects in front: "byte[] in gw.Gateway.handle (Gateway.java:12)". */
+void
+th_view_site_title(FILE *file, const struct th_leaks *leaks, const struct th_leak_site *place);
+/* What a finding is about: a line, or a method above several. */
+void th_view_finding_title(
+	FILE *file, const struct th_leaks *leaks, const struct th_finding *finding);
 
 /*
  * Elision: what stays of a list that is too long for a text: what the caller names, then what comes
@@ -107,12 +121,9 @@ json_t *th_holder_parts_tallied_json(
 
 /* Leaks of threads and class loaders. */
 
-/* Prints what has the same cause as a leak, by its number. */
-typedef void th_tallied_print_parts(FILE *file, const struct th_leaks *leaks, uint32_t leader);
-
-/* Prints one leak as text, with what holds it. */
-void th_tallied_print(FILE *file, const struct th_held_samples *held,
-	const struct th_tallied *tallied, th_tallied_print_parts *print_parts);
+/* A site with the stack of what makes the threads or classes. */
+struct th_leak_site
+th_tallied_site(const struct th_leaks *leaks, const struct th_tallied *tallied);
 
 /* Its line and figures, with a line feed; `between` the two. */
 void th_tallied_print_headline(FILE *file, const struct th_leaks *leaks,

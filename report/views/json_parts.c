@@ -14,30 +14,6 @@
 #include "report/statistics/sampling_changes.h"
 
 json_t *
-th_json_function(
-	const struct th_frames *frames, uint32_t number, const char *file, uint32_t line)
-{
-	const struct th_function *function = th_frames_function(frames, number);
-	const char *kind = function->kind == TH_KIND_JAVA     ? "java"
-			   : function->kind == TH_KIND_NATIVE ? "native"
-							      : "vm";
-
-	return th_json("name kind module? file? line?",
-		th_frames_string(frames, function->name), kind,
-		th_frames_string(frames, function->module), file, line);
-}
-
-json_t *
-th_json_frame(const struct th_frames *frames, uint32_t number)
-{
-	if (number == TH_NO_FRAME)
-		return NULL;
-	const struct th_frame *frame = th_frames_get(frames, number);
-	return th_json_function(
-		frames, frame->function, th_frames_string(frames, frame->file), frame->line);
-}
-
-json_t *
 th_json_frames(const struct th_frames *frames, struct th_path path)
 {
 	return th_json_map(frame, path.frames, path.count, th_json_frame(frames, *frame));

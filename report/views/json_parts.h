@@ -21,13 +21,6 @@
 		heap##_object;                                                      \
 	})
 
-/* {"name", "kind", "module", "file", "line"} of a function; `file` may be "" and `line` 0. */
-json_t *th_json_function(
-	const struct th_frames *frames, uint32_t function, const char *file, uint32_t line);
-
-/* The same of a frame; NULL for TH_NO_FRAME. */
-json_t *th_json_frame(const struct th_frames *frames, uint32_t frame);
-
 /* The frames of a path, root first; of a path of the profile, by its number. */
 json_t *th_json_frames(const struct th_frames *frames, struct th_path path);
 json_t *th_json_path(const struct th_profile *profile, uint32_t path);

@@ -8,7 +8,7 @@
 #include "report/base/format.h"
 #include "report/base/line.h"
 #include "report/base/terminal.h"
-#include "report/views/json_parts.h"
+#include "report/profile/leak_sites.h"
 
 /* Bytes of the longest key. */
 #define KEY_MAX 47
@@ -251,6 +251,30 @@ th_json_text(struct th_text text)
 
 	free(clean);
 	return json;
+}
+
+json_t *
+th_json_function(
+	const struct th_frames *frames, uint32_t number, const char *file, uint32_t line)
+{
+	const struct th_function *function = th_frames_function(frames, number);
+	const char *kind = function->kind == TH_KIND_JAVA     ? "java"
+			   : function->kind == TH_KIND_NATIVE ? "native"
+							      : "vm";
+
+	return th_json("name kind module? file? line?",
+		th_frames_string(frames, function->name), kind,
+		th_frames_string(frames, function->module), file, line);
+}
+
+json_t *
+th_json_frame(const struct th_frames *frames, uint32_t number)
+{
+	if (number == TH_NO_FRAME)
+		return NULL;
+	const struct th_frame *frame = th_frames_get(frames, number);
+	return th_json_function(
+		frames, frame->function, th_frames_string(frames, frame->file), frame->line);
 }
 
 static json_t *

@@ -192,6 +192,13 @@ json_t *th_json_append_boxes(json_t *list, const struct th_box *boxes);
 		item##_list;                                            \
 	})
 
+/* {"name", "kind", "module", "file", "line"} of a function; `file` may be "" and `line` 0. */
+json_t *th_json_function(
+	const struct th_frames *frames, uint32_t function, const char *file, uint32_t line);
+
+/* The same of a frame; NULL for TH_NO_FRAME. */
+json_t *th_json_frame(const struct th_frames *frames, uint32_t frame);
+
 /* Text of a log, with unprintable characters replaced; a new reference. */
 json_t *th_json_text(struct th_text text);
 

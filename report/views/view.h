@@ -64,11 +64,6 @@ void th_view_leaks_json(FILE *file, const struct th_leaks *leaks);
  */
 void th_view_leaks_json_page(FILE *file, const struct th_leaks *leaks, size_t most,
 	uint32_t (*number_of)(void *data, uint32_t frame), void *data);
-/* The line of a site: the nearest of the application, without one the allocating function. */
-void th_view_leaks_line(
-	FILE *file, const struct th_leak_sites *places, const struct th_leak_site *place);
-/* The word for a verdict, th_verdict_name_by(), in its color and a blank, nine columns. */
-void th_view_verdict(FILE *file, enum th_verdict verdict, enum th_reason reason);
 /* As one word of a shell. */
 void th_view_quoted(FILE *file, const char *text);
 /* The exit status, th_outcome_status(). */
@@ -81,10 +76,6 @@ void th_view_ledger_json(FILE *file, const struct th_ledger *ledger);
 /* What holds Java objects, as text and as JSON; the recording must contain a walk of the heap. */
 void th_view_holders(FILE *file, const struct th_leaks *leaks);
 void th_view_holders_json(FILE *file, const struct th_leaks *leaks);
-
-/* What a finding is about: a line, a method, a class or a library. */
-void th_view_finding_title(
-	FILE *file, const struct th_leaks *leaks, const struct th_finding *finding);
 
 /* Changes between two snapshots, as text and as JSON. */
 void th_view_diff(FILE *file, const struct th_diff *diff);

@@ -3,6 +3,7 @@
  * leaks and diff over many recordings, as text and as JSON. Figures are means over the processes of
  * a group, with the interval over processes; rates are by the hour.
  */
+#include "report/views/finding_parts.h"
 #include "report/views/view.h"
 
 #include <math.h>

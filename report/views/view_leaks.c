@@ -26,77 +26,7 @@
 /* Leaks printed that have the same cause as another one. */
 #define CAUSE_PARTS_SHOWN 5
 
-/* Frames */
-
-/* The nearest application line; without one, the allocating function. */
-static void
-print_line(FILE *file, const struct th_leak_sites *places, const struct th_leak_site *place)
-{
-	const struct th_frames *frames = places->profile->frames;
-	struct th_path path = th_paths_get(places->profile->paths, place->path);
-	uint32_t creator = path.frames[path.count - 1];
-	uint32_t user = TH_NO_FRAME;
-
-	if (place->creator) {
-		creator = th_leak_sites_creator_frame(places, place);
-		user = th_leak_sites_user_frame(places, place);
-	}
-	th_print(file, "{}", th_frame_of(frames, creator));
-	if (user != TH_NO_FRAME)
-		th_print(file, ", called from {}", th_frame_of(frames, user));
-}
-
-void
-th_view_leaks_line(
-	FILE *file, const struct th_leak_sites *places, const struct th_leak_site *place)
-{
-	if (place->internal)
-		fputs(place->internal, file);
-	else
-		print_line(file, places, place);
-}
-
-static void
-print_place(FILE *file, const struct th_leaks *leaks, const struct th_leak_site *place)
-{
-	if (place->class_name && !place->internal)
-		th_print(file, "{} in ",
-			th_frames_string(leaks->profile->frames, place->class_name));
-	th_view_leaks_line(file, &leaks->places, place);
-}
-
-/* A line, or a method above many lines. */
-void
-th_view_finding_title(
-	FILE *file, const struct th_leaks *leaks, const struct th_finding *finding)
-{
-	const struct th_frames *frames = leaks->profile->frames;
-	const struct th_leak_site *place = &leaks->places.items[finding->place];
-	struct th_path path = th_paths_get(leaks->profile->paths, place->path);
-
-	if (finding->level == TH_LEVEL_LINE)
-		print_place(file, leaks, place);
-	else
-		th_print(file, "{}, in { line} below it",
-			th_frame_of(frames,
-				path.frames[leaks->places.ways.items[finding->key].length - 1]),
-			finding->lines);
-}
-
 /* Findings */
-
-void
-th_view_verdict(FILE *file, enum th_verdict verdict, enum th_reason reason)
-{
-	static const enum th_style styles[] = {
-		[TH_VERDICT_LEAK] = TH_STYLE_WARNING,
-		[TH_VERDICT_UNCLEAR] = TH_STYLE_DOUBT,
-		[TH_VERDICT_PLATEAU] = TH_STYLE_GOOD,
-		[TH_VERDICT_CHURN] = TH_STYLE_VM,
-	};
-
-	th_print(file, "{#}{-8}{/} ", styles[verdict], th_verdict_name_by(verdict, reason));
-}
 
 static void
 print_figures(FILE *file, const struct th_evidence *evidence)
@@ -151,7 +81,7 @@ print_others(FILE *file, const struct th_leaks *leaks, struct th_finding finding
 		th_print(file, "         and    {}", th_heap_adjective(place->heap));
 		if (place->heap == first && is_leak) {
 			fputs(", ", file);
-			print_place(file, leaks, place);
+			th_view_site_title(file, leaks, place);
 		}
 		fputs(": ", file);
 		print_figures(file, &finding.evidence);
@@ -186,7 +116,7 @@ print_part(FILE *file, const struct th_leaks *leaks, const struct th_leak_part *
 	th_print(file, "{}{f} % {}, ", is_first ? "         parts  " : "                ",
 		live > 0 ? 100 * part->live / live : 0.0, th_heap_adjective(place->heap));
 	if (place->heap == TH_HEAP_JAVA)
-		print_place(file, leaks, place);
+		th_view_site_title(file, leaks, place);
 	else
 		th_print(file, "{}",
 			th_frame_of(leaks->profile->frames, path.frames[path.count - 1]));
@@ -406,6 +336,30 @@ print_verdict(FILE *file, const struct th_leaks *leaks, const struct th_held_sam
 }
 
 static void
+print_tally(FILE *file, const struct th_held_samples *held, const struct th_tallied *tallied)
+{
+	const struct th_leaks *leaks = held->leaks;
+	struct th_leak_site site = th_tallied_site(leaks, tallied);
+	uint32_t number = th_causes_number_of_tallied(leaks, tallied);
+	char *why = th_tallied_explain(tallied);
+
+	th_view_verdict(file, tallied->verdict, th_tallied_reason(tallied));
+	th_tallied_print_headline(file, leaks, tallied, "\n         ");
+	fprintf(file, "         why    %s\n", why);
+	if (th_tallied_reason(tallied) == TH_REASON_UNCLOSED)
+		th_print(file,
+			"         do     close what this line makes; until then a GC ends the "
+			"threads: jcmd {} GC.run\n",
+			th_recording_pid(leaks->profile->recording).text);
+	th_holder_parts_tallied_lines(file, held, tallied);
+	if (tallied->verdict == TH_VERDICT_LEAK) {
+		print_cause_parts(file, leaks, number);
+		th_stack_lines_of_leak(file, leaks, &site, number);
+	}
+	free(why);
+}
+
+static void
 print_tallies(FILE *file, const struct th_leaks *leaks, const struct th_held_samples *held,
 	enum th_verdict verdict)
 {
@@ -416,7 +370,7 @@ print_tallies(FILE *file, const struct th_leaks *leaks, const struct th_held_sam
 			th_causes_is_part(leaks, th_causes_number_of_tallied(leaks, tallied)))
 			continue;
 		fputc('\n', file);
-		th_tallied_print(file, held, tallied, print_cause_parts);
+		print_tally(file, held, tallied);
 	}
 }
 

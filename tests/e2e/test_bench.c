@@ -5,6 +5,7 @@
  */
 #include "tests/e2e/harness.h"
 
+#include <dirent.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #define BENCH TH_TEST_SOURCE "/bench/run"
 #define COLLECTORS TH_TEST_SOURCE "/bench/collectors"
 #define PAGE TH_TEST_SOURCE "/docs/benchmarks.md"
+#define GATE TH_TEST_SOURCE "/bench/gate"
 #define SERVICES TH_TEST_SOURCE "/bench/services/run"
 #define SERVICES_PAGE TH_TEST_SOURCE "/bench/services/README.md"
 
@@ -250,6 +252,65 @@ leaks_of_services_are_those_of_the_page(void **state)
 	free(page);
 }
 
+/* Number of regular files in a directory. */
+static size_t
+count_files(const char *directory)
+{
+	size_t count = 0;
+	DIR *entries = opendir(directory);
+	struct dirent *entry;
+
+	assert_non_null(entries);
+	while ((entry = readdir(entries)))
+		count += entry->d_type == DT_REG;
+	closedir(entries);
+	return count;
+}
+
+/* Runs bench/gate on the shortest cases, and checks its status and that its output has a text. */
+static void
+run_gate(const char *keep, const char *minutes, const char *expected)
+{
+	struct th_outcome outcome;
+
+	th_command_run(
+		&(struct th_command){
+			.arguments = TH_WORDS(GATE, "--build", TH_TEST_BUILD, "--b", "-i 512k",
+				"--jdk", "", "--seconds", "1", "--minutes", minutes, "--keep",
+				keep, "drip"),
+		},
+		&outcome);
+	if (outcome.status != 0)
+		fail_msg("bench/gate ended with %d: %s", outcome.status, outcome.errors);
+	if (!strstr(outcome.output, expected))
+		fail_msg("no \"%s\" in: %s", expected, outcome.output);
+	th_outcome_deinit(&outcome);
+}
+
+/*
+ * Without time nothing runs.  Calls of 0.3 s start one run each, which is longer: the next call
+ * continues with the next run.
+ */
+static void
+gate_continues_where_it_stopped(void **state)
+{
+	char *keep = th_format("%s/gate", th_temporary_directory());
+
+	(void)state;
+	if (access(TH_TEST_BUILD "/bench/services/services.jar", F_OK) != 0)
+		skip();
+	run_gate(keep, "0", "\n0 runs of a program plain, under A and under B");
+	assert_int_equal(count_files(keep), 0);
+	for (size_t i = 1; i <= 3; i++) {
+		run_gate(keep, "0.005",
+			i < 3 ? "\n0 runs of a program" : "\n1 runs of a program");
+		assert_int_equal(count_files(keep), i);
+	}
+	run_gate(keep, "0", "\n| CPU time per step, compared with plain | ");
+	assert_int_equal(count_files(keep), 3);
+	free(keep);
+}
+
 int
 main(void)
 {
@@ -259,6 +320,7 @@ main(void)
 		cmocka_unit_test(page_without_a_place_is_refused_at_once),
 		cmocka_unit_test(collectors_take_turns),
 		cmocka_unit_test(leaks_of_services_are_those_of_the_page),
+		cmocka_unit_test(gate_continues_where_it_stopped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

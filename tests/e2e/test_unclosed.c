@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Native memory of Java objects that are dropped and not closed: only a GC frees it, such as that at
- * exit of `twinheap run`.  The same program with objects that are kept, or closed.
+ * Native memory, and threads, of Java objects that are dropped and not closed: only a GC frees them, such
+ * as that at exit of `twinheap run`.  The same program with objects that are kept, or closed.
  */
 #include "tests/e2e/harness.h"
 
@@ -70,6 +70,22 @@ kept_is_a_leak(const struct th_jdk *jdk)
 	json_decref(report);
 }
 
+/* The threads end up to 1.5 s after the GC. */
+static void
+late_threads_are_unclosed(const struct th_jdk *jdk)
+{
+	int status;
+	json_t *report = find_leaks(jdk, "poll", &status);
+	const json_t *finding = json_array_get(json_object_get(report, "findings"), 0);
+
+	assert_int_equal(json_integer_value(json_object_get(report, "leaks")), 1);
+	assert_string_equal(text_of(finding, "verdict"), "unclosed");
+	assert_string_equal(
+		text_of(json_object_get(finding, "creator"), "name"), "Wrappers.startPoll");
+	assert_int_equal(status, 1);
+	json_decref(report);
+}
+
 static void
 closed_is_none(const struct th_jdk *jdk)
 {
@@ -87,6 +103,7 @@ main(void)
 	static const struct th_jdk_test tests[] = {
 		{"dropped is unclosed", dropped_is_unclosed, 0},
 		{"kept is a leak", kept_is_a_leak, 0},
+		{"late threads are unclosed", late_threads_are_unclosed, 0},
 		{"closed is none", closed_is_none, 0},
 		{NULL, NULL, 0},
 	};

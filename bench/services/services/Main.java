@@ -38,6 +38,9 @@ public final class Main {
 		TABLE.put("stores", Stores::new);
 		TABLE.put("catalog", Catalog::new);
 		TABLE.put("relay", Relay::new);
+		TABLE.put("flood", () -> new Rate(5e9));
+		TABLE.put("drip", () -> new Rate(20e6));
+		TABLE.put("brief", () -> new Rate(200e6));
 	}
 
 	private Main() {

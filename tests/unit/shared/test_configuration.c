@@ -47,7 +47,7 @@ static const char head[] =
 	"an option\n"
 	"for most of them, which counts before the variable.  Sizes take `k`, `M` and `G` "
 	"(powers of\n"
-	"1024).  What a process was started with stands in its log.\n"
+	"1024).  The log contains the settings that a process was started with.\n"
 	"\n"
 	"| Option | Variable | Default | Meaning |\n"
 	"|---|---|---|---|\n";
@@ -58,31 +58,7 @@ static const char tail[] =
 	"a process\n"
 	"takes itself for the command when its parent does not have the library preloaded.\n"
 	"\n"
-	"## While it runs\n"
-	"\n"
-	"`twinheap ctl PID|LOG` changes a recording under way, within 100 ms where a Java VM "
-	"is there or\n"
-	"the process allocates, and in any case before its next sample "
-	"([control](control.md)):\n"
-	"\n"
-	"| Command | Same as |\n"
-	"|---|---|\n"
-	"| `interval BYTES` | `--interval` |\n"
-	"| `rate N` | `--rate` |\n"
-	"| `heaps both\\|java\\|native` | `--heaps` |\n"
-	"| `threads GLOB,...` | `--threads` |\n"
-	"| `ledger on\\|off\\|exact` | `--ledger` |\n"
-	"| `pause`, `resume` | nothing: samples nothing meanwhile |\n"
-	"| `mark NAME` | nothing: gives the moment a name, for `--from mark:NAME`, `--to`, "
-	"`--at` |\n"
-	"| `flush` | nothing: writes what is otherwise written once a second |\n"
-	"| `stop` | nothing: ends the recording, the process goes on |\n"
-	"| `status` | nothing: shows what is sampled, interval, rate, load |\n"
-	"\n"
-	"Whoever may write the log (mode 0600) may ask; there is no socket and no signal.  "
-	"`twinheap list`\n"
-	"shows the recordings under way.  Every change and every mark is an event of the "
-	"log.\n";
+	"`twinheap ctl PID|LOG` changes a recording that runs: [control](control.md).\n";
 
 /* A bar would end the cell. */
 static void

@@ -17,9 +17,8 @@ is_threads(const struct th_tallied *tallied)
 	return tallied->kind == TH_TALLY_THREADS;
 }
 
-/* A site with the stack of the maker. */
-static struct th_leak_site
-site_of(const struct th_leaks *leaks, const struct th_tallied *tallied)
+struct th_leak_site
+th_tallied_site(const struct th_leaks *leaks, const struct th_tallied *tallied)
 {
 	const struct th_profile *profile = leaks->profile;
 	const struct th_frame *line = th_frames_get(profile->frames, tallied->line);
@@ -33,7 +32,78 @@ site_of(const struct th_leaks *leaks, const struct th_tallied *tallied)
 	};
 }
 
-/* Text */
+/* Titles */
+
+/* The nearest application line; without one, the allocating function. */
+static void
+print_site_line(
+	FILE *file, const struct th_leak_sites *places, const struct th_leak_site *place)
+{
+	const struct th_frames *frames = places->profile->frames;
+	struct th_path path = th_paths_get(places->profile->paths, place->path);
+	uint32_t creator = path.frames[path.count - 1];
+	uint32_t user = TH_NO_FRAME;
+
+	if (place->creator) {
+		creator = th_leak_sites_creator_frame(places, place);
+		user = th_leak_sites_user_frame(places, place);
+	}
+	th_print(file, "{}", th_frame_of(frames, creator));
+	if (user != TH_NO_FRAME)
+		th_print(file, ", called from {}", th_frame_of(frames, user));
+}
+
+void
+th_view_leaks_line(
+	FILE *file, const struct th_leak_sites *places, const struct th_leak_site *place)
+{
+	if (place->internal)
+		fputs(place->internal, file);
+	else
+		print_site_line(file, places, place);
+}
+
+void
+th_view_site_title(FILE *file, const struct th_leaks *leaks, const struct th_leak_site *place)
+{
+	if (place->class_name && !place->internal)
+		th_print(file, "{} in ",
+			th_frames_string(leaks->profile->frames, place->class_name));
+	th_view_leaks_line(file, &leaks->places, place);
+}
+
+/* A line, or a method above many lines. */
+void
+th_view_finding_title(
+	FILE *file, const struct th_leaks *leaks, const struct th_finding *finding)
+{
+	const struct th_frames *frames = leaks->profile->frames;
+	const struct th_leak_site *place = &leaks->places.items[finding->place];
+	struct th_path path = th_paths_get(leaks->profile->paths, place->path);
+
+	if (finding->level == TH_LEVEL_LINE)
+		th_view_site_title(file, leaks, place);
+	else
+		th_print(file, "{}, in { line} below it",
+			th_frame_of(frames,
+				path.frames[leaks->places.ways.items[finding->key].length - 1]),
+			finding->lines);
+}
+
+void
+th_view_verdict(FILE *file, enum th_verdict verdict, enum th_reason reason)
+{
+	static const enum th_style styles[] = {
+		[TH_VERDICT_LEAK] = TH_STYLE_WARNING,
+		[TH_VERDICT_UNCLEAR] = TH_STYLE_DOUBT,
+		[TH_VERDICT_PLATEAU] = TH_STYLE_GOOD,
+		[TH_VERDICT_CHURN] = TH_STYLE_VM,
+	};
+
+	th_print(file, "{#}{-8}{/} ", styles[verdict], th_verdict_name_by(verdict, reason));
+}
+
+/* Threads and class loaders, as text */
 
 /* "1,200", or "about 4,800" if not all were counted. */
 static void
@@ -100,31 +170,6 @@ th_tallied_print_headline(FILE *file, const struct th_leaks *leaks,
 }
 
 void
-th_tallied_print(FILE *file, const struct th_held_samples *held,
-	const struct th_tallied *tallied, th_tallied_print_parts *print_parts)
-{
-	const struct th_leaks *leaks = held->leaks;
-	struct th_leak_site site = site_of(leaks, tallied);
-	uint32_t number = th_causes_number_of_tallied(leaks, tallied);
-	char *why = th_tallied_explain(tallied);
-
-	th_view_verdict(file, tallied->verdict, th_tallied_reason(tallied));
-	th_tallied_print_headline(file, leaks, tallied, "\n         ");
-	fprintf(file, "         why    %s\n", why);
-	if (th_tallied_reason(tallied) == TH_REASON_UNCLOSED)
-		th_print(file,
-			"         do     close what this line makes; until then a GC ends the "
-			"threads: jcmd {} GC.run\n",
-			th_recording_pid(leaks->profile->recording).text);
-	th_holder_parts_tallied_lines(file, held, tallied);
-	if (tallied->verdict == TH_VERDICT_LEAK) {
-		print_parts(file, leaks, number);
-		th_stack_lines_of_leak(file, leaks, &site, number);
-	}
-	free(why);
-}
-
-void
 th_tallied_print_causes(FILE *file, const struct th_leaks *leaks)
 {
 	for (size_t i = 0; leaks && i < leaks->tallies.leaks_count; i++) {
@@ -178,7 +223,7 @@ number_json(const struct th_tallied *tallied, double number)
 struct th_path
 th_tallied_path(const struct th_leaks *leaks, const struct th_tallied *tallied)
 {
-	struct th_leak_site site = site_of(leaks, tallied);
+	struct th_leak_site site = th_tallied_site(leaks, tallied);
 
 	return th_leaks_path(leaks, &site);
 }
