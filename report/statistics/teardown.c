@@ -5,9 +5,317 @@
  */
 #include "report/statistics/teardown.h"
 
-#include "report/statistics/collapse.h"
+#include <math.h>
+#include <stdlib.h>
+
+#include "report/base/allocate.h"
 #include "report/statistics/forced_collection.h"
 #include "unify/shared/clock.h"
+
+/* Collapses */
+
+/*
+ * The collapse of a heap's live bytes right before the end of a process: a large part of what was
+ * live is freed within a short time, as at no time before.  Live bytes are summed up in two
+ * histograms of time: a coarse one over the recording, to compare the fall with earlier ones, and a
+ * fine one over the last part, in which it is located.
+ */
+struct collapse {
+	uint64_t time; /* when it began */
+	double bytes;  /* estimate: by how much live bytes fell */
+};
+
+/*
+ * Whose live bytes: those of a heap (C or mapped) that the Java VM did not allocate in threads of
+ * its own.  What a collection frees of its own tables, or a compiler, is no collapse.
+ */
+struct blocks {
+	const struct th_recording *recording;
+	const struct th_lifetimes *lifetimes;
+	const bool *is_internal; /* by index of the thread: one of the VM */
+	enum th_heap heap;
+};
+
+#define BINS 4096
+/*
+ * The last part: a fifth of the recording, as much as may pass without growth before a leak
+ * counts as ended (docs/leaks.md), and at most ten seconds, the usual time between SIGTERM and
+ * SIGKILL.
+ */
+#define LAST_PART 5
+#define LAST_MOST_NS (10 * (uint64_t)TH_NS_PER_S)
+/*
+ * After the fall the process ends: within a twentieth of the time, at least 0.1 s, since short
+ * programs unload their libraries, and at most two seconds.
+ */
+#define AFTER_PART 20
+#define AFTER_LEAST_NS (TH_NS_PER_S / 10)
+#define AFTER_MOST_NS (2 * (uint64_t)TH_NS_PER_S)
+/* A fall of at least this part of the live bytes, or of their growth, if that is notable. */
+#define FALL_PART 0.5
+#define NOTABLE_GROWTH 0.1
+/* Growth is counted from the end of the warm-up, as for leaks. */
+#define WARM_PART 5
+/* The fall has ended where this part of it is reached. */
+#define REACHED_PART 0.9
+/*
+ * What lived shorter than this part of the time, at most two seconds, is working memory (a
+ * compilation's, a collection's), whose rise and end would be a fall from a top of its own.
+ */
+#define WORKING_PART 20
+#define WORKING_MOST_NS (2 * (uint64_t)TH_NS_PER_S)
+/* Freed samples: fewer may be chance. */
+#define ENOUGH_FREED 10
+/*
+ * What was freed has accumulated: of this many equal parts of the recording, at least so many
+ * have births of freed samples.  HotSpot keeps the memory of a compilation for up to 5 s, then
+ * frees it at once (arena.cpp, ChunkPoolCleaner).
+ */
+#define BIRTH_PARTS 20
+#define ENOUGH_BIRTH_PARTS 8
+/* No earlier fall within the same time is larger than this part of it. */
+#define EARLIER_PART 0.5
+
+/* Live bytes at the start of each bin and at the end. */
+struct curve {
+	uint64_t from;
+	uint64_t to;
+	double bins_per_ns;
+	double live[BINS + 1];
+};
+
+/*
+ * The bytes that a sample represents, roughly (as if each byte was sampled by itself): for sums
+ * over all samples that must be fast.
+ */
+static double
+weight_of(const struct th_recording *recording, const struct th_sample *sample)
+{
+	double interval = (double)th_recording_sample_interval(recording, sample);
+
+	return fmax((double)sample->size, interval) / (double)sample->keep;
+}
+
+static uint64_t
+least_lifetime(uint64_t length)
+{
+	uint64_t part = length / WORKING_PART;
+
+	return part < WORKING_MOST_NS ? part : WORKING_MOST_NS;
+}
+
+/* Index of the first boundary after `time`; the last one from the end on. */
+static size_t
+boundary_of(const struct curve *curve, uint64_t time)
+{
+	if (time < curve->from)
+		return 0;
+	if (time >= curve->to)
+		return BINS;
+	size_t bin = (size_t)((double)(time - curve->from) * curve->bins_per_ns);
+	return bin < BINS ? bin + 1 : BINS;
+}
+
+static uint64_t
+time_of(const struct curve *curve, size_t boundary)
+{
+	return curve->from + (uint64_t)((double)boundary / curve->bins_per_ns);
+}
+
+static void
+add_sample(struct curve *curve, const struct th_recording *recording,
+	const struct th_sample *sample, uint64_t end)
+{
+	if (end == TH_END_UNKNOWN || sample->time > curve->to || end < curve->from)
+		return;
+	double weight = weight_of(recording, sample);
+	curve->live[boundary_of(curve, sample->time)] += weight;
+	if (end <= curve->to)
+		curve->live[boundary_of(curve, end)] -= weight;
+}
+
+static const struct th_samples *
+samples_of(const struct blocks *blocks)
+{
+	return &blocks->recording->samples[blocks->heap];
+}
+
+/* When a block that lived for `least` nanoseconds ended; TH_END_UNKNOWN: it does not count. */
+static uint64_t
+end_of(const struct blocks *blocks, size_t index, uint64_t least)
+{
+	const struct th_sample *sample = &samples_of(blocks)->items[index];
+	uint64_t end = blocks->lifetimes->ends[blocks->heap][index];
+
+	if (end - sample->time < least ||
+		blocks->is_internal[th_recording_thread(blocks->recording, sample)])
+		return TH_END_UNKNOWN;
+	return end;
+}
+
+/* Of what lived for `least` nanoseconds. */
+static struct curve *
+curve_create(const struct blocks *blocks, uint64_t from, uint64_t to, uint64_t least)
+{
+	const struct th_samples *samples = samples_of(blocks);
+	struct curve *curve = th_allocate(1, sizeof(*curve));
+
+	curve->from = from;
+	curve->to = to;
+	curve->bins_per_ns = BINS / (double)(to - from);
+	for (size_t i = 0; i < samples->items_count; i++)
+		add_sample(
+			curve, blocks->recording, &samples->items[i], end_of(blocks, i, least));
+	for (size_t i = 1; i <= BINS; i++)
+		curve->live[i] += curve->live[i - 1];
+	return curve;
+}
+
+/* The last boundary with the most live bytes, of those in a range. */
+static size_t
+find_top(const struct curve *curve, size_t first, size_t last)
+{
+	size_t top = first;
+
+	for (size_t i = first; i <= last; i++) {
+		if (curve->live[i] >= curve->live[top])
+			top = i;
+	}
+	return top;
+}
+
+/* Whether the process ends soon after the fall from `top`. */
+static bool
+ends_soon(const struct curve *curve, size_t top, uint64_t length)
+{
+	uint64_t after = length / AFTER_PART;
+	double fall = curve->live[top] - curve->live[BINS];
+	size_t low = top;
+
+	while (curve->live[low] > curve->live[top] - REACHED_PART * fall)
+		low++;
+	if (after < AFTER_LEAST_NS)
+		after = AFTER_LEAST_NS;
+	if (after > AFTER_MOST_NS)
+		after = AFTER_MOST_NS;
+	return curve->to - time_of(curve, low) <= after;
+}
+
+/* The largest fall before `time` within `span` nanoseconds, at least one bin. */
+static double
+largest_fall(const struct curve *curve, uint64_t time, uint64_t span)
+{
+	size_t last = boundary_of(curve, time);
+	size_t bins = boundary_of(curve, curve->from + span) + 1;
+	double largest = 0;
+
+	for (size_t i = 0; i < last; i++) {
+		for (size_t k = i + 1; k <= i + bins && k < last; k++)
+			largest = fmax(largest, curve->live[i] - curve->live[k]);
+	}
+	return largest;
+}
+
+/* Whether a fall from `top` bytes is large beside the live bytes or their growth. */
+static bool
+is_large(double fall, double top, double warm)
+{
+	double growth = top - warm;
+
+	return fall > 0 && (fall >= FALL_PART * top || (growth >= NOTABLE_GROWTH * top &&
+							       fall >= FALL_PART * growth));
+}
+
+/* Whether what was freed between two times is more than chance, and more than one working set. */
+static bool
+has_accumulated(const struct blocks *blocks, uint64_t from, uint64_t to)
+{
+	const struct th_samples *samples = samples_of(blocks);
+	uint64_t start = blocks->recording->start;
+	uint64_t length = to - start;
+	uint64_t least = least_lifetime(length);
+	size_t count = 0, parts = 0;
+	bool has_births[BIRTH_PARTS + 1] = {false};
+
+	for (size_t i = 0; i < samples->items_count; i++) {
+		uint64_t time = samples->items[i].time;
+		uint64_t end = end_of(blocks, i, least);
+
+		if (time > from || end <= from || end > to)
+			continue;
+		size_t part = (size_t)((double)(time - start) / (double)length * BIRTH_PARTS);
+		parts += !has_births[part];
+		has_births[part] = true;
+		count++;
+	}
+	return count >= ENOUGH_FREED && parts >= ENOUGH_BIRTH_PARTS;
+}
+
+/* Whether the process ends with a fall that may be large, by the last part alone. */
+static bool
+may_collapse(const struct curve *last, size_t top, uint64_t length)
+{
+	double fall = last->live[top] - last->live[BINS];
+
+	return fall > FALL_PART * NOTABLE_GROWTH * last->live[top] &&
+	       ends_soon(last, top, length);
+}
+
+/* Compares the fall, found in the fine curve, with the whole recording. */
+static bool
+is_collapse(const struct curve *last, size_t top, const struct curve *whole)
+{
+	double fall = last->live[top] - last->live[BINS];
+	uint64_t time = time_of(last, top);
+
+	return is_large(fall, last->live[top], whole->live[BINS / WARM_PART]) &&
+	       largest_fall(whole, time, last->to - time) <= EARLIER_PART * fall;
+}
+
+/* What lived for a short time may have been freed first: the latest elements of a list. */
+static struct collapse
+start_of_fall(const struct blocks *blocks, const struct curve *last, size_t top)
+{
+	struct curve *all = curve_create(blocks, last->from, last->to, 0);
+	double least = (double)least_lifetime(last->to - blocks->recording->start);
+	size_t bins = (size_t)(least * last->bins_per_ns);
+	size_t start = find_top(all, top > bins ? top - bins : 0, top);
+	struct collapse collapse = {
+		.time = time_of(all, start), .bytes = all->live[start] - all->live[BINS]};
+
+	free(all);
+	return collapse;
+}
+
+/* Whether they collapsed right before `end`.  Takes O(samples) and 64 KiB. */
+static bool
+find_collapse(struct collapse *ret, const struct blocks *blocks, uint64_t end)
+{
+	uint64_t start = blocks->recording->start;
+	uint64_t length = end > start ? end - start : 0;
+	uint64_t part = length / LAST_PART < LAST_MOST_NS ? length / LAST_PART : LAST_MOST_NS;
+	bool found = false;
+
+	if (part < BINS || !samples_of(blocks)->items_count)
+		return false;
+	uint64_t least = least_lifetime(length);
+	struct curve *last = curve_create(blocks, end - part, end, least);
+	size_t top = find_top(last, 0, BINS);
+
+	if (may_collapse(last, top, length) &&
+		has_accumulated(blocks, time_of(last, top), end)) {
+		struct curve *whole = curve_create(blocks, start, end, least);
+
+		found = is_collapse(last, top, whole);
+		free(whole);
+	}
+	if (found)
+		*ret = start_of_fall(blocks, last, top);
+	free(last);
+	return found;
+}
+
+/* Marks */
 
 /*
  * From VMDeath to the end of a process that ends with its VM: 10 ms are usual, and the VM waits
@@ -153,12 +461,11 @@ look_for_collapse(struct th_teardown *teardown, const struct th_recording *recor
 	const uint64_t end = teardown->time;
 
 	for (int heap = TH_HEAP_NATIVE; heap <= TH_HEAP_MAPPED; heap++) {
-		const struct th_collapse_blocks blocks = {
+		const struct blocks blocks = {
 			recording, lifetimes, is_internal, (enum th_heap)heap};
-		struct th_collapse collapse;
+		struct collapse collapse;
 
-		if (!th_collapse_find(&collapse, &blocks, end) ||
-			collapse.time >= teardown->time)
+		if (!find_collapse(&collapse, &blocks, end) || collapse.time >= teardown->time)
 			continue;
 		teardown->time = teardown->known = collapse.time;
 		teardown->is_found = teardown->is_collapse = true;
@@ -220,7 +527,7 @@ th_teardown_freed_part(const struct th_recording *recording,
 
 		if (samples->items[i].time > from || end <= from)
 			continue;
-		double weight = th_collapse_weight(recording, &samples->items[i]);
+		double weight = weight_of(recording, &samples->items[i]);
 		live += weight;
 		freed += end <= to ? weight : 0;
 	}
