@@ -14,14 +14,11 @@
 #include "report/base/terminal.h"
 #include "report/commands/commands.h"
 #include "report/commands/files.h"
-#include "report/control/list.h"
 #include "report/live/live.h"
 #include "report/many/many.h"
 #include "report/profile/marks.h"
 #include "report/profile/options.h"
 #include "report/push/push.h"
-#include "report/run/attach.h"
-#include "report/run/doctor.h"
 #include "report/run/launch.h"
 
 /* One of `act`, `judge` and `main`, which parses its own command line, is set. */
@@ -88,7 +85,7 @@ static const struct command commands[] = {
 	{"ctl", "[OPTIONS] PID|LOG COMMAND [VALUE]", "show or change a running recording",
 		.main = th_command_ctl},
 	{"list", "[OPTIONS]", "list recorded processes, and Java VMs that can be attached to",
-		.main = th_list_main},
+		.main = th_command_list},
 	{"push", "[OPTIONS] [LOG|PID] --to URL",
 		"send recordings to OpenTelemetry or Pyroscope", .main = th_push_main},
 	{"doctor", "[-- COMMAND...]", "what works on this machine, what does not, and why",

@@ -1,37 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/base/native_image.h"
 
-#include <elf.h>
 #include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
 #include <string.h>
 #include <unistd.h>
 
 #define SECTION ".svm_heap"
-/* More sections than any linker writes for a program. */
-#define SECTIONS_MAX 512
 
 static bool
-read_section(int file, const Elf64_Ehdr *header, unsigned index, Elf64_Shdr *ret)
+has_section(Elf *elf)
 {
-	off_t offset = (off_t)(header->e_shoff + (uint64_t)index * header->e_shentsize);
+	GElf_Shdr header;
+	size_t names;
 
-	return index < header->e_shnum &&
-	       pread(file, ret, sizeof(*ret), offset) == sizeof(*ret);
-}
-
-static bool
-has_section(int file, const Elf64_Ehdr *header)
-{
-	Elf64_Shdr names, section;
-	char name[sizeof(SECTION)];
-
-	if (!read_section(file, header, header->e_shstrndx, &names))
+	if (elf_getshdrstrndx(elf, &names))
 		return false;
-	for (unsigned i = 0; i < SECTIONS_MAX && read_section(file, header, i, &section); i++)
-		if (pread(file, name, sizeof(name),
-			    (off_t)(names.sh_offset + section.sh_name)) == sizeof(name) &&
-			!memcmp(name, SECTION, sizeof(name)))
+	for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section)) != NULL;) {
+		const char *name = gelf_getshdr(section, &header)
+					   ? elf_strptr(elf, names, header.sh_name)
+					   : NULL;
+
+		if (name && !strcmp(name, SECTION))
 			return true;
+	}
 	return false;
 }
 
@@ -39,14 +32,12 @@ bool
 th_native_image_is(const char *path)
 {
 	int file = open(path, O_RDONLY | O_CLOEXEC);
-	Elf64_Ehdr header;
-	bool is_image;
 
-	if (file < 0)
-		return false;
-	is_image = pread(file, &header, sizeof(header), 0) == sizeof(header) &&
-		   !memcmp(header.e_ident, ELFMAG, SELFMAG) &&
-		   header.e_ident[EI_CLASS] == ELFCLASS64 && has_section(file, &header);
-	close(file);
+	elf_version(EV_CURRENT);
+	Elf *elf = file >= 0 ? elf_begin(file, ELF_C_READ, NULL) : NULL;
+	bool is_image = elf && has_section(elf);
+	elf_end(elf);
+	if (file >= 0)
+		close(file);
 	return is_image;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/base/nearest.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "report/base/allocate.h"
@@ -12,6 +13,16 @@ void
 th_nearest_init(struct th_nearest *nearest, const char *word)
 {
 	*nearest = (struct th_nearest){.word = word};
+}
+
+void
+th_nearest_init_option(struct th_nearest *nearest, const char *option)
+{
+	const char *name = option + strspn(option, "-");
+
+	th_nearest_init(nearest, nearest->option);
+	snprintf(nearest->option, sizeof(nearest->option), "%.*s", (int)strcspn(name, "="),
+		name);
 }
 
 static size_t

@@ -10,11 +10,15 @@
 
 struct th_nearest {
 	const char *word;  /* as typed */
+	char option[32];   /* the same without dashes and value, of an option */
 	const char *found; /* NULL: none is similar */
 	size_t distance;
 };
 
 void th_nearest_init(struct th_nearest *nearest, const char *word);
+
+/* The same for an option such as "--name=value", of which only the name counts. */
+void th_nearest_init_option(struct th_nearest *nearest, const char *option);
 
 /* Compares a known word, which must outlive `nearest`. */
 void th_nearest_offer(struct th_nearest *nearest, const char *known);

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Sorts numbers, ascending; for many of them in time proportional to their number. */
+/* Sorts numbers, ascending; sorted ones take one pass. */
 void th_sort_numbers(uint32_t *numbers, size_t count);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The commands that read logs. */
+/* The commands that read logs, and those that find and control recordings. */
 #ifndef TH_REPORT_COMMANDS_COMMANDS_H
 #define TH_REPORT_COMMANDS_COMMANDS_H
 
 #include <stdio.h>
 
 #include "report/base/error.h"
+#include "report/control/request.h"
 #include "report/profile/options.h"
 #include "report/profile/profile.h"
 
@@ -26,8 +27,18 @@ typedef struct th_error *th_judging_command(const struct th_options *options, in
 th_judging_command th_command_leaks;
 th_judging_command th_command_diff;
 
-/* `ctl`, with its own command line. */
+/* With their own command lines; the exit status. */
 int th_command_ctl(int argc, char **argv);
+int th_command_list(int argc, char **argv);
+
+/*
+ * The command `holders` of ctl: estimates the cost, prints it, and lets the process find what holds its
+ * sampled Java objects; then prints the command that shows the result.  `arguments`: what follows the
+ * command, `target_text`: what the user called the recording.  TH_ERROR_REFUSED if it would cost more
+ * than allowed.
+ */
+struct th_error *th_ctl_holders(struct th_target *target, const char *target_text, int count,
+	char **arguments, bool is_json);
 
 /* Shows the log of the options in a view that needs nothing but its profile. */
 typedef void th_command_view(FILE *file, const struct th_profile *profile);

@@ -3,14 +3,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "report/base/allocate.h"
 #include "report/base/format.h"
 #include "report/base/progress.h"
-#include "report/base/standard_input.h"
 #include "report/base/terminal.h"
 #include "report/control/request.h"
 #include "report/control/running.h"
@@ -76,6 +79,69 @@ th_output_close(FILE *file, const char *path)
 	return th_error_create_errno(TH_ERROR_OUTPUT, "%s", path ? path : "standard output");
 }
 
+/* Standard input, for the operand "-" */
+
+static struct th_error *
+fail_input(void)
+{
+	return th_error_create_errno(TH_ERROR_UNREADABLE, "standard input");
+}
+
+static bool
+write_all(int descriptor, const char *bytes, size_t count)
+{
+	while (count) {
+		ssize_t written = write(descriptor, bytes, count);
+
+		if (written < 0 && errno != EINTR)
+			return false;
+		bytes += written > 0 ? written : 0;
+		count -= written > 0 ? (size_t)written : 0;
+	}
+	return true;
+}
+
+static bool
+copy_input(int to)
+{
+	static char buffer[1 << 16];
+	ssize_t count;
+
+	while ((count = read(STDIN_FILENO, buffer, sizeof(buffer))) != 0) {
+		if (count < 0 && errno == EINTR)
+			continue;
+		if (count < 0 || !write_all(to, buffer, (size_t)count))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The path of a file with the contents of standard input, valid until the program ends: a pipe is
+ * copied to memory, since a log is read at random. Standard input is read once; later calls
+ * return the same.
+ */
+static struct th_error *
+find_standard_input(const char **path_ret)
+{
+	static char path[32];
+	int descriptor = STDIN_FILENO;
+	struct stat status;
+
+	*path_ret = path;
+	if (path[0])
+		return NULL;
+	if (fstat(STDIN_FILENO, &status))
+		return fail_input();
+	if (!S_ISREG(status.st_mode)) {
+		descriptor = memfd_create("twinheap-log", MFD_CLOEXEC);
+		if (descriptor < 0 || !copy_input(descriptor))
+			return fail_input();
+	}
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", descriptor);
+	return NULL;
+}
+
 struct th_error *
 th_input_find(const char *operand, char **path_ret)
 {
@@ -84,7 +150,7 @@ th_input_find(const char *operand, char **path_ret)
 
 	*path_ret = NULL;
 	if (!strcmp(operand, "-")) {
-		error = th_standard_input_path(&copied);
+		error = find_standard_input(&copied);
 		if (!error)
 			*path_ret = th_format_new("%s", copied);
 		return error;

@@ -7,8 +7,6 @@
 #include "report/base/terminal.h"
 #include "report/commands/commands.h"
 #include "report/commands/files.h"
-#include "report/control/ctl.h"
-#include "report/control/request.h"
 #include "report/holders/holders.h"
 #include "report/ledger/ledger.h"
 #include "report/many/many.h"
@@ -234,50 +232,6 @@ struct th_error *
 th_command_holders(const struct th_options *options)
 {
 	return th_input_use(options, show_holders);
-}
-
-static void
-select_objects(const struct th_options *options, const struct th_recording *recording,
-	const char *class_name, uint64_t finding, struct th_selection *ret)
-{
-	struct th_profile *profile = th_profile_create(recording, options, NULL, NULL);
-	struct th_leaks found;
-
-	th_leaks_init(&found, profile);
-	if (class_name)
-		th_selection_of_class(ret, &found, class_name);
-	else
-		th_selection_of_finding(ret, &found, finding);
-	th_leaks_deinit(&found);
-	th_profile_destroy(profile);
-}
-
-static struct th_error *
-select_held(const char *target, const char *class_name, uint64_t finding, uint64_t **items_ret,
-	size_t *count_ret)
-{
-	struct th_selection selection = {.items = NULL};
-	struct th_recording *recording;
-	struct th_options options;
-
-	th_options_set_defaults(&options);
-	struct th_error *error = th_request_current_log(target, &options.input);
-	if (!error)
-		error = th_input_load(&options, &recording);
-	if (!error) {
-		select_objects(&options, recording, class_name, finding, &selection);
-		th_recording_destroy(recording);
-	}
-	th_options_deinit(&options);
-	*items_ret = selection.items;
-	*count_ret = selection.items_count;
-	return error;
-}
-
-int
-th_command_ctl(int argc, char **argv)
-{
-	return th_control_main(argc, argv, select_held);
 }
 
 static struct th_error *

@@ -12,70 +12,32 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "report/base/allocate.h"
+#include "report/control/running.h"
 
 #define LIBRARY "libtwinheap"
 /* Larger files are not the VM's: its default is 32 KiB. */
 #define COUNTERS_MAX (1 << 20)
-
-/* Reads a file of /proc/PID, at most `bytes_ret` bytes, to be freed; NULL: not readable. */
-static char *
-read_file(const char *path, size_t most, size_t *bytes_ret)
-{
-	char *text = th_allocate(most + 1, 1);
-	FILE *file = fopen(path, "re");
-
-	*bytes_ret = file ? fread(text, 1, most, file) : 0;
-	text[*bytes_ret] = '\0';
-	if (file) {
-		fclose(file);
-		return text;
-	}
-	free(text);
-	return NULL;
-}
-
-static char *
-read_proc(pid_t pid, const char *name, size_t *bytes_ret)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-	return read_file(path, 256 << 10, bytes_ret);
-}
+/* Of files of /proc, and of the VM's file `release`, is read at most this. */
+#define TEXTS_MAX (256 << 10)
+#define RELEASE_MAX (64 << 10)
 
 /* /proc/PID/status */
-
-/* The text after "\nKEY:", NULL if there is none. */
-static const char *
-find_field(const char *status, const char *key)
-{
-	const char *at = strstr(status, key);
-
-	return at ? at + strlen(key) : NULL;
-}
 
 static void
 read_status(const char *status, struct th_java_process *ret)
 {
-	const char *field = find_field(status, "\nUid:");
+	const char *field = strstr(status, "\nUid:");
 	unsigned real, effective;
-	int length;
 
-	if (field && sscanf(field, "%u %u", &real, &effective) == 2)
+	if (field && sscanf(field, " Uid: %u %u", &real, &effective) == 2)
 		ret->uid = effective;
-	field = find_field(status, "\nGid:");
-	if (field && sscanf(field, "%u %u", &real, &effective) == 2)
+	field = strstr(status, "\nGid:");
+	if (field && sscanf(field, " Gid: %u %u", &real, &effective) == 2)
 		ret->gid = effective;
-	field = find_field(status, "\nSigCgt:");
+	field = strstr(status, "\nSigCgt:");
 	if (field)
-		ret->handles_quit = strtoull(field, NULL, 16) >> (SIGQUIT - 1) & 1;
-	field = find_field(status, "\nNSpid:");
-	for (; field && *field && *field != '\n'; field += length) {
-		if (sscanf(field, "%u%n", &real, &length) < 1)
-			break;
-		ret->inside = (pid_t)real;
-	}
+		ret->handles_quit =
+			strtoull(strchr(field, ':') + 1, NULL, 16) >> (SIGQUIT - 1) & 1;
 }
 
 /* Performance counters (perfMemory.hpp, perfData.hpp) */
@@ -128,15 +90,12 @@ set_version(struct th_java_process *ret, const char *version, size_t length)
 }
 
 static void
-read_counters(const char *path, struct th_java_process *ret)
+read_counters(const char *name, struct th_java_process *ret)
 {
 	size_t bytes;
-	char *data = read_file(path, COUNTERS_MAX, &bytes);
-	const char *found;
+	char *data = th_running_proc(ret->pid, name, COUNTERS_MAX, &bytes);
+	const char *found = find_counter(data, bytes, "java.property.java.vm.version");
 
-	if (!data)
-		return;
-	found = find_counter(data, bytes, "java.property.java.vm.version");
 	if (found)
 		set_version(ret, found, strcspn(found, "-"));
 	found = find_counter(data, bytes, "sun.rt.jvmCapabilities");
@@ -153,12 +112,12 @@ read_release(const char *libjvm, struct th_java_process *ret)
 	char path[PATH_MAX + 64];
 	size_t bytes;
 
-	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)ret->pid, libjvm);
+	snprintf(path, sizeof(path), "root%s", libjvm);
 	for (int i = 0; i < 3 && strrchr(path, '/'); i++)
 		*strrchr(path, '/') = '\0';
 	strncat(path, "/release", sizeof(path) - strlen(path) - 1);
-	char *text = read_file(path, 64 << 10, &bytes);
-	const char *found = text ? strstr(text, key) : NULL;
+	char *text = th_running_proc(ret->pid, path, RELEASE_MAX, &bytes);
+	const char *found = strstr(text, key);
 	if (found)
 		set_version(ret, found + strlen(key), strcspn(found + strlen(key), "\""));
 	free(text);
@@ -223,7 +182,7 @@ read_maps(struct th_java_process *ret)
 	ret->has_vm = files.libjvm[0] && !files.has_j9;
 	ret->is_openj9 = files.has_j9;
 	if (files.counters[0]) {
-		snprintf(path, sizeof(path), "/proc/%d/root%s", (int)ret->pid, files.counters);
+		snprintf(path, sizeof(path), "root%s", files.counters);
 		read_counters(path, ret);
 	}
 	if (ret->has_vm && !ret->release)
@@ -232,24 +191,21 @@ read_maps(struct th_java_process *ret)
 
 /* The command line and the environment */
 
-/* Whether one of the texts in `texts`, each ended by NUL, contains `wanted`. */
-static bool
-contains(const char *texts, size_t bytes, const char *wanted)
-{
-	return texts && memmem(texts, bytes, wanted, strlen(wanted));
-}
-
 static void
 read_options(struct th_java_process *ret)
 {
 	static const char *const sources[] = {"cmdline", "environ"};
+	static const char no_attach[] = "-XX:+DisableAttachMechanism";
+	static const char no_agents[] = "-XX:-EnableDynamicAgentLoading";
 
 	for (size_t i = 0; i < 2; i++) {
 		size_t bytes;
-		char *texts = read_proc(ret->pid, sources[i], &bytes);
+		char *texts = th_running_proc(ret->pid, sources[i], TEXTS_MAX, &bytes);
 
-		ret->refuses_attach |= contains(texts, bytes, "-XX:+DisableAttachMechanism");
-		ret->forbids_agents |= contains(texts, bytes, "-XX:-EnableDynamicAgentLoading");
+		ret->refuses_attach |= memmem(texts, bytes, no_attach, strlen(no_attach)) !=
+				       NULL;
+		ret->forbids_agents |= memmem(texts, bytes, no_agents, strlen(no_agents)) !=
+				       NULL;
 		free(texts);
 	}
 }
@@ -258,13 +214,14 @@ bool
 th_java_process_read(pid_t pid, struct th_java_process *ret)
 {
 	size_t bytes;
-	char *status = read_proc(pid, "status", &bytes);
+	char *status = th_running_proc(pid, "status", TEXTS_MAX, &bytes);
 
-	*ret = (struct th_java_process){.pid = pid, .inside = pid};
-	if (!status)
-		return false;
+	*ret = (struct th_java_process){
+		.pid = pid, .inside = (pid_t)th_running_pid_inside(pid)};
 	read_status(status, ret);
 	free(status);
+	if (!bytes)
+		return false;
 	read_maps(ret);
 	read_options(ret);
 	return true;
@@ -295,8 +252,8 @@ bool
 th_java_process_is_preloaded(pid_t pid)
 {
 	size_t bytes;
-	char *environment = read_proc(pid, "environ", &bytes);
-	const char *found = environment ? memmem(environment, bytes, "LD_PRELOAD=", 11) : NULL;
+	char *environment = th_running_proc(pid, "environ", TEXTS_MAX, &bytes);
+	const char *found = memmem(environment, bytes, "LD_PRELOAD=", 11);
 	bool is_preloaded = found && strstr(found, LIBRARY);
 
 	free(environment);

@@ -125,14 +125,12 @@ may_answer(const struct th_target *target, uint32_t number, int waited_ms)
 static bool
 wait_until_served(struct th_target *target, uint32_t number)
 {
-	const struct timespec step = {0, STEP_MS * 1000000};
-
 	for (int waited_ms = 0; may_answer(target, number, waited_ms); waited_ms += STEP_MS) {
 		if (!th_running_read(target->descriptor, &target->header))
 			return false;
 		if (target->header.control.served == number)
 			return true;
-		nanosleep(&step, NULL);
+		usleep(STEP_MS * 1000);
 	}
 	return false;
 }
@@ -244,14 +242,13 @@ is_flush(uint32_t verb)
 static bool
 lock(const struct th_target *target)
 {
-	const struct timespec step = {0, STEP_MS * 1000000};
 	int result = -1;
 
 	for (int waited_ms = 0; waited_ms <= LOCK_WAIT_MS; waited_ms += STEP_MS) {
 		result = flock(target->descriptor, LOCK_EX | LOCK_NB);
 		if (!result || errno != EWOULDBLOCK)
 			break;
-		nanosleep(&step, NULL);
+		usleep(STEP_MS * 1000);
 	}
 	return !result;
 }
@@ -318,13 +315,11 @@ th_request_count_buffers(const char *text, char **path_ret)
 {
 	const struct th_request request = {.verb = TH_CONTROL_BUFFERS};
 	struct th_target target;
-	struct th_error *error = th_running_find(text, path_ret);
+	struct th_error *error = th_target_open(text, true, &target);
 
-	if (error)
-		return error;
-	error = th_target_open(*path_ret, true, &target);
 	if (!error)
 		error = th_request_ask(&target, &request);
+	*path_ret = error ? NULL : th_format_new("%s", target.path);
 	th_target_close(&target);
 	return error;
 }

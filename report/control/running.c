@@ -18,8 +18,11 @@
 #include "report/base/allocate.h"
 #include "report/base/log_text.h"
 
-/* Longest command line shown. */
-#define COMMAND_MAX 4096
+/* Longest command line shown; more than these files of /proc contain. */
+#define COMMAND_MAX 4095
+#define STAT_MAX 1023
+#define STATUS_MAX 4095
+#define BOOT_MAX 64
 
 bool
 th_running_read(int descriptor, struct th_log_header *header_ret)
@@ -53,21 +56,19 @@ th_running_open(
 
 /* The writer of a log */
 
-/* The text of /proc/PID/NAME, truncated to `capacity`; its length, 0 if there is none. */
-static size_t
-read_proc(pid_t pid, const char *name, char *text, size_t capacity)
+char *
+th_running_proc(pid_t pid, const char *name, size_t most, size_t *bytes_ret)
 {
-	char path[64];
-	size_t length = 0;
+	char path[PATH_MAX + 64];
 
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
 	FILE *file = fopen(path, "re");
-	if (file) {
-		length = fread(text, 1, capacity - 1, file);
+	char *text = th_allocate(most + 1, 1);
+
+	*bytes_ret = file ? fread(text, 1, most, file) : 0;
+	if (file)
 		fclose(file);
-	}
-	text[length] = '\0';
-	return length;
+	return text;
 }
 
 /*
@@ -77,10 +78,10 @@ read_proc(pid_t pid, const char *name, char *text, size_t capacity)
 static uint64_t
 start_time(pid_t pid)
 {
-	char text[1024];
+	size_t bytes;
+	char *text = th_running_proc(pid, "stat", STAT_MAX, &bytes);
 	uint64_t threads = 0;
 
-	read_proc(pid, "stat", text, sizeof(text));
 	/* Field 2, the name in parentheses, may contain any character: count from its end. */
 	const char *at = strrchr(text, ')');
 	bool is_zombie = at && !strncmp(at, ") Z", 3);
@@ -89,26 +90,25 @@ start_time(pid_t pid)
 		if (at && field + 1 == 20)
 			threads = strtoull(at, NULL, 10);
 	}
-	return at && !(is_zombie && threads <= 1) ? strtoull(at, NULL, 10) : 0;
+	uint64_t start = at && !(is_zombie && threads <= 1) ? strtoull(at, NULL, 10) : 0;
+	free(text);
+	return start;
 }
 
-/*
- * The id of a process in its own pid namespace: the last entry of NSpid, if the kernel provides
- * it.
- */
-static uint32_t
-pid_inside(pid_t pid)
+uint32_t
+th_running_pid_inside(pid_t pid)
 {
-	char text[4096];
+	size_t bytes;
+	char *text = th_running_proc(pid, "status", STATUS_MAX, &bytes);
+	const char *at = strstr(text, "\nNSpid:");
 	unsigned inside = (unsigned)pid;
 	int length;
 
-	read_proc(pid, "status", text, sizeof(text));
-	const char *at = strstr(text, "\nNSpid:");
 	for (at = at ? strchr(at, ':') + 1 : NULL; at && *at && *at != '\n'; at += length) {
 		if (sscanf(at, "%u%n", &inside, &length) < 1)
 			break;
 	}
+	free(text);
 	return inside;
 }
 
@@ -117,26 +117,23 @@ static uint64_t
 process_space(pid_t pid)
 {
 	char path[64];
-	char boot[64];
-	size_t length = 0;
+	size_t length;
 	struct stat status;
-	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+	char *boot = th_running_proc(pid, "../sys/kernel/random/boot_id", BOOT_MAX, &length);
 
-	if (file) {
-		length = fread(boot, 1, sizeof(boot), file);
-		fclose(file);
-	}
 	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
-	if (!length || stat(path, &status))
-		return 0;
-	return th_log_process_space(boot, (uint32_t)length, status.st_ino);
+	uint64_t space = length && !stat(path, &status)
+				 ? th_log_process_space(boot, (uint32_t)length, status.st_ino)
+				 : 0;
+	free(boot);
+	return space;
 }
 
 bool
 th_running_is_writer(const struct th_log_header *header, pid_t pid)
 {
 	if (!header->process_start || start_time(pid) != header->process_start ||
-		pid_inside(pid) != header->pid)
+		th_running_pid_inside(pid) != header->pid)
 		return false;
 	uint64_t space = process_space(pid);
 	return !space || !header->process_space || space == header->process_space;
@@ -327,10 +324,12 @@ th_running_find(const char *text, char **path_ret)
 char *
 th_running_command(pid_t pid)
 {
-	char text[COMMAND_MAX];
-	size_t length = read_proc(pid, "cmdline", text, sizeof(text));
+	size_t length;
+	char *text = th_running_proc(pid, "cmdline", COMMAND_MAX, &length);
 
 	while (length && !text[length - 1])
 		length--;
-	return th_text_clean((struct th_text){text, (uint32_t)length});
+	char *clean = th_text_clean((struct th_text){text, (uint32_t)length});
+	free(text);
+	return clean;
 }

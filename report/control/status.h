@@ -1,15 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state of a recording, as `ctl` prints it. */
+/* The state of a recording, as `ctl` prints it, and the format of its output and that of `list`. */
 #ifndef TH_REPORT_CONTROL_STATUS_H
 #define TH_REPORT_CONTROL_STATUS_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "report/base/error.h"
 #include "report/control/request.h"
 #include "unify/shared/log_format.h"
 
-/* On stdout, as lines or as JSON, of the header as the target has it. */
+/* Text or JSON, for the commands that parse their own command line. */
+
+/* For help texts. */
+#define TH_OUTPUT_FORMAT_HELP                                  \
+	"      --format FORMAT       text (default) or json\n" \
+	"      --json                same as --format json\n"  \
+	"  -h, --help                print this help\n"
+
+/*
+ * Removes --json and --format FORMAT from the arguments, up to "--".  argv[0] is the name of the
+ * command; the arguments end with NULL as before.  TH_ERROR_USAGE: another format.
+ */
+struct th_error *th_output_format_take(int *argc, char **argv, bool *is_json_ret);
+
+/* A path or a command line, with unprintable characters replaced; a new reference. */
+json_t *th_output_json_text(const char *text);
+
+/* Prints a value on stdout and drops the reference to it. */
+void th_output_json(json_t *value);
+
+/* The state on stdout, as lines or as JSON, of the header as the target has it. */
 void th_status_print(const struct th_target *target);
 void th_status_print_json(const struct th_target *target);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/control/virtual_machine.h"
+#include "report/control/java_process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -132,13 +132,11 @@ create_in(int directory, const char *name)
 static bool
 wait_for_socket(const struct visit *visit)
 {
-	const struct timespec step = {0, STEP_MS * 1000000};
-
 	for (int waited = 0; waited < WAIT_MS && !kill(visit->process->pid, 0);
 		waited += STEP_MS) {
 		if (has_socket(visit))
 			return true;
-		nanosleep(&step, NULL);
+		usleep(STEP_MS * 1000);
 	}
 	return has_socket(visit);
 }
@@ -193,7 +191,6 @@ connect_once(const struct sockaddr_un *address)
 static int
 connect_to(const struct visit *visit)
 {
-	const struct timespec step = {0, STEP_MS * 1000000};
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int descriptor = -1;
 
@@ -203,69 +200,51 @@ connect_to(const struct visit *visit)
 		descriptor = connect_once(&address);
 		if (descriptor >= 0 || (errno != ECONNREFUSED && errno != ENOENT))
 			break;
-		nanosleep(&step, NULL);
+		usleep(STEP_MS * 1000);
 	}
 	return descriptor;
 }
 
 /* Requests */
 
+/* Version of the protocol, command, three arguments, each with its NUL: the path is absolute. */
 static bool
-send_text(int descriptor, const char *text)
+send_request(int descriptor, const char *path, const char *options)
 {
-	size_t bytes = strlen(text) + 1;
+	char text[2 * TH_VIRTUAL_MACHINE_ARGUMENT_MAX + 32];
+	int bytes = snprintf(
+		text, sizeof(text), "1%cload%c%s%ctrue%c%s", 0, 0, path, 0, 0, options);
 
-	while (bytes) {
-		ssize_t sent = send(descriptor, text, bytes, MSG_NOSIGNAL);
-
-		if (sent < 0 && errno == EINTR)
-			continue;
-		if (sent <= 0)
-			return false;
-		text += sent;
-		bytes -= (size_t)sent;
-	}
-	return true;
+	return send(descriptor, text, (size_t)bytes + 1, MSG_NOSIGNAL) == bytes + 1;
 }
 
+/* Reads to the end, so that the VM can write all of it. */
 static bool
-receive(int descriptor, char *answer, size_t capacity)
+receive(FILE *stream, char *answer, size_t capacity)
 {
-	size_t used = 0;
+	size_t used = fread(answer, 1, capacity - 1, stream);
+	char rest[256];
 
-	for (;;) {
-		char rest[256];
-		bool is_full = used == capacity - 1;
-		ssize_t got = recv(descriptor, is_full ? rest : answer + used,
-			is_full ? sizeof(rest) : capacity - 1 - used, 0);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0) {
-			answer[used] = '\0';
-			return got == 0 && used;
-		}
-		used += is_full ? 0 : (size_t)got;
-	}
+	answer[used] = '\0';
+	while (fread(rest, 1, sizeof(rest), stream) == sizeof(rest))
+		continue;
+	return used && !ferror(stream);
 }
 
 static struct th_error *
 ask(const struct visit *visit, const char *path, const char *options,
 	char answer_ret[TH_VIRTUAL_MACHINE_ANSWER_MAX])
 {
-	/* Version of the protocol, command, three arguments: the path is absolute. */
-	const char *const words[] = {"1", "load", path, "true", options};
 	int pid = (int)visit->process->pid;
 	int descriptor = connect_to(visit);
-	bool is_done = descriptor >= 0;
+	FILE *stream = descriptor >= 0 ? fdopen(descriptor, "r") : NULL;
 
-	if (!is_done)
+	if (!stream)
 		return th_error_create_errno(
 			TH_ERROR_REFUSED, "process %d: the socket of its VM", pid);
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words) && is_done; i++)
-		is_done = send_text(descriptor, words[i]);
-	is_done = is_done && receive(descriptor, answer_ret, TH_VIRTUAL_MACHINE_ANSWER_MAX);
-	close(descriptor);
+	bool is_done = send_request(descriptor, path, options) &&
+		       receive(stream, answer_ret, TH_VIRTUAL_MACHINE_ANSWER_MAX);
+	fclose(stream);
 	return is_done ? NULL
 		       : th_error_create(TH_ERROR_REFUSED,
 				 "process %d: its VM did not answer the request", pid);

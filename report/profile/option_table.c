@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <regex.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,11 +14,59 @@
 #define LONGEST_SECONDS 1e9
 
 static struct th_error *
-bad_argument(const char *option, const char *argument, const char *expected)
+bad_argument(const struct th_option_entry *entry, const char *argument, const char *expected)
 {
 	return th_error_create(
-		TH_ERROR_USAGE, "--%s %s: expected %s", option, argument, expected);
+		TH_ERROR_USAGE, "--%s %s: expected %s", entry->name, argument, expected);
 }
+
+/* The number of a name in an array, which may have gaps; `count`: there is none. */
+static size_t
+number_of(const char *const *names, size_t count, const char *name)
+{
+	size_t i = 0;
+
+	while (i < count && !(names[i] && !strcmp(name, names[i])))
+		i++;
+	return i;
+}
+
+/* Setters of a plain field, named by the offset in the entry. */
+
+static struct th_error *
+set_flag(struct th_options *options, const struct th_option_entry *entry, const char *argument)
+{
+	(void)argument;
+	*(bool *)((char *)options + entry->field) = true;
+	return NULL;
+}
+
+static struct th_error *
+set_text(struct th_options *options, const struct th_option_entry *entry, const char *argument)
+{
+	*(const char **)(void *)((char *)options + entry->field) = argument;
+	return NULL;
+}
+
+static struct th_error *
+set_pattern(
+	struct th_options *options, const struct th_option_entry *entry, const char *argument)
+{
+	struct th_pattern *pattern = (void *)((char *)options + entry->field);
+	char reason[128];
+
+	if (pattern->is_given)
+		regfree(&pattern->regex);
+	int result = regcomp(&pattern->regex, argument, REG_EXTENDED | REG_NOSUB);
+	pattern->is_given = !result;
+	pattern->text = argument;
+	if (!result)
+		return NULL;
+	regerror(result, &pattern->regex, reason, sizeof(reason));
+	return th_error_create(TH_ERROR_USAGE, "--%s %s: %s", entry->name, argument, reason);
+}
+
+/* Setters of their own */
 
 /* clang-format off: keeps one entry per line */
 static const struct {
@@ -61,7 +110,7 @@ th_value_heading(enum th_view_value value)
 }
 
 static struct th_error *
-set_value(struct th_options *options, const char *argument)
+set_value(struct th_options *options, const struct th_option_entry *entry, const char *argument)
 {
 	for (size_t i = 0; i < VALUE_COUNT; i++) {
 		if (!strcmp(argument, values[i].name)) {
@@ -70,18 +119,18 @@ set_value(struct th_options *options, const char *argument)
 			return NULL;
 		}
 	}
-	return bad_argument("value", argument,
+	return bad_argument(entry, argument,
 		"alloc-bytes, alloc-objects, live-bytes, live-objects, temp-bytes or "
 		"touched-bytes");
 }
 
 static struct th_error *
-set_heaps(struct th_options *options, const char *argument)
+set_heaps(struct th_options *options, const struct th_option_entry *entry, const char *argument)
 {
 	if (th_heaps_parse(argument, &options->heaps))
 		return NULL;
-	return bad_argument("heaps", argument,
-		"all, both, java, native, mapped, or several as java,mapped");
+	return bad_argument(
+		entry, argument, "all, both, java, native, mapped, or several as java,mapped");
 }
 
 /* A finite, non-negative number without trailing text. */
@@ -108,48 +157,32 @@ parse_mark(const char *argument)
 }
 
 static struct th_error *
-set_from(struct th_options *options, const char *argument)
+set_range(struct th_options *options, const struct th_option_entry *entry, const char *argument)
 {
-	options->from_mark = parse_mark(argument);
-	if (options->from_mark || parse_number(argument, &options->from))
+	bool is_from = !strcmp(entry->name, "from");
+	const char **mark = is_from ? &options->from_mark : &options->to_mark;
+
+	*mark = parse_mark(argument);
+	if (*mark || parse_number(argument, is_from ? &options->from : &options->to))
 		return NULL;
 	return bad_argument(
-		"from", argument, "seconds since the start of the recording or mark:NAME");
-}
-
-static struct th_error *
-set_to(struct th_options *options, const char *argument)
-{
-	options->to_mark = parse_mark(argument);
-	if (options->to_mark || parse_number(argument, &options->to))
-		return NULL;
-	return bad_argument(
-		"to", argument, "seconds since the start of the recording or mark:NAME");
-}
-
-static bool
-parse_named_moment(const char *text, struct th_options *options)
-{
-	static const char *const names[] = {
-		[TH_AT_END] = "end", [TH_AT_EXIT] = "exit", [TH_AT_PEAK] = "peak"};
-
-	for (size_t i = TH_AT_END; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (!strcmp(text, names[i])) {
-			options->at = (enum th_at)i;
-			return true;
-		}
-	}
-	return false;
+		entry, argument, "seconds since the start of the recording or mark:NAME");
 }
 
 bool
 th_option_parse_moment(const char *text, struct th_options *options)
 {
+	static const char *const names[] = {
+		[TH_AT_END] = "end", [TH_AT_EXIT] = "exit", [TH_AT_PEAK] = "peak"};
+	const size_t count = sizeof(names) / sizeof(names[0]);
+	size_t named = number_of(names, count, text);
 	char number[32];
 	size_t length = strlen(text);
 
-	if (parse_named_moment(text, options))
+	if (named < count) {
+		options->at = (enum th_at)named;
 		return true;
+	}
 	options->at_mark = parse_mark(text);
 	if (options->at_mark) {
 		options->at = TH_AT_SECONDS;
@@ -168,73 +201,22 @@ th_option_parse_moment(const char *text, struct th_options *options)
 }
 
 static struct th_error *
-set_at(struct th_options *options, const char *argument)
+set_at(struct th_options *options, const struct th_option_entry *entry, const char *argument)
 {
 	if (th_option_parse_moment(argument, options))
 		return NULL;
-	return bad_argument("at", argument,
+	return bad_argument(entry, argument,
 		"end, exit, peak, seconds since the start of the recording or mark:NAME");
 }
 
 static struct th_error *
-set_temporary_within(struct th_options *options, const char *argument)
+set_temporary_within(
+	struct th_options *options, const struct th_option_entry *entry, const char *argument)
 {
 	if (parse_number(argument, &options->temporary_within) &&
 		options->temporary_within <= LONGEST_SECONDS)
 		return NULL;
-	return bad_argument("temp-within", argument, "seconds");
-}
-
-static struct th_error *
-set_pattern(struct th_pattern *pattern, const char *option, const char *argument)
-{
-	char reason[128];
-
-	if (pattern->is_given)
-		regfree(&pattern->regex);
-	int result = regcomp(&pattern->regex, argument, REG_EXTENDED | REG_NOSUB);
-	pattern->is_given = !result;
-	pattern->text = argument;
-	if (!result)
-		return NULL;
-	regerror(result, &pattern->regex, reason, sizeof(reason));
-	return th_error_create(TH_ERROR_USAGE, "--%s %s: %s", option, argument, reason);
-}
-
-static struct th_error *
-set_thread(struct th_options *options, const char *argument)
-{
-	return set_pattern(&options->thread, "thread", argument);
-}
-
-static struct th_error *
-set_include(struct th_options *options, const char *argument)
-{
-	return set_pattern(&options->include, "include", argument);
-}
-
-static struct th_error *
-set_exclude(struct th_options *options, const char *argument)
-{
-	return set_pattern(&options->exclude, "exclude", argument);
-}
-
-static struct th_error *
-set_class(struct th_options *options, const char *argument)
-{
-	return set_pattern(&options->class_name, "class", argument);
-}
-
-static struct th_error *
-set_focus(struct th_options *options, const char *argument)
-{
-	return set_pattern(&options->focus, "focus", argument);
-}
-
-static struct th_error *
-set_hide(struct th_options *options, const char *argument)
-{
-	return set_pattern(&options->hide, "hide", argument);
+	return bad_argument(entry, argument, "seconds");
 }
 
 static const char *const groupings[] = {
@@ -252,115 +234,54 @@ th_group_by_name(enum th_group_by group_by)
 }
 
 static struct th_error *
-set_group_by(struct th_options *options, const char *argument)
+set_group_by(
+	struct th_options *options, const struct th_option_entry *entry, const char *argument)
 {
-	for (size_t i = TH_GROUP_NONE + 1; i < GROUPING_COUNT; i++) {
-		if (!strcmp(argument, groupings[i])) {
-			options->group_by = (enum th_group_by)i;
-			return NULL;
-		}
-	}
-	return bad_argument("group-by", argument, "package, library, class or thread");
-}
+	size_t number = number_of(groupings, GROUPING_COUNT, argument);
 
-static struct th_error *
-set_vm_frames(struct th_options *options, const char *argument)
-{
-	(void)argument;
-	options->all_vm_frames = true;
+	if (number == GROUPING_COUNT)
+		return bad_argument(entry, argument, "package, library, class or thread");
+	options->group_by = (enum th_group_by)number;
 	return NULL;
 }
 
 static struct th_error *
-set_all(struct th_options *options, const char *argument)
-{
-	(void)argument;
-	options->lists_all = true;
-	return NULL;
-}
-
-static struct th_error *
-set_annotate(struct th_options *options, const char *argument)
-{
-	(void)argument;
-	options->annotate = true;
-	return NULL;
-}
-
-static struct th_error *
-set_brief(struct th_options *options, const char *argument)
-{
-	(void)argument;
-	options->brief = true;
-	return NULL;
-}
-
-static struct th_error *
-set_no_command(struct th_options *options, const char *argument)
-{
-	(void)argument;
-	options->no_command = true;
-	return NULL;
-}
-
-static struct th_error *
-set_counts_buffers(struct th_options *options, const char *argument)
-{
-	(void)argument;
-	options->counts_buffers = true;
-	return NULL;
-}
-
-static struct th_error *
-set_help(struct th_options *options, const char *argument)
-{
-	(void)argument;
-	options->help = true;
-	return NULL;
-}
-
-static struct th_error *
-set_min(struct th_options *options, const char *argument)
+set_min(struct th_options *options, const struct th_option_entry *entry, const char *argument)
 {
 	options->has_min = true;
 	if (parse_number(argument, &options->min_share) && options->min_share <= 100)
 		return NULL;
-	return bad_argument("min", argument, "a percentage");
+	return bad_argument(entry, argument, "a percentage");
 }
 
 static struct th_error *
-set_top(struct th_options *options, const char *argument)
+set_top(struct th_options *options, const struct th_option_entry *entry, const char *argument)
 {
 	double value;
 
 	if (!parse_number(argument, &value) || value != floor(value) || value > 1e9)
-		return bad_argument("top", argument, "a number of lines");
+		return bad_argument(entry, argument, "a number of lines");
 	options->top = (uint64_t)value;
 	options->has_top = true;
 	return NULL;
 }
 
 static struct th_error *
-set_finding(struct th_options *options, const char *argument)
+set_finding(
+	struct th_options *options, const struct th_option_entry *entry, const char *argument)
 {
 	double value;
 
 	if (!parse_number(argument, &value) || value != floor(value) || value < 1 ||
 		value > 1e9)
-		return bad_argument("finding", argument, "the number of a finding, from 1");
+		return bad_argument(entry, argument, "the number of a finding, from 1");
 	options->finding = (uint64_t)value;
 	return NULL;
 }
 
 static struct th_error *
-set_held_class(struct th_options *options, const char *argument)
-{
-	options->held_class = argument;
-	return NULL;
-}
-
-static struct th_error *
-set_format(struct th_options *options, const char *argument)
+set_format(
+	struct th_options *options, const struct th_option_entry *entry, const char *argument)
 {
 	static const char *const names[] = {
 		[TH_OUTPUT_COLLAPSED] = "collapsed",
@@ -370,78 +291,63 @@ set_format(struct th_options *options, const char *argument)
 		[TH_OUTPUT_OTLP] = "otlp",
 		[TH_OUTPUT_JFR] = "jfr",
 	};
+	const size_t count = sizeof(names) / sizeof(names[0]);
+	size_t number = number_of(names, count, argument);
 
-	for (size_t i = 1; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (!strcmp(argument, names[i])) {
-			options->format = (enum th_output_format)i;
-			return NULL;
-		}
-	}
-	return bad_argument(
-		"format", argument, "pprof, otlp, jfr, speedscope, collapsed or json");
+	if (number == count)
+		return bad_argument(
+			entry, argument, "pprof, otlp, jfr, speedscope, collapsed or json");
+	options->format = (enum th_output_format)number;
+	return NULL;
 }
 
+/* --format, and --json without an argument. */
 static struct th_error *
-set_list_format(struct th_options *options, const char *argument)
+set_list_format(
+	struct th_options *options, const struct th_option_entry *entry, const char *argument)
 {
-	if (!strcmp(argument, "text"))
-		options->format = TH_OUTPUT_TEXT;
-	else if (!strcmp(argument, "json"))
+	if (!argument || !strcmp(argument, "json"))
 		options->format = TH_OUTPUT_JSON;
+	else if (!strcmp(argument, "text"))
+		options->format = TH_OUTPUT_TEXT;
 	else
-		return bad_argument("format", argument, "text or json");
+		return bad_argument(entry, argument, "text or json");
 	return NULL;
 }
 
 static struct th_error *
-set_json(struct th_options *options, const char *argument)
-{
-	(void)argument;
-	options->format = TH_OUTPUT_JSON;
-	return NULL;
-}
-
-static struct th_error *
-set_threads(struct th_options *options, const char *argument)
-{
-	(void)argument;
-	options->per_thread = true;
-	return NULL;
-}
-
-static struct th_error *
-set_color(struct th_options *options, const char *argument)
+set_color(struct th_options *options, const struct th_option_entry *entry, const char *argument)
 {
 	static const char *const names[] = {
 		[TH_COLORS_AUTO] = "auto",
 		[TH_COLORS_ALWAYS] = "always",
 		[TH_COLORS_NEVER] = "never",
 	};
+	const size_t count = sizeof(names) / sizeof(names[0]);
+	size_t number = number_of(names, count, argument);
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (!strcmp(argument, names[i])) {
-			options->colors = (enum th_colors)i;
-			return NULL;
-		}
-	}
-	return bad_argument("color", argument, "auto, always or never");
+	if (number == count)
+		return bad_argument(entry, argument, "auto, always or never");
+	options->colors = (enum th_colors)number;
+	return NULL;
 }
 
 static struct th_error *
-set_fail_on(struct th_options *options, const char *argument)
+set_fail_on(
+	struct th_options *options, const struct th_option_entry *entry, const char *argument)
 {
 	if (!strcmp(argument, "leak"))
 		options->fail_on = TH_FAIL_LEAK;
 	else if (th_size_parse(argument, &options->fail_bytes))
 		options->fail_on = TH_FAIL_BYTES;
 	else
-		return bad_argument("fail-on", argument, "leak or a size such as 64M");
+		return bad_argument(entry, argument, "leak or a size such as 64M");
 	return NULL;
 }
 
 /* A size, with "/s" or without. */
 static struct th_error *
-set_limit(struct th_options *options, const char *argument)
+set_limit(struct th_options *options, const struct th_option_entry *entry, const char *argument)
 {
 	size_t length = strlen(argument);
 	char *size = strndup(argument,
@@ -449,177 +355,164 @@ set_limit(struct th_options *options, const char *argument)
 	bool is_size = size && th_size_parse(size, &options->limit) && options->limit;
 
 	free(size);
-	return is_size ? NULL
-		       : bad_argument("limit", argument, "bytes per second such as 1M/s");
+	return is_size ? NULL : bad_argument(entry, argument, "bytes per second such as 1M/s");
 }
 
 static struct th_error *
-set_output(struct th_options *options, const char *argument)
-{
-	options->output = argument;
-	return NULL;
-}
-
-static struct th_error *
-set_by(struct th_options *options, const char *argument)
+set_by(struct th_options *options, const struct th_option_entry *entry, const char *argument)
 {
 	options->by = argument;
-	return *argument ? NULL : bad_argument("by", argument, "the name of a label");
+	return *argument ? NULL : bad_argument(entry, argument, "the name of a label");
 }
 
 static struct th_error *
-set_old_group(struct th_options *options, const char *argument)
-{
-	options->old_group = argument;
-	return NULL;
-}
-
-static struct th_error *
-set_new_group(struct th_options *options, const char *argument)
-{
-	options->new_group = argument;
-	return NULL;
-}
-
-static struct th_error *
-set_source(struct th_options *options, const char *argument)
+set_source(
+	struct th_options *options, const struct th_option_entry *entry, const char *argument)
 {
 	struct stat status;
 
 	if (stat(argument, &status))
-		return th_error_create_errno(TH_ERROR_USAGE, "--source %s", argument);
+		return th_error_create_errno(TH_ERROR_USAGE, "--%s %s", entry->name, argument);
 	if (!S_ISDIR(status.st_mode))
 		return th_error_create(
-			TH_ERROR_USAGE, "--source %s: is not a directory", argument);
+			TH_ERROR_USAGE, "--%s %s: is not a directory", entry->name, argument);
 	options->source = argument;
 	return NULL;
 }
 
+#define FLAG(name) set_flag, offsetof(struct th_options, name)
+#define TEXT(name) set_text, offsetof(struct th_options, name)
+#define PATTERN(name) set_pattern, offsetof(struct th_options, name)
+#define OWN(setter) setter, 0
+
 /* clang-format off: keeps one entry per line */
 const struct th_option_entry th_option_entries[] = {
-	{"format", 0, "FORMAT", TH_OPTIONS_EXPORT, set_format,
+	{"format", 0, "FORMAT", TH_OPTIONS_EXPORT, OWN(set_format),
 		"pprof (for `go tool pprof`), otlp (for\n"
 		"OpenTelemetry's collector), jfr (a flight\n"
 		"recording), speedscope (for speedscope.app),\n"
 		"collapsed (one line per stack, for flame graphs)\n"
 		"or json (every number with its interval)"},
-	{"output", 'o', "FILE", TH_OPTIONS_OUTPUT, set_output,
+	{"output", 'o', "FILE", TH_OPTIONS_OUTPUT, TEXT(output),
 		"write to FILE instead of standard output; - is\n"
 		"standard output"},
-	{"source", 0, "DIR", TH_OPTIONS_PAGE, set_source,
+	{"source", 0, "DIR", TH_OPTIONS_PAGE, OWN(set_source),
 		"show the lines around the frames of findings, from\n"
 		"the source files below DIR"},
-	{"output", 'o', "FILE", TH_OPTIONS_BUNDLE, set_output,
+	{"output", 'o', "FILE", TH_OPTIONS_BUNDLE, TEXT(output),
 		"write to FILE; compressed if its name ends in .gz\n"
 		"(every command reads that); - is standard output.\n"
 		"Default: the log's name with .bundle inserted"},
-	{"all", 0, NULL, TH_OPTIONS_LEAKS, set_all,
+	{"all", 0, NULL, TH_OPTIONS_LEAKS, FLAG(lists_all),
 		"also plateaus, churn, and what is unclear below the\n"
 		"detection limit"},
-	{"annotate", 0, NULL, TH_OPTIONS_EXPORT, set_annotate,
+	{"annotate", 0, NULL, TH_OPTIONS_EXPORT, FLAG(annotate),
 		"collapsed: prefix each stack with its heap"},
-	{"brief", 0, NULL, TH_OPTIONS_SUMMARY, set_brief,
+	{"brief", 0, NULL, TH_OPTIONS_SUMMARY, FLAG(brief),
 		"the short form that `run` prints at its end"},
-	{"format", 0, "FORMAT", TH_OPTIONS_JSON, set_list_format, "text (default) or json"},
-	{"json", 0, NULL, TH_OPTIONS_JSON | TH_OPTIONS_EXPORT, set_json,
+	{"format", 0, "FORMAT", TH_OPTIONS_JSON, OWN(set_list_format),
+		"text (default) or json"},
+	{"json", 0, NULL, TH_OPTIONS_JSON | TH_OPTIONS_EXPORT, OWN(set_list_format),
 		"same as --format json"},
-	{"fail-on", 0, "WHAT", TH_OPTIONS_LEAKS, set_fail_on,
+	{"fail-on", 0, "WHAT", TH_OPTIONS_LEAKS, OWN(set_fail_on),
 		"exit with status 1 if there is a leak (leak), or if\n"
 		"the lower bound of all leaks is at least this size\n"
 		"(64M); with 6 if there is none, but the result is\n"
 		"inconclusive"},
-	{"limit", 0, "RATE", TH_OPTIONS_LEAKS, set_limit,
+	{"limit", 0, "RATE", TH_OPTIONS_LEAKS, OWN(set_limit),
 		"with --fail-on: exit with status 5 if there is no\n"
 		"leak, but one of RATE bytes per second (1M/s) could\n"
 		"have been missed"},
-	{"by", 0, "LABEL", TH_OPTIONS_MANY, set_by,
+	{"by", 0, "LABEL", TH_OPTIONS_MANY, OWN(set_by),
 		"many logs: group their processes by this label of\n"
 		"the recordings: version, service, host, pod,\n"
 		"directory, or any other (run --labels,\n"
 		"OTEL_RESOURCE_ATTRIBUTES)"},
-	{"old", 0, "VALUE", TH_OPTIONS_DIFF, set_old_group,
+	{"old", 0, "VALUE", TH_OPTIONS_DIFF, TEXT(old_group),
 		"with --by: the group to compare with (default: the\n"
 		"one before the new one)"},
-	{"new", 0, "VALUE", TH_OPTIONS_DIFF, set_new_group,
+	{"new", 0, "VALUE", TH_OPTIONS_DIFF, TEXT(new_group),
 		"with --by: the group to compare (default: the last\n"
 		"one)"},
-	{"top", 0, "N", TH_OPTIONS_SUMMARY, set_top, "sites to list for each heap (10)"},
-	{"top", 0, "N", TH_OPTIONS_TREE, set_top,
+	{"top", 0, "N", TH_OPTIONS_SUMMARY, OWN(set_top), "sites to list for each heap (10)"},
+	{"top", 0, "N", TH_OPTIONS_TREE, OWN(set_top),
 		"lines of each heap, those with the largest shares\n"
 		"(20; no limit if --min is given)"},
-	{"top", 0, "N", TH_OPTIONS_LEAKS, set_top,
+	{"top", 0, "N", TH_OPTIONS_LEAKS, OWN(set_top),
 		"findings of each verdict to list as text (10)"},
-	{"top", 0, "N", TH_OPTIONS_DIFF, set_top, "stacks to list as text (10)"},
-	{"top", 0, "N", TH_OPTIONS_LEDGER, set_top, "entries to list as text (10)"},
-	{"finding", 0, "N", TH_OPTIONS_HOLDERS, set_finding, "objects of finding N of `leaks`"},
-	{"top", 0, "N", TH_OPTIONS_HOLDERS, set_top, "findings, and holders of each (10)"},
-	{"top", 0, "N", TH_OPTIONS_RSS, set_top, "parts of a line to list as text (3)"},
-	{"at", 0, "TIME", TH_OPTIONS_RSS, set_at,
+	{"top", 0, "N", TH_OPTIONS_DIFF, OWN(set_top), "stacks to list as text (10)"},
+	{"top", 0, "N", TH_OPTIONS_LEDGER, OWN(set_top), "entries to list as text (10)"},
+	{"finding", 0, "N", TH_OPTIONS_HOLDERS, OWN(set_finding),
+		"objects of finding N of `leaks`"},
+	{"top", 0, "N", TH_OPTIONS_HOLDERS, OWN(set_top), "findings, and holders of each (10)"},
+	{"top", 0, "N", TH_OPTIONS_RSS, OWN(set_top), "parts of a line to list as text (3)"},
+	{"at", 0, "TIME", TH_OPTIONS_RSS, OWN(set_at),
 		"snapshot at: end (default: the last one before the\n"
 		"process began to end), exit (the last one), peak\n"
 		"(most memory resident), seconds since the start of\n"
 		"the recording or mark:NAME"},
-	{"count-buffers", 0, NULL, TH_OPTIONS_RSS, set_counts_buffers,
+	{"count-buffers", 0, NULL, TH_OPTIONS_RSS, FLAG(counts_buffers),
 		"first have the process count its unreachable direct\n"
 		"and mapped buffers; this pauses its Java threads\n"
 		"while the VM walks its heap, about a second per\n"
 		"10 million objects in use"},
-	{"min", 0, "PERCENT", TH_OPTIONS_TREE, set_min,
+	{"min", 0, "PERCENT", TH_OPTIONS_TREE, OWN(set_min),
 		"omit branches below this share of every heap (1)"},
-	{"threads", 0, NULL, TH_OPTIONS_TREE, set_threads,
+	{"threads", 0, NULL, TH_OPTIONS_TREE, FLAG(per_thread),
 		"a tree for each thread instead of all together"},
-	{"value", 0, "VALUE", TH_OPTIONS_VIEW | TH_OPTIONS_VALUE, set_value,
+	{"value", 0, "VALUE", TH_OPTIONS_VIEW | TH_OPTIONS_VALUE, OWN(set_value),
 		"alloc-bytes (default; diff: live-bytes),\n"
 		"alloc-objects, live-bytes, live-objects,\n"
 		"temp-bytes (see --temp-within) or touched-bytes\n"
 		"(resident part of live C blocks)"},
-	{"at", 0, "TIME", TH_OPTIONS_VIEW | TH_OPTIONS_TIME, set_at,
+	{"at", 0, "TIME", TH_OPTIONS_VIEW | TH_OPTIONS_TIME, OWN(set_at),
 		"time at which live values are taken: end (before the\n"
 		"process began to end), exit (the end of the\n"
 		"recording), peak (most live bytes in the chosen\n"
 		"heaps), seconds since the start of the recording or\n"
 		"mark:NAME. Default: end, or --to if that is earlier"},
-	{"temp-within", 0, "SECONDS", TH_OPTIONS_VIEW | TH_OPTIONS_VALUE, set_temporary_within,
+	{"temp-within", 0, "SECONDS", TH_OPTIONS_VIEW | TH_OPTIONS_VALUE,
+		OWN(set_temporary_within),
 		"a native block is temporary if freed within this\n"
 		"time (0.1); a Java object, if the first GC after\n"
 		"its allocation finds it dead"},
-	{"heaps", 0, "HEAPS", TH_OPTIONS_SELECT | TH_OPTIONS_LIVE, set_heaps,
+	{"heaps", 0, "HEAPS", TH_OPTIONS_SELECT | TH_OPTIONS_LIVE, OWN(set_heaps),
 		"all (default), both (java,native), java, native,\n"
 		"mapped, or several separated by commas"},
-	{"from", 0, "TIME", TH_OPTIONS_VIEW | TH_OPTIONS_TIME, set_from,
+	{"from", 0, "TIME", TH_OPTIONS_VIEW | TH_OPTIONS_TIME, OWN(set_range),
 		"only allocations from this time on: seconds since\n"
 		"the start of the recording, or mark:NAME (see ctl)"},
-	{"to", 0, "TIME", TH_OPTIONS_VIEW | TH_OPTIONS_TIME, set_to,
+	{"to", 0, "TIME", TH_OPTIONS_VIEW | TH_OPTIONS_TIME, OWN(set_range),
 		"only allocations before this time"},
-	{"thread", 0, "RE", TH_OPTIONS_SELECT, set_thread,
+	{"thread", 0, "RE", TH_OPTIONS_SELECT, PATTERN(thread),
 		"only threads whose name matches the extended\n"
 		"regular expression"},
-	{"class", 0, "RE", TH_OPTIONS_SELECT, set_class,
+	{"class", 0, "RE", TH_OPTIONS_SELECT, PATTERN(class_name),
 		"only objects whose class matches; excludes native\n"
 		"memory"},
-	{"class", 0, "NAME", TH_OPTIONS_HOLDERS, set_held_class,
+	{"class", 0, "NAME", TH_OPTIONS_HOLDERS, TEXT(held_class),
 		"all objects of this class: java.lang.String, byte[]"},
-	{"include", 0, "RE", TH_OPTIONS_SELECT, set_include,
+	{"include", 0, "RE", TH_OPTIONS_SELECT, PATTERN(include),
 		"only stacks with a frame whose name matches"},
-	{"exclude", 0, "RE", TH_OPTIONS_SELECT, set_exclude,
+	{"exclude", 0, "RE", TH_OPTIONS_SELECT, PATTERN(exclude),
 		"only stacks without such a frame"},
-	{"focus", 0, "RE", TH_OPTIONS_SELECT, set_focus,
+	{"focus", 0, "RE", TH_OPTIONS_SELECT, PATTERN(focus),
 		"like --include, and start stacks at the matching\n"
 		"frame nearest to the root"},
-	{"hide", 0, "RE", TH_OPTIONS_SELECT, set_hide,
+	{"hide", 0, "RE", TH_OPTIONS_SELECT, PATTERN(hide),
 		"remove matching frames from the stacks; figures do\n"
 		"not change"},
-	{"group-by", 0, "WHAT", TH_OPTIONS_SELECT, set_group_by,
+	{"group-by", 0, "WHAT", TH_OPTIONS_SELECT, OWN(set_group_by),
 		"group stacks by package, library, class or thread"},
-	{"vm-frames", 0, NULL, TH_OPTIONS_SELECT, set_vm_frames,
+	{"vm-frames", 0, NULL, TH_OPTIONS_SELECT, FLAG(all_vm_frames),
 		"show every frame inside the Java VM"},
-	{"no-command", 0, NULL, TH_OPTIONS_COMMAND, set_no_command,
+	{"no-command", 0, NULL, TH_OPTIONS_COMMAND, FLAG(no_command),
 		"omit the command line, which may contain\n"
 		"passwords; show the program's path instead"},
-	{"color", 0, "WHEN", TH_OPTIONS_COLOR, set_color,
+	{"color", 0, "WHEN", TH_OPTIONS_COLOR, OWN(set_color),
 		"auto (default: on a terminal, unless NO_COLOR is\n"
 		"set), always or never"},
-	{"help", 'h', NULL, ~0u, set_help, "print this help"},
+	{"help", 'h', NULL, ~0u, FLAG(help), "print this help"},
 };
 /* clang-format on */
 const size_t th_option_count = sizeof(th_option_entries) / sizeof(th_option_entries[0]);

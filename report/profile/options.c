@@ -62,12 +62,9 @@ find_entry(int result)
 static char *
 suggest(unsigned groups, const char *command, const char *text)
 {
-	char name[32];
 	struct th_nearest nearest;
 
-	snprintf(name, sizeof(name), "%.*s", (int)strcspn(text + strspn(text, "-"), "="),
-		text + strspn(text, "-"));
-	th_nearest_init(&nearest, name);
+	th_nearest_init_option(&nearest, text);
 	for (size_t i = 0; i < th_option_count; i++) {
 		if (th_option_entries[i].groups & groups)
 			th_nearest_offer(&nearest, th_option_entries[i].name);
@@ -113,7 +110,8 @@ take_result(struct th_options *options, unsigned groups, const char *command, in
 {
 	if (result == 1)
 		return take_log(options, groups, command, optarg);
-	return find_entry(result)->set(options, optarg);
+	const struct th_option_entry *entry = find_entry(result);
+	return entry->set(options, entry, optarg);
 }
 
 /* Options and the log may be in any order; "--" ends the options. */

@@ -133,4 +133,35 @@ th_breakdown_vm_kind(const struct th_profile *profile, uint32_t stack, char **na
 const struct th_decoded_pool *
 th_breakdown_pool(const struct th_recording *recording, uint32_t account, const char *name);
 
+/* Counts of buffers that wait for their Cleaner, and the snapshots that they belong to. */
+
+/*
+ * The count of a kind that is valid for a snapshot: made at most ten seconds before it, with no
+ * GC in between; NULL when there is none.
+ */
+const struct th_decoded_buffers *th_breakdown_buffers(const struct th_profile *profile,
+	const struct th_decoded_account *head, enum th_buffers_kind kind);
+
+/* The last snapshot with a valid count; NULL when there is none. */
+const struct th_decoded_account *th_breakdown_of_last_count(const struct th_profile *profile);
+
+/* The name of the buffer pool in java.nio, "foreign" for buffers without a pool. */
+const char *th_breakdown_buffers_name(enum th_buffers_kind kind);
+
+/* Between breakdown.c and malloc.c */
+
+/* Malloc's own memory, as recorded in the log. */
+struct th_malloc_memory {
+	double heaps;  /* resident bytes of its heaps */
+	double mapped; /* of sampled blocks with their own mappings */
+	double mapped_size;
+};
+
+/*
+ * Fills the lines of malloc, the part of them that is buffers, what malloc_trim(0) would
+ * release, and the resident bytes of each row.
+ */
+void
+th_breakdown_divide_malloc(struct th_breakdown *account, const struct th_malloc_memory *memory);
+
 #endif

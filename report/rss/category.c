@@ -10,13 +10,14 @@
 #include "report/rss/breakdown.h"
 
 /* The native methods behind ByteBuffer.allocateDirect() and all other Unsafe memory. */
-static const char *const unsafe_methods[] = {"jdk.internal.misc.Unsafe.", "sun.misc.Unsafe."};
+static const char *const unsafe_methods[] = {
+	"jdk.internal.misc.Unsafe.", "sun.misc.Unsafe.", NULL};
 
 static bool
-is_unsafe(const char *name)
+begins_with_one_of(const char *name, const char *const *starts)
 {
-	for (size_t i = 0; i < sizeof(unsafe_methods) / sizeof(unsafe_methods[0]); i++)
-		if (!strncmp(name, unsafe_methods[i], strlen(unsafe_methods[i])))
+	for (; *starts; starts++)
+		if (th_text_begins(name, *starts))
 			return true;
 	return false;
 }
@@ -66,7 +67,8 @@ kind_below(const struct th_profile *profile, const uint32_t *frames, uint32_t co
 	if (!count)
 		return TH_BREAKDOWN_MALLOC_VM;
 	uint32_t caller = th_frames_get(profile->frames, frames[count - 1])->function;
-	return is_unsafe(th_frames_function_name(profile->frames, caller))
+	return begins_with_one_of(
+		       th_frames_function_name(profile->frames, caller), unsafe_methods)
 		       ? TH_BREAKDOWN_MALLOC_DIRECT
 		       : TH_BREAKDOWN_MALLOC_VM;
 }
@@ -142,15 +144,6 @@ th_breakdown_is_cleaned_buffer(const struct th_profile *profile, const struct th
 }
 
 /* Mappings of the VM */
-
-static bool
-begins_with_one_of(const char *name, const char *const *starts)
-{
-	for (; *starts; starts++)
-		if (!strncmp(name, *starts, strlen(*starts)))
-			return true;
-	return false;
-}
 
 /* Every mapping of the VM passes through these, so they do not show its purpose. */
 static bool

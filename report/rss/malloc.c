@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Divides malloc's resident memory (malloc.h): sums the sampled blocks by line, scales them
+ * Divides malloc's resident memory: sums the sampled blocks by line, scales them
  * down where they exceed the memory that is there, and leaves the rest to
  * TH_BREAKDOWN_MALLOC_RETAINED.
  */
-#include "report/rss/malloc.h"
+#include "report/rss/breakdown.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,8 +12,139 @@
 #include "report/base/allocate.h"
 #include "report/base/chunk.h"
 #include "report/profile/resident_blocks.h"
-#include "report/rss/buffers.h"
-#include "report/rss/trim.h"
+#include "report/rss/free_pages.h"
+#include "unify/shared/bisect.h"
+
+/*
+ * What malloc_trim(0) would release: the pages without a live block. Addresses of sampled blocks are
+ * mapped to positions in the resident bytes of all heap ranges, and these handed to free_pages.c.
+ */
+
+/* An address range of the heaps; the resident bytes of all ranges count as one line. */
+struct stretch {
+	uint64_t start;
+	uint64_t bytes;
+	double resident;
+	double below; /* resident bytes of the ranges before it */
+};
+
+struct trim {
+	TH_ARRAY(struct stretch, stretches); /* by address */
+	TH_ARRAY(struct th_placed_block, blocks);
+	double resident; /* of all ranges */
+};
+
+static void
+add_stretch(struct trim *trim, const uint64_t *words)
+{
+	const struct stretch *last = trim->stretches_count
+					     ? &trim->stretches[trim->stretches_count - 1]
+					     : NULL;
+	struct stretch stretch = {
+		.start = words[0],
+		.bytes = words[1],
+		.resident = (double)(words[2] < words[1] ? words[2] : words[1]),
+		.below = trim->resident,
+	};
+
+	/* Out of order, or beyond the end of the address space: damage. */
+	if (!stretch.bytes || stretch.start + stretch.bytes < stretch.start ||
+		(last && stretch.start < last->start + last->bytes))
+		return;
+	th_array_append(trim, stretches, stretch);
+	trim->resident += stretch.resident;
+}
+
+/* Reads the heaps of the snapshot with that number. */
+static void
+trim_init(struct trim *trim, const struct th_recording *recording, uint32_t account)
+{
+	*trim = (struct trim){0};
+	for (size_t i = 0; i < recording->malloc_heaps_count; i++) {
+		const struct th_decoded_malloc_heaps *heaps = &recording->malloc_heaps[i];
+
+		for (uint32_t k = 0;
+			heaps->account == account && k + 2 < heaps->stretches.count; k += 3)
+			add_stretch(trim, &heaps->stretches.words[k]);
+	}
+}
+
+static void
+trim_deinit(struct trim *trim)
+{
+	free(trim->stretches);
+	free(trim->blocks);
+}
+
+static const struct stretch *
+find(const struct trim *trim, uint64_t address)
+{
+	const struct stretch *stretches = trim->stretches;
+	size_t begun = th_bisect(trim->stretches_count, i, stretches[i].start <= address);
+
+	if (!begun || address - stretches[begun - 1].start >= stretches[begun - 1].bytes)
+		return NULL;
+	return &stretches[begun - 1];
+}
+
+/*
+ * Adds a sampled live block with `bytes` resident bytes that represents `weight` blocks. Blocks
+ * outside the heaps are ignored.
+ */
+static void
+trim_add(struct trim *trim, uint64_t address, double bytes, double weight)
+{
+	const struct stretch *stretch = find(trim, address);
+	struct th_placed_block block = {.bytes = bytes, .weight = weight};
+
+	if (!stretch && trim->stretches_count)
+		return;
+	if (stretch)
+		block.at = fmin(trim->resident, stretch->below + bytes / 2 +
+							(double)(address - stretch->start) *
+								stretch->resident /
+								(double)stretch->bytes);
+	th_array_append(trim, blocks, block);
+}
+
+/* Assumes that blocks are uniformly distributed. */
+static double
+free_if_even(const struct trim *trim, double heaps, double page)
+{
+	double taken = 0;
+
+	for (size_t i = 0; i < trim->blocks_count; i++)
+		taken += (page + trim->blocks[i].bytes) * trim->blocks[i].weight;
+	return heaps > 0 ? heaps * exp(-taken / heaps) : 0;
+}
+
+/*
+ * Of `heaps` resident bytes, `retained` of which are free: the estimate assumes that blocks are
+ * spread evenly over a few distances of sampled blocks, `high` that they are packed as densely
+ * as possible. If the snapshot does not record the positions of the heaps, evenly over all of
+ * them.
+ */
+static struct th_estimate
+trim_estimate(struct trim *trim, double heaps, const struct th_estimate *retained, double page)
+{
+	struct th_free_pages found = {free_if_even(trim, heaps, page), 0};
+	double scale = 1;
+
+	if (trim->resident > 0) {
+		found = th_free_pages_estimate(
+			trim->blocks, trim->blocks_count, trim->resident, page);
+		scale = heaps / trim->resident;
+	}
+	double estimate = fmax(0, fmin(retained->estimate, found.bytes * scale));
+	return (struct th_estimate){
+		.estimate = estimate,
+		.low = fmax(0, estimate - found.error * scale),
+		.high = fmax(retained->high, estimate),
+		.samples = trim->blocks_count,
+	};
+}
+
+/* Live blocks */
 
 enum place { IN_HEAP, OWN_MAPPING, PLACES };
 
@@ -25,18 +156,8 @@ struct live_sums {
 	struct th_estimator unjudged;
 	struct th_estimator all;
 	struct th_estimator all_touched;
-	struct th_trim trim; /* blocks in the heaps, and their positions */
+	struct trim trim; /* blocks in the heaps, and their positions */
 };
-
-/* Number of blocks that a sampled block represents. */
-static double
-weight_of(const struct th_sample *sample, uint64_t interval, double keep, double factor)
-{
-	struct th_estimator one = {0};
-
-	th_estimator_add(&one, sample->size, interval, keep, factor);
-	return one.objects.seen + one.objects.unseen;
-}
 
 static void
 add_block(struct th_breakdown *account, struct live_sums *sums, size_t index, uint32_t row,
@@ -54,17 +175,18 @@ add_block(struct th_breakdown *account, struct live_sums *sums, size_t index, ui
 	enum place place = word & TH_TOUCHED_OWN_MAPPING ? OWN_MAPPING : IN_HEAP;
 	double part = th_touched_bytes(sample, word);
 
-	th_estimator_add_part(
-		&sums->touched[kind][place], part, sample->size, interval, keep, factor);
-	th_estimator_add_part(
-		&account->row_touched[row], part, sample->size, interval, keep, factor);
-	th_estimator_add_part(&sums->all_touched, part, sample->size, interval, keep, factor);
+	struct th_estimator touched = {0}, live = {0};
+
+	th_estimator_add_part(&touched, part, sample->size, interval, keep, factor);
+	th_estimator_add(&live, sample->size, interval, keep, factor);
+	th_estimator_merge(&sums->touched[kind][place], &touched);
+	th_estimator_merge(&account->row_touched[row], &touched);
+	th_estimator_merge(&sums->all_touched, &touched);
 	if (account->row_buffers[row] &&
 		(!account->judgement || sample->time >= account->judgement->births))
-		th_estimator_add_part(
-			&sums->unjudged, part, sample->size, interval, keep, factor);
-	th_estimator_add(&sums->live[kind], sample->size, interval, keep, factor);
-	th_estimator_add(&sums->all, sample->size, interval, keep, factor);
+		th_estimator_merge(&sums->unjudged, &touched);
+	th_estimator_merge(&sums->live[kind], &live);
+	th_estimator_merge(&sums->all, &live);
 	if (place != IN_HEAP || !sample->size)
 		return;
 	/*
@@ -74,8 +196,8 @@ add_block(struct th_breakdown *account, struct live_sums *sums, size_t index, ui
 	double head = (th_chunk_bytes(sample->size) - (double)sample->size) * part /
 		      (double)sample->size;
 	th_estimator_add_part(&sums->overhead, head, sample->size, interval, keep, factor);
-	th_trim_add(&sums->trim, th_recording_address(profile->recording, sample), part + head,
-		weight_of(sample, interval, keep, factor));
+	trim_add(&sums->trim, th_recording_address(profile->recording, sample), part + head,
+		live.objects.seen + live.objects.unseen);
 }
 
 static void
@@ -105,7 +227,7 @@ sum_blocks(struct th_breakdown *account, struct live_sums *sums)
 	struct th_resident_blocks touched;
 	uint64_t word;
 
-	th_trim_init(&sums->trim, profile->recording, account->head->account);
+	trim_init(&sums->trim, profile->recording, account->head->account);
 	init_rows(account);
 	th_resident_blocks_init(&touched, profile->recording, account->head->account);
 	for (size_t i = 0; i < samples->items_count; i++) {
@@ -128,12 +250,6 @@ static struct th_estimate
 estimate_live(const struct th_breakdown *account, const struct th_estimator *sum)
 {
 	return th_profile_bytes(account->profile, TH_HEAP_NATIVE, TH_MEASURE_LIVE, sum);
-}
-
-static bool
-is_malloc_owner(enum th_breakdown_kind kind)
-{
-	return kind >= TH_BREAKDOWN_MALLOC_VM && kind <= TH_BREAKDOWN_MALLOC_APPLICATION;
 }
 
 static void
@@ -195,7 +311,7 @@ divide_heaps(struct th_breakdown *account, struct live_sums *sums, double heaps)
 		.high = fmax(heaps - fmin(total.low, wanted), heaps - wanted * factor),
 		.samples = total.samples,
 	};
-	account->trimmed = th_trim_estimate(
+	account->trimmed = trim_estimate(
 		&sums->trim, heaps, retained, account->profile->recording->process.page_bytes);
 }
 
@@ -267,13 +383,11 @@ th_breakdown_divide_malloc(struct th_breakdown *account, const struct th_malloc_
 	sum_blocks(account, sums);
 	account->live = estimate_live(account, &sums->all);
 	account->touched = estimate(account, &sums->all_touched);
-	for (int kind = 0; kind < TH_BREAKDOWN_KINDS; kind++)
-		if (is_malloc_owner((enum th_breakdown_kind)kind))
-			account->lines[kind].size =
-				estimate_live(account, &sums->live[kind]).estimate;
+	for (int kind = TH_BREAKDOWN_MALLOC_VM; kind <= TH_BREAKDOWN_MALLOC_APPLICATION; kind++)
+		account->lines[kind].size = estimate_live(account, &sums->live[kind]).estimate;
 	divide_heaps(account, sums, memory->heaps);
 	divide_mappings(account, sums, memory);
 	divide_buffers(account, sums);
-	th_trim_deinit(&sums->trim);
+	trim_deinit(&sums->trim);
 	free(sums);
 }

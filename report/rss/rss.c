@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A view of resident memory (rss.h): the breakdown at --at, the breakdowns of other snapshots
- * over time, and the facts from which verdict.c derives the verdict.
+ * over time, and what verdict.c derives the verdict from.
  */
 #include "report/rss/rss.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "report/base/allocate.h"
 
@@ -59,20 +58,16 @@ add_points(struct th_rss *rss)
 static void
 find_before(struct th_rss *rss)
 {
-	struct th_rss_facts *facts = &rss->facts;
-	double wanted = rss->seconds * 3 / 8;
+	double wanted = rss->now.seconds * 3 / 8;
 
 	for (size_t i = 0; i < rss->moments_count; i++) {
 		const struct th_rss_moment *moment = &rss->moments[i];
 
-		if (moment->seconds >= rss->seconds)
+		if (moment->seconds >= rss->now.seconds ||
+			(rss->before && fabs(moment->seconds - wanted) >
+						fabs(rss->before->seconds - wanted)))
 			break;
-		if (facts->has_before &&
-			fabs(moment->seconds - wanted) > fabs(facts->before_seconds - wanted))
-			break;
-		memcpy(facts->before, moment->lines, sizeof(facts->before));
-		facts->before_seconds = moment->seconds;
-		facts->has_before = true;
+		rss->before = moment;
 	}
 }
 
@@ -82,82 +77,26 @@ count_points(const struct th_rss *rss)
 {
 	size_t count = 0;
 
-	while (count < rss->points_count && rss->points[count].seconds <= rss->seconds + 1)
+	while (count < rss->points_count && rss->points[count].seconds <= rss->now.seconds + 1)
 		count++;
 	return count;
 }
 
-/* Heaps of glibc's malloc get names of this tool; those of another allocator get its name. */
 static void
-fill_heaps(struct th_rss_facts *facts, const struct th_breakdown_line *retained)
+fill_leaks(struct th_rss *rss, const struct th_leaks *leaks)
 {
-	for (size_t i = 0; i < retained->parts_count; i++) {
-		const struct th_breakdown_part *part = &retained->parts[i];
-
-		if (!strcmp(part->name, "arenas"))
-			facts->arenas = part->resident;
-		else if (i == 0 && strcmp(part->name, "main heap") != 0)
-			facts->allocator = part->name;
-	}
-}
-
-static void
-fill_counts(struct th_rss_facts *facts, const struct th_decoded_buffers *count)
-{
-	if (!count)
-		return;
-	facts->direct_all = (double)(count->reached_bytes + count->waiting_bytes);
-	facts->direct_waiting = (double)count->waiting_bytes;
-	facts->direct_waiting_count = (double)count->waiting;
-}
-
-static void
-fill_facts(struct th_rss *rss)
-{
-	const struct th_breakdown *account = &rss->account;
-	const struct th_breakdown_line *lines = account->lines;
-	const struct th_decoded_pool *direct = th_breakdown_pool(
-		rss->profile->recording, account->head->account, "direct");
-	struct th_rss_facts *facts = &rss->facts;
-
-	facts->points = rss->points;
-	facts->point_count = count_points(rss);
-	for (int kind = 0; kind < TH_BREAKDOWN_KINDS; kind++)
-		facts->now[kind] = lines[kind].resident.estimate;
-	facts->now_seconds = rss->seconds;
-	facts->resident = (double)account->head->resident;
-	facts->java_used = lines[TH_BREAKDOWN_JAVA_HEAP].used;
-	facts->java_committed = lines[TH_BREAKDOWN_JAVA_HEAP].committed;
-	facts->java_limit = lines[TH_BREAKDOWN_JAVA_HEAP].limit;
-	facts->direct_count = direct ? (double)direct->count : 0;
-	facts->direct_cached = account->cached.estimate;
-	fill_counts(facts, account->counts[TH_BUFFERS_DIRECT]);
-	facts->trimmed = account->trimmed.estimate;
-	facts->trimmed_most = lines[TH_BREAKDOWN_MALLOC_RETAINED].resident.estimate;
-	fill_heaps(facts, &lines[TH_BREAKDOWN_MALLOC_RETAINED]);
-	facts->threads = account->head->threads;
-	if (account->group) {
-		facts->group_limit = (double)account->group->limit;
-		facts->group_current = (double)account->group->current;
-		facts->group_file = (double)account->group->file;
-	}
-}
-
-static void
-fill_leaks(struct th_rss_facts *facts, const struct th_leaks *leaks)
-{
-	facts->has_leaks = leaks;
+	rss->has_leaks = leaks;
 	for (size_t i = 0; leaks && i < leaks->findings_count; i++) {
 		const struct th_listed *listed = &leaks->findings[i];
 
 		if (listed->verdict == TH_VERDICT_LEAK)
-			facts->leaks[leaks->places.items[listed->place].heap] += listed->live;
+			rss->leaked[leaks->places.items[listed->place].heap] += listed->live;
 	}
 	for (size_t i = 0; leaks && i < leaks->tallies.leaks_count; i++) {
 		const struct th_tallied *tallied = &leaks->tallies.items[i];
 
-		facts->tallied[tallied->kind] += th_tallied_bytes(tallied);
-		facts->tallied_growth[tallied->kind] += th_tallied_growth(tallied);
+		rss->tallied[tallied->kind] += th_tallied_bytes(tallied);
+		rss->tallied_growth[tallied->kind] += th_tallied_growth(tallied);
 	}
 }
 
@@ -166,15 +105,18 @@ th_rss_init(struct th_rss *rss, const struct th_profile *profile, const struct t
 {
 	const struct th_decoded_account *head = th_profile_chosen_account(profile);
 
-	*rss = (struct th_rss){.profile = profile};
+	const struct th_decoded_pool *direct = th_breakdown_pool(
+		profile->recording, head->account, "direct");
+
+	*rss = (struct th_rss){.profile = profile, .direct_count = direct ? direct->count : 0};
 	th_breakdown_init(&rss->account, profile, head);
-	rss->seconds = th_profile_seconds(profile, head->time);
+	fill_moment(&rss->now, &rss->account);
 	add_points(rss);
 	add_moments(rss);
 	find_before(rss);
-	fill_facts(rss);
-	fill_leaks(&rss->facts, leaks);
-	rss->verdict = th_rss_judge(&rss->facts);
+	rss->judged_points = count_points(rss);
+	fill_leaks(rss, leaks);
+	rss->verdict = th_rss_judge(rss);
 }
 
 void

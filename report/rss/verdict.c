@@ -5,7 +5,7 @@
  * values, which are more frequent in the beginning.) If the RSS grows, the cause is the line that
  * explains most of the growth, or none; else the largest line that is a possible cause.
  */
-#include "report/rss/verdict.h"
+#include "report/rss/rss.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,6 +13,7 @@
 
 #include "report/base/allocate.h"
 #include "report/base/format.h"
+#include "report/base/line.h"
 
 /* Minimum number of points for a trend. */
 #define POINTS_LEAST 6
@@ -42,20 +43,20 @@ compare(const void *a, const void *b)
 
 /* Of the points in a quarter of the time, 0 to 3; 0 without any. */
 static double
-median(const struct th_rss_facts *facts, unsigned quarter)
+median(const struct th_rss *rss, unsigned quarter)
 {
-	double start = facts->points[0].seconds;
-	double length = (facts->points[facts->point_count - 1].seconds - start) / 4;
-	double *values = th_allocate(facts->point_count, sizeof(*values));
+	double start = rss->points[0].seconds;
+	double length = (rss->points[rss->judged_points - 1].seconds - start) / 4;
+	double *values = th_allocate(rss->judged_points, sizeof(*values));
 	size_t count = 0;
 	double middle;
 
-	for (size_t i = 0; i < facts->point_count; i++) {
-		double seconds = facts->points[i].seconds - start;
+	for (size_t i = 0; i < rss->judged_points; i++) {
+		double seconds = rss->points[i].seconds - start;
 
 		if (seconds >= quarter * length &&
 			(quarter == 3 || seconds < (quarter + 1) * length))
-			values[count++] = facts->points[i].bytes;
+			values[count++] = rss->points[i].bytes;
 	}
 	qsort(values, count, sizeof(*values), compare);
 	middle = count ? values[count / 2] : 0;
@@ -64,12 +65,12 @@ median(const struct th_rss_facts *facts, unsigned quarter)
 }
 
 static double
-highest(const struct th_rss_facts *facts)
+highest(const struct th_rss *rss)
 {
 	double most = 0;
 
-	for (size_t i = 0; i < facts->point_count; i++)
-		most = fmax(most, facts->points[i].bytes);
+	for (size_t i = 0; i < rss->judged_points; i++)
+		most = fmax(most, rss->points[i].bytes);
 	return most;
 }
 
@@ -80,67 +81,58 @@ is_change(double change, double of)
 }
 
 static enum th_rss_course
-judge_course(const struct th_rss_facts *facts, double *growth_ret)
+judge_course(const struct th_rss *rss, double *growth_ret)
 {
-	size_t count = facts->point_count;
+	size_t count = rss->judged_points;
 
 	*growth_ret = 0;
 	if (count < POINTS_LEAST)
 		return TH_RSS_SHORT;
-	double second = median(facts, 1);
-	double third = median(facts, 2);
-	double last = median(facts, 3);
-	double seconds = (facts->points[count - 1].seconds - facts->points[0].seconds) / 2;
+	double second = median(rss, 1);
+	double third = median(rss, 2);
+	double last = median(rss, 3);
+	double seconds = (rss->points[count - 1].seconds - rss->points[0].seconds) / 2;
 	if (second <= 0 || third <= 0 || seconds <= 0)
 		return TH_RSS_SHORT;
 	*growth_ret = (last - second) / seconds;
 	/* Freed shortly before the snapshot, as at the end of a process. */
-	if (facts->resident < last / 2)
+	if (rss->now.resident < last / 2)
 		return TH_RSS_FELL;
 	if (is_change(last - second, last) && last - third >= LATE_PART * (last - second))
 		return TH_RSS_GROWING;
-	if (is_change(highest(facts) - last, highest(facts)))
+	if (is_change(highest(rss) - last, highest(rss)))
 		return TH_RSS_FELL;
 	return TH_RSS_PLATEAU;
 }
 
-static double
-blocks_of(const double *lines)
-{
-	return lines[TH_BREAKDOWN_MALLOC_VM] + lines[TH_BREAKDOWN_MALLOC_JDK] +
-	       lines[TH_BREAKDOWN_MALLOC_APPLICATION] + lines[TH_BREAKDOWN_MALLOC_OVERHEAD];
-}
+/* What it means that a line dominates or grows; the others mean nothing. */
+static const enum th_rss_cause causes[TH_BREAKDOWN_KINDS] = {
+	[TH_BREAKDOWN_JAVA_HEAP] = TH_RSS_JAVA_HEAP,
+	[TH_BREAKDOWN_METASPACE] = TH_RSS_METASPACE,
+	[TH_BREAKDOWN_CLASS_SPACE] = TH_RSS_METASPACE,
+	[TH_BREAKDOWN_VM] = TH_RSS_MAPPED,
+	[TH_BREAKDOWN_STACKS] = TH_RSS_STACKS,
+	[TH_BREAKDOWN_MALLOC_VM] = TH_RSS_LEAK_OF_MALLOC,
+	[TH_BREAKDOWN_MALLOC_JDK] = TH_RSS_LEAK_OF_MALLOC,
+	[TH_BREAKDOWN_MALLOC_DIRECT] = TH_RSS_DIRECT_BUFFERS,
+	[TH_BREAKDOWN_MALLOC_APPLICATION] = TH_RSS_LEAK_OF_MALLOC,
+	[TH_BREAKDOWN_MALLOC_OVERHEAD] = TH_RSS_LEAK_OF_MALLOC,
+	[TH_BREAKDOWN_MALLOC_RETAINED] = TH_RSS_RETAINED,
+	[TH_BREAKDOWN_MAPPED] = TH_RSS_MAPPED,
+	[TH_BREAKDOWN_FILES] = TH_RSS_FILES,
+	[TH_BREAKDOWN_SHARED] = TH_RSS_FILES,
+	[TH_BREAKDOWN_UNEXPLAINED] = TH_RSS_MAPPED,
+};
 
-static enum th_rss_cause
-cause_of_line(enum th_breakdown_kind kind)
+/* The lines of a cause. */
+static double
+sum_of(const double *lines, enum th_rss_cause cause)
 {
-	switch (kind) {
-	case TH_BREAKDOWN_JAVA_HEAP:
-		return TH_RSS_JAVA_HEAP;
-	case TH_BREAKDOWN_STACKS:
-		return TH_RSS_STACKS;
-	case TH_BREAKDOWN_MALLOC_DIRECT:
-		return TH_RSS_DIRECT_BUFFERS;
-	case TH_BREAKDOWN_MALLOC_VM:
-	case TH_BREAKDOWN_MALLOC_JDK:
-	case TH_BREAKDOWN_MALLOC_APPLICATION:
-	case TH_BREAKDOWN_MALLOC_OVERHEAD:
-		return TH_RSS_LEAK_OF_MALLOC;
-	case TH_BREAKDOWN_MALLOC_RETAINED:
-		return TH_RSS_RETAINED;
-	case TH_BREAKDOWN_VM:
-	case TH_BREAKDOWN_MAPPED:
-	case TH_BREAKDOWN_UNEXPLAINED:
-		return TH_RSS_MAPPED;
-	case TH_BREAKDOWN_FILES:
-	case TH_BREAKDOWN_SHARED:
-		return TH_RSS_FILES;
-	case TH_BREAKDOWN_METASPACE:
-	case TH_BREAKDOWN_CLASS_SPACE:
-		return TH_RSS_METASPACE;
-	default:
-		return TH_RSS_NOTHING_STANDS_OUT;
-	}
+	double sum = 0;
+
+	for (int kind = 0; kind < TH_BREAKDOWN_KINDS; kind++)
+		sum += causes[kind] == cause ? lines[kind] : 0;
+	return sum;
 }
 
 /* Finds the largest line, or the line that grew most; malloc's live blocks count together. */
@@ -152,9 +144,7 @@ largest(const double *lines, double *ret)
 
 	*ret = 0;
 	for (int kind = 0; kind < TH_BREAKDOWN_KINDS; kind++) {
-		bool is_block = kind != TH_BREAKDOWN_MALLOC_DIRECT &&
-				kind >= TH_BREAKDOWN_MALLOC_VM &&
-				kind <= TH_BREAKDOWN_MALLOC_OVERHEAD;
+		bool is_block = causes[kind] == TH_RSS_LEAK_OF_MALLOC;
 
 		if (is_block && kind != TH_BREAKDOWN_MALLOC_OVERHEAD &&
 			lines[kind] > lines[owner])
@@ -164,22 +154,21 @@ largest(const double *lines, double *ret)
 			found = (enum th_breakdown_kind)kind;
 		}
 	}
-	if (blocks_of(lines) > *ret) {
-		*ret = blocks_of(lines);
-		return owner;
-	}
-	return found;
+	if (sum_of(lines, TH_RSS_LEAK_OF_MALLOC) <= *ret)
+		return found;
+	*ret = sum_of(lines, TH_RSS_LEAK_OF_MALLOC);
+	return owner;
 }
 
 /* The line that explains the growth between the two snapshots, TH_BREAKDOWN_KINDS for none. */
 static enum th_breakdown_kind
-find_grower(const struct th_rss_facts *facts, struct th_rss_verdict *verdict)
+find_grower(const struct th_rss *rss, struct th_rss_verdict *verdict)
 {
 	double differences[TH_BREAKDOWN_KINDS];
 	enum th_breakdown_kind kind;
 
 	for (int i = 0; i < TH_BREAKDOWN_KINDS; i++) {
-		differences[i] = facts->now[i] - facts->before[i];
+		differences[i] = rss->now.lines[i] - rss->before->lines[i];
 		verdict->grown_all += differences[i];
 	}
 	kind = largest(differences, &verdict->grown);
@@ -194,59 +183,61 @@ find_grower(const struct th_rss_facts *facts, struct th_rss_verdict *verdict)
  * lines. TH_TALLY_KINDS for none.
  */
 static int
-find_tallied_grower(const struct th_rss_facts *facts, const struct th_rss_verdict *verdict)
+find_tallied_grower(const struct th_rss *rss, const struct th_rss_verdict *verdict)
 {
 	for (int kind = 0; kind < TH_TALLY_KINDS; kind++) {
-		if (facts->has_leaks && facts->tallied_growth[kind] > 0 &&
-			facts->tallied_growth[kind] >= CAUSE_PART * verdict->growth)
+		if (rss->has_leaks && rss->tallied_growth[kind] > 0 &&
+			rss->tallied_growth[kind] >= CAUSE_PART * verdict->growth)
 			return kind;
 	}
 	return TH_TALLY_KINDS;
 }
 
 static enum th_rss_cause
-cause_of_growth(const struct th_rss_facts *facts, const struct th_rss_verdict *verdict)
+cause_of_growth(const struct th_rss *rss, const struct th_rss_verdict *verdict)
 {
-	int kind = find_tallied_grower(facts, verdict);
+	int kind = find_tallied_grower(rss, verdict);
 
 	if (kind == TH_TALLY_LOADERS)
 		return TH_RSS_LOADERS;
 	if (kind == TH_TALLY_THREADS)
 		return TH_RSS_THREADS;
 	return verdict->grower == TH_BREAKDOWN_KINDS ? TH_RSS_NOTHING_STANDS_OUT
-						     : cause_of_line(verdict->grower);
+						     : causes[verdict->grower];
 }
 
 static enum th_rss_cause
-judge_cause(const struct th_rss_facts *facts, struct th_rss_verdict *verdict)
+judge_cause(const struct th_rss *rss, struct th_rss_verdict *verdict)
 {
+	const struct th_decoded_cgroup *group = rss->account.group;
 	double most;
 	enum th_breakdown_kind kind;
 
 	if (verdict->course == TH_RSS_GROWING) {
-		if (facts->has_before)
-			verdict->grower = find_grower(facts, verdict);
-		return cause_of_growth(facts, verdict);
+		if (rss->before)
+			verdict->grower = find_grower(rss, verdict);
+		return cause_of_growth(rss, verdict);
 	}
-	if (facts->group_limit > 0 && facts->group_file > facts->group_current / 2 &&
-		facts->group_current > NEAR_LIMIT * facts->group_limit)
+	if (group && group->limit && (double)group->file > (double)group->current / 2 &&
+		(double)group->current > NEAR_LIMIT * (double)group->limit)
 		return TH_RSS_PAGE_CACHE;
-	kind = largest(facts->now, &most);
+	kind = largest(rss->now.lines, &most);
 	if (kind == TH_BREAKDOWN_KINDS || most < STANDS_OUT_BYTES ||
-		most < STANDS_OUT_SHARE * facts->resident)
+		most < STANDS_OUT_SHARE * rss->now.resident)
 		return TH_RSS_NOTHING_STANDS_OUT;
-	return cause_of_line(kind);
+	return causes[kind];
 }
 
 struct th_rss_verdict
-th_rss_judge(const struct th_rss_facts *facts)
+th_rss_judge(const struct th_rss *rss)
 {
 	struct th_rss_verdict verdict = {.grower = TH_BREAKDOWN_KINDS};
+	const struct th_decoded_cgroup *group = rss->account.group;
 
-	verdict.course = judge_course(facts, &verdict.growth);
-	verdict.cause = judge_cause(facts, &verdict);
-	verdict.is_near_limit = facts->group_limit > 0 &&
-				facts->group_current >= NEAR_LIMIT * facts->group_limit;
+	verdict.course = judge_course(rss, &verdict.growth);
+	verdict.cause = judge_cause(rss, &verdict);
+	verdict.is_near_limit = group && group->limit &&
+				(double)group->current >= NEAR_LIMIT * (double)group->limit;
 	return verdict;
 }
 
@@ -292,218 +283,239 @@ bytes(double value)
 	return th_format_number(value, TH_UNIT_BYTES);
 }
 
-static char *
-course_text(const struct th_rss_verdict *verdict, const struct th_rss_facts *facts)
+static void
+print_course(FILE *text, const struct th_rss *rss)
 {
-	struct th_number size = bytes(facts->resident);
+	const struct th_rss_verdict *verdict = &rss->verdict;
 
-	switch (verdict->course) {
-	case TH_RSS_GROWING:
-		if (verdict->grower == TH_BREAKDOWN_KINDS)
-			return th_format_new("%s resident, growing by %s/s", size.text,
-				bytes(verdict->growth).text);
-		return th_format_new("%s resident, growing by %s/s; %s grew most, by %s of %s "
-				     "in %s",
-			size.text, bytes(verdict->growth).text,
+	fprintf(text, "%s resident", bytes(rss->now.resident).text);
+	if (verdict->course == TH_RSS_GROWING)
+		fprintf(text, ", growing by %s/s", bytes(verdict->growth).text);
+	if (verdict->course == TH_RSS_GROWING && verdict->grower != TH_BREAKDOWN_KINDS)
+		fprintf(text, "; %s grew most, by %s of %s in %s",
 			th_breakdown_label(verdict->grower), bytes(verdict->grown).text,
 			bytes(verdict->grown_all).text,
-			th_format_seconds(facts->now_seconds - facts->before_seconds).text);
-	case TH_RSS_PLATEAU:
-		return th_format_new("%s resident, a plateau", size.text);
-	case TH_RSS_FELL:
-		return th_format_new("%s resident, after a peak of %s (--at peak)", size.text,
-			bytes(highest(facts)).text);
-	default:
-		return th_format_new("%s resident", size.text);
-	}
+			th_format_seconds(rss->now.seconds - rss->before->seconds).text);
+	if (verdict->course == TH_RSS_PLATEAU)
+		fputs(", a plateau", text);
+	if (verdict->course == TH_RSS_FELL)
+		fprintf(text, ", after a peak of %s (--at peak)", bytes(highest(rss)).text);
 }
 
 /*
  * Memory in pages without a block; a range if it depends on the position of blocks within
  * pages.
  */
-static char *
-trimmed_text(const struct th_rss_facts *facts)
+static void
+print_trimmed(FILE *text, const struct th_rss *rss)
 {
-	if (is_change(facts->trimmed_most - facts->trimmed, facts->trimmed_most))
-		return th_format_new("%s to %s", bytes(facts->trimmed).text,
-			bytes(facts->trimmed_most).text);
-	return th_format_new("about %s", bytes(facts->trimmed).text);
+	double trimmed = rss->account.trimmed.estimate;
+	double most = rss->now.lines[TH_BREAKDOWN_MALLOC_RETAINED];
+
+	if (is_change(most - trimmed, most))
+		fprintf(text, "%s to %s", bytes(trimmed).text, bytes(most).text);
+	else
+		fprintf(text, "about %s", bytes(trimmed).text);
 }
 
-static char *
-retained_text(const struct th_rss_facts *facts)
+/*
+ * Heaps of glibc's malloc have names of this tool; those of another allocator have its name. The
+ * decay of dirty pages is jemalloc's equivalent of malloc_trim().
+ */
+static void
+print_retained(FILE *text, const struct th_rss *rss)
 {
-	double retained = facts->now[TH_BREAKDOWN_MALLOC_RETAINED];
-	double split = fmin(retained, facts->arenas);
-	char *arenas = is_change(split, retained)
-			       ? th_format_new(", and MALLOC_ARENA_MAX=1 would save up to %s, "
-					       "unless threads need it at the same time",
-					 bytes(split).text)
-			       : th_format_new("%s", "");
-	char *trimmed = trimmed_text(facts);
-	char *text = th_format_new("%s are free memory that the allocator retains; "
-				   "malloc_trim(0) would release %s%s",
-		bytes(retained).text, trimmed, arenas);
+	const struct th_breakdown_line *line =
+		&rss->account.lines[TH_BREAKDOWN_MALLOC_RETAINED];
+	const char *allocator = line->parts_count ? line->parts[0].name : "main heap";
+	double retained = rss->now.lines[TH_BREAKDOWN_MALLOC_RETAINED];
+	double arenas = 0;
 
-	free(arenas);
-	free(trimmed);
-	return text;
+	for (size_t i = 0; i < line->parts_count; i++)
+		if (!strcmp(line->parts[i].name, "arenas"))
+			arenas = fmin(retained, line->parts[i].resident);
+	if (strcmp(allocator, "main heap") != 0 && strcmp(allocator, "arenas") != 0) {
+		fprintf(text, "%s are free memory that %s retains, ", bytes(retained).text,
+			allocator);
+		print_trimmed(text, rss);
+		fputs(" of it in pages without a block", text);
+		if (strstr(allocator, "jemalloc"))
+			fputs("; MALLOC_CONF=dirty_decay_ms:0 releases these at once", text);
+		return;
+	}
+	fprintf(text,
+		"%s are free memory that the allocator retains; malloc_trim(0) would release ",
+		bytes(retained).text);
+	print_trimmed(text, rss);
+	if (is_change(arenas, retained))
+		fprintf(text,
+			", and MALLOC_ARENA_MAX=1 would save up to %s, unless threads need it "
+			"at the same time",
+			bytes(arenas).text);
 }
 
-/* The decay of dirty pages is jemalloc's equivalent of malloc_trim(). */
-static char *
-retained_by_other_text(const struct th_rss_facts *facts)
+static void
+print_buffers(FILE *text, const struct th_rss *rss)
 {
-	bool decays = strstr(facts->allocator, "jemalloc");
-	char *trimmed = trimmed_text(facts);
-	char *text = th_format_new("%s are free memory that %s retains, %s of it in pages "
-				   "without a block%s",
-		bytes(facts->now[TH_BREAKDOWN_MALLOC_RETAINED]).text, facts->allocator, trimmed,
-		decays ? "; MALLOC_CONF=dirty_decay_ms:0 releases these at once" : "");
+	const struct th_decoded_buffers *count = rss->account.counts[TH_BUFFERS_DIRECT];
+	double all = rss->now.lines[TH_BREAKDOWN_MALLOC_DIRECT];
+	double cached = rss->account.cached.estimate;
 
-	free(trimmed);
-	return text;
-}
-
-static char *
-buffers_text(const struct th_rss_facts *facts)
-{
-	double all = facts->now[TH_BREAKDOWN_MALLOC_DIRECT];
-
-	if (facts->direct_cached > all / 2)
-		return th_format_new("%s are direct buffers, %s of them cached by threads for "
-				     "I/O of channels and sockets with heap buffers; "
-				     "-Djdk.nio.maxCachedBufferSize limits the size of each",
-			bytes(all).text, bytes(facts->direct_cached).text);
-	if (facts->direct_waiting > facts->direct_all / 2)
-		return th_format_new("%s are direct buffers and Unsafe memory; most, %s in "
-				     "%.0f buffers, is unreachable: a GC (System.gc()) frees "
-				     "it, and with a lower -XX:MaxDirectMemorySize the VM "
-				     "starts one itself",
-			bytes(all).text, bytes(facts->direct_waiting).text,
-			facts->direct_waiting_count);
-	return th_format_new("%s are direct buffers and Unsafe memory (%.0f buffers); "
-			     "-XX:MaxDirectMemorySize limits them",
-		bytes(all).text, facts->direct_count);
+	if (cached > all / 2)
+		fprintf(text,
+			"%s are direct buffers, %s of them cached by threads for I/O of "
+			"channels and sockets with heap buffers; "
+			"-Djdk.nio.maxCachedBufferSize limits the size of each",
+			bytes(all).text, bytes(cached).text);
+	else if (count && count->waiting_bytes > count->reached_bytes)
+		fprintf(text,
+			"%s are direct buffers and Unsafe memory; most, %s in %" PRIu64
+			" buffers, is unreachable: a GC (System.gc()) frees it, and with a "
+			"lower -XX:MaxDirectMemorySize the VM starts one itself",
+			bytes(all).text, bytes((double)count->waiting_bytes).text,
+			(uint64_t)count->waiting);
+	else
+		fprintf(text,
+			"%s are direct buffers and Unsafe memory (%" PRIu64
+			" buffers); -XX:MaxDirectMemorySize limits them",
+			bytes(all).text, rss->direct_count);
 }
 
 /* The malloc blocks in use; whether they leak is for the findings of `leaks` to say. */
-static char *
-blocks_text(const struct th_rss_verdict *verdict, const struct th_rss_facts *facts)
+static void
+print_blocks(FILE *text, const struct th_rss *rss)
 {
-	char *text = th_format_new(
-		"%s are malloc blocks in use", bytes(blocks_of(facts->now)).text);
-	const char *more = "";
+	bool is_growing = rss->verdict.course == TH_RSS_GROWING;
 
-	if (facts->has_leaks && facts->leaks[TH_HEAP_NATIVE] > 0)
-		more = ", with a leak: `twinheap leaks` lists its sites";
-	else if (verdict->course == TH_RSS_GROWING && facts->has_leaks)
-		more = ", without a leak found by `twinheap leaks`";
-	else if (verdict->course == TH_RSS_GROWING)
-		more = "; `twinheap leaks` judges their sites";
-	char *whole = th_format_new("%s%s", text, more);
-	free(text);
-	return whole;
+	fputs(" are malloc blocks in use", text);
+	if (rss->has_leaks && rss->leaked[TH_HEAP_NATIVE] > 0)
+		fputs(", with a leak: `twinheap leaks` lists its sites", text);
+	else if (is_growing)
+		fputs(rss->has_leaks ? ", without a leak found by `twinheap leaks`"
+				     : "; `twinheap leaks` judges their sites",
+			text);
 }
 
-static char *
-cause_text(const struct th_rss_verdict *verdict, const struct th_rss_facts *facts)
+static void
+print_java_heap(FILE *text, const struct th_rss *rss)
 {
-	switch (verdict->cause) {
+	const struct th_breakdown_line *heap = &rss->account.lines[TH_BREAKDOWN_JAVA_HEAP];
+	struct th_number resident = bytes(rss->now.lines[TH_BREAKDOWN_JAVA_HEAP]);
+
+	if (heap->committed <= 0)
+		fprintf(text, "%s are the Java heap", resident.text);
+	else
+		fprintf(text,
+			"most is the Java heap: %s of it resident, %s in use, %s committed, %s "
+			"allowed (-Xmx)",
+			resident.text, bytes(heap->used).text, bytes(heap->committed).text,
+			bytes(heap->limit).text);
+}
+
+static void
+print_tallied(
+	FILE *text, const struct th_rss *rss, int kind, const char *what, const char *where)
+{
+	fprintf(text, "%s hold %s, and %s/s more, in %s", what, bytes(rss->tallied[kind]).text,
+		bytes(rss->tallied_growth[kind]).text, where);
+}
+
+static void
+print_cause(FILE *text, const struct th_rss *rss)
+{
+	enum th_rss_cause cause = rss->verdict.cause;
+	struct th_number sum = bytes(sum_of(rss->now.lines, cause));
+
+	switch (cause) {
 	case TH_RSS_LEAK_OF_MALLOC:
-		return blocks_text(verdict, facts);
+		fputs(sum.text, text);
+		print_blocks(text, rss);
+		break;
 	case TH_RSS_RETAINED:
-		return facts->allocator ? retained_by_other_text(facts) : retained_text(facts);
+		print_retained(text, rss);
+		break;
 	case TH_RSS_JAVA_HEAP:
-		if (facts->java_committed <= 0)
-			return th_format_new("%s are the Java heap",
-				bytes(facts->now[TH_BREAKDOWN_JAVA_HEAP]).text);
-		return th_format_new("most is the Java heap: %s of it resident, %s in use, "
-				     "%s committed, %s allowed (-Xmx)",
-			bytes(facts->now[TH_BREAKDOWN_JAVA_HEAP]).text,
-			bytes(facts->java_used).text, bytes(facts->java_committed).text,
-			bytes(facts->java_limit).text);
+		print_java_heap(text, rss);
+		break;
 	case TH_RSS_DIRECT_BUFFERS:
-		return buffers_text(facts);
+		print_buffers(text, rss);
+		break;
 	case TH_RSS_STACKS:
-		return th_format_new("%s are stacks of %.0f threads",
-			bytes(facts->now[TH_BREAKDOWN_STACKS]).text, facts->threads);
+		fprintf(text, "%s are stacks of %u threads", sum.text,
+			rss->account.head->threads);
+		break;
 	case TH_RSS_MAPPED:
-		return th_format_new("%s are mappings made without malloc",
-			bytes(facts->now[TH_BREAKDOWN_VM] + facts->now[TH_BREAKDOWN_MAPPED] +
-				facts->now[TH_BREAKDOWN_UNEXPLAINED])
-				.text);
+		fprintf(text, "%s are mappings made without malloc", sum.text);
+		break;
 	case TH_RSS_FILES:
-		return th_format_new("%s are mapped files and shared memory, whose clean pages "
-				     "the kernel can reclaim",
-			bytes(facts->now[TH_BREAKDOWN_FILES] + facts->now[TH_BREAKDOWN_SHARED])
-				.text);
+		fprintf(text,
+			"%s are mapped files and shared memory, whose clean pages the kernel "
+			"can reclaim",
+			sum.text);
+		break;
 	case TH_RSS_METASPACE:
-		return th_format_new("%s are metaspace, which is freed when class loaders are "
-				     "unloaded; -XX:MaxMetaspaceSize limits it",
-			bytes(facts->now[TH_BREAKDOWN_METASPACE] +
-				facts->now[TH_BREAKDOWN_CLASS_SPACE])
-				.text);
+		fprintf(text,
+			"%s are metaspace, which is freed when class loaders are unloaded; "
+			"-XX:MaxMetaspaceSize limits it",
+			sum.text);
+		break;
 	case TH_RSS_LOADERS:
-		return th_format_new("class loaders that are never unloaded hold %s, and %s/s "
-				     "more, in metaspace and memory of the VM",
-			bytes(facts->tallied[TH_TALLY_LOADERS]).text,
-			bytes(facts->tallied_growth[TH_TALLY_LOADERS]).text);
+		print_tallied(text, rss, TH_TALLY_LOADERS,
+			"class loaders that are never unloaded",
+			"metaspace and memory of the VM");
+		break;
 	case TH_RSS_THREADS:
-		return th_format_new("threads that never end hold %s, and %s/s more, in stacks "
-				     "and memory of the VM",
-			bytes(facts->tallied[TH_TALLY_THREADS]).text,
-			bytes(facts->tallied_growth[TH_TALLY_THREADS]).text);
+		print_tallied(text, rss, TH_TALLY_THREADS, "threads that never end",
+			"stacks and memory of the VM");
+		break;
 	case TH_RSS_PAGE_CACHE:
-		return th_format_new("%s of the %s in the control group are page cache, which "
-				     "the kernel reclaims when it needs memory",
-			bytes(facts->group_file).text, bytes(facts->group_current).text);
+		fprintf(text,
+			"%s of the %s in the control group are page cache, which the kernel "
+			"reclaims when it needs memory",
+			bytes((double)rss->account.group->file).text,
+			bytes((double)rss->account.group->current).text);
+		break;
 	default:
-		return th_format_new(verdict->course != TH_RSS_GROWING ? "no part dominates"
-				     : facts->has_before
-					     ? "no single part explains the growth"
-					     : "no earlier snapshot shows which part grew");
+		fputs(rss->verdict.course != TH_RSS_GROWING ? "no part dominates"
+			: rss->before ? "no single part explains the growth"
+				      : "no earlier snapshot shows which part grew",
+			text);
 	}
 }
 
 /* What `leaks` found elsewhere than in the cause, and that the sentence would else contradict. */
-static char *
-leaks_text(const struct th_rss_verdict *verdict, const struct th_rss_facts *facts)
+static void
+print_leaks(FILE *text, const struct th_rss *rss)
 {
 	double all = 0;
 
-	for (int heap = TH_HEAP_JAVA; facts->has_leaks && heap < TH_HEAPS; heap++) {
-		if (heap != TH_HEAP_NATIVE || verdict->cause != TH_RSS_LEAK_OF_MALLOC)
-			all += facts->leaks[heap];
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		if (heap != TH_HEAP_NATIVE || rss->verdict.cause != TH_RSS_LEAK_OF_MALLOC)
+			all += rss->leaked[heap];
 	}
-	if (facts->has_leaks && verdict->cause != TH_RSS_LOADERS)
-		all += facts->tallied[TH_TALLY_LOADERS];
-	if (facts->has_leaks && verdict->cause != TH_RSS_THREADS)
-		all += facts->tallied[TH_TALLY_THREADS];
-	if (all <= 0)
-		return th_format_new("%s", "");
-	return th_format_new("; `twinheap leaks` finds %s leaked", bytes(all).text);
+	if (rss->verdict.cause != TH_RSS_LOADERS)
+		all += rss->tallied[TH_TALLY_LOADERS];
+	if (rss->verdict.cause != TH_RSS_THREADS)
+		all += rss->tallied[TH_TALLY_THREADS];
+	if (rss->has_leaks && all > 0)
+		fprintf(text, "; `twinheap leaks` finds %s leaked", bytes(all).text);
 }
 
 char *
-th_rss_verdict_text(const struct th_rss_verdict *verdict, const struct th_rss_facts *facts)
+th_rss_verdict_text(const struct th_rss *rss)
 {
-	char *course = course_text(verdict, facts);
-	char *cause = cause_text(verdict, facts);
-	char *limit = verdict->is_near_limit
-			      ? th_format_new("; the control group uses %s of its limit of %s",
-					bytes(facts->group_current).text,
-					bytes(facts->group_limit).text)
-			      : th_format_new("%s", "");
-	char *leaks = leaks_text(verdict, facts);
-	char *text = th_format_new("%s; %s%s%s", course, cause, leaks, limit);
+	struct th_line line;
 
-	free(course);
-	free(cause);
-	free(leaks);
-	free(limit);
-	return text;
+	th_line_begin(&line);
+	print_course(line.stream, rss);
+	fputs("; ", line.stream);
+	print_cause(line.stream, rss);
+	print_leaks(line.stream, rss);
+	if (rss->verdict.is_near_limit)
+		fprintf(line.stream, "; the control group uses %s of its limit of %s",
+			bytes((double)rss->account.group->current).text,
+			bytes((double)rss->account.group->limit).text);
+	return th_line_end(&line);
 }
 
 static double
@@ -520,37 +532,38 @@ outside_heap(const double *lines)
 
 /* Clean pages of mapped files can be reclaimed, so they are no part of it. */
 bool
-th_rss_fit(const struct th_rss_facts *facts, struct th_rss_fit *ret)
+th_rss_fit(const struct th_rss *rss, struct th_rss_fit *ret)
 {
-	double seconds = facts->now_seconds - facts->before_seconds;
+	const struct th_decoded_cgroup *group = rss->account.group;
+	double heap = rss->account.lines[TH_BREAKDOWN_JAVA_HEAP].limit;
 
-	if (facts->group_limit <= 0 || facts->java_limit <= 0)
+	if (!group || !group->limit || heap <= 0)
 		return false;
-	*ret = (struct th_rss_fit){
-		.heap = facts->java_limit, .outside = outside_heap(facts->now)};
-	double grown = facts->has_before ? ret->outside - outside_heap(facts->before) : 0;
+	*ret = (struct th_rss_fit){.heap = heap, .outside = outside_heap(rss->now.lines)};
+	double seconds = rss->before ? rss->now.seconds - rss->before->seconds : 0;
+	double grown = rss->before ? ret->outside - outside_heap(rss->before->lines) : 0;
 	if (grown > CHANGE_BYTES && seconds > 0)
 		ret->growth = grown / seconds;
-	ret->left = facts->group_limit - ret->heap - ret->outside;
+	ret->left = (double)group->limit - ret->heap - ret->outside;
 	return true;
 }
 
 char *
-th_rss_fit_text(const struct th_rss_facts *facts, const struct th_rss_fit *fit)
+th_rss_fit_text(const struct th_rss *rss, const struct th_rss_fit *fit)
 {
-	bool grows = fit->growth > 0;
-	char *end = fit->left < 0 ? th_format_new("does not fit, by %s", bytes(-fit->left).text)
-		    : !grows      ? th_format_new("fits, %s left", bytes(fit->left).text)
-			     : th_format_new("fits, %s left, full in %s", bytes(fit->left).text,
-				       th_format_seconds(fit->left / fit->growth).text);
-	char *growth = grows ? th_format_new(" and grow by %s/s", bytes(fit->growth).text)
-			     : th_format_new("%s", "");
-	char *text = th_format_new("memory limit %s: the Java heap may take %s (-Xmx), %s are "
-				   "outside of it%s: %s",
-		bytes(facts->group_limit).text, bytes(fit->heap).text, bytes(fit->outside).text,
-		growth, end);
+	struct th_line line;
 
-	free(growth);
-	free(end);
-	return text;
+	th_line_begin(&line);
+	fprintf(line.stream,
+		"memory limit %s: the Java heap may take %s (-Xmx), %s are outside of it",
+		bytes((double)rss->account.group->limit).text, bytes(fit->heap).text,
+		bytes(fit->outside).text);
+	if (fit->growth > 0)
+		fprintf(line.stream, " and grow by %s/s", bytes(fit->growth).text);
+	fprintf(line.stream, fit->left < 0 ? ": does not fit, by %s" : ": fits, %s left",
+		bytes(fabs(fit->left)).text);
+	if (fit->left >= 0 && fit->growth > 0)
+		fprintf(line.stream, ", full in %s",
+			th_format_seconds(fit->left / fit->growth).text);
+	return th_line_end(&line);
 }

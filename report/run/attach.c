@@ -4,30 +4,21 @@
  * options (virtual_machine.h), and names the log that the process then has.  detach: asks for the
  * end of the recording through the control page of the log.
  */
-#include "report/run/attach.h"
+#include "report/run/launch.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "report/base/allocate.h"
-#include "report/base/error.h"
 #include "report/base/log_text.h"
-#include "report/control/java_process.h"
 #include "report/control/request.h"
 #include "report/control/running.h"
-#include "report/control/virtual_machine.h"
-#include "report/run/launch.h"
-#include "report/run/launch_logs.h"
-#include "report/run/launch_options.h"
-#include "report/run/library_copy.h"
+#include "unify/shared/clock.h"
 #include "unify/shared/late_status.h"
 #include "unify/shared/size.h"
 
@@ -60,14 +51,6 @@ interrupt(int number)
 {
 	(void)number;
 	is_interrupted = 1;
-}
-
-static void
-nap(void)
-{
-	const struct timespec step = {0, STEP_MS * 1000000};
-
-	nanosleep(&step, NULL);
 }
 
 /* Processes */
@@ -136,16 +119,11 @@ static struct th_error *
 prepare_output(struct attach *attach)
 {
 	struct th_launch_options *options = &attach->options;
-	struct th_error *error;
 
 	attach->is_chosen = th_launch_options_is_given(options, TH_SETTING_NAME_OUTPUT);
 	if (!attach->has_our_root || (!attach->is_chosen && attach->process.uid != geteuid()))
 		return NULL;
-	error = th_launch_logs_prepare(th_launch_options_value(options, TH_SETTING_NAME_OUTPUT),
-		attach->is_chosen, &attach->pattern);
-	if (!error)
-		options->given[TH_SETTING_NAME_OUTPUT] = attach->pattern;
-	return error;
+	return th_launch_logs_prepare(options, &attach->pattern);
 }
 
 static struct th_error *
@@ -228,7 +206,7 @@ load(struct attach *attach, const char *path, bool *is_loaded_ret,
 		if (error || !is_temporary(answer))
 			break;
 		for (int i = 0; i < steps; i++)
-			nap();
+			usleep(STEP_MS * 1000);
 		waited += steps * STEP_MS;
 	}
 	found = error ? NULL : strstr(answer, RETURN_CODE);
@@ -309,7 +287,7 @@ find_log(struct attach *attach)
 	for (int waited = 0; waited < LOG_WAIT_MS && !attach->log; waited += STEP_MS) {
 		attach->log = th_running_log(attach->process.pid);
 		if (!attach->log)
-			nap();
+			usleep(STEP_MS * 1000);
 	}
 	if (attach->log)
 		return NULL;
@@ -391,7 +369,7 @@ wait_until_complete(struct th_target *target)
 			target->header.state != TH_LOG_RECORDING ||
 			!th_running_is_alive(&target->header))
 			return NULL;
-		nap();
+		usleep(STEP_MS * 1000);
 	}
 	return th_error_create(TH_ERROR_REFUSED, "%s: the recording has not ended after %d s",
 		target->path, END_WAIT_MS / 1000);
@@ -432,22 +410,17 @@ static struct th_error *
 record_for(struct attach *attach)
 {
 	const struct sigaction action = {.sa_handler = interrupt};
-	struct timespec now;
+	uint64_t begin = th_clock_now();
 	struct th_error *error = NULL;
 	char *log = NULL;
 	bool is_paused;
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	uint64_t until = (uint64_t)now.tv_sec + attach->seconds;
-	long until_ns = now.tv_nsec;
 	do {
-		nap();
-		clock_gettime(CLOCK_MONOTONIC, &now);
+		usleep(STEP_MS * 1000);
 	} while (!is_interrupted && is_alive(attach) &&
-		 ((uint64_t)now.tv_sec < until ||
-			 ((uint64_t)now.tv_sec == until && now.tv_nsec < until_ns)));
+		 (th_clock_now() - begin) / TH_NS_PER_S < attach->seconds);
 	if (is_alive(attach))
 		error = end(attach->process.pid, &log, &is_paused);
 	free(log);

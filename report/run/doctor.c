@@ -3,9 +3,10 @@
  * One line for each thing that recording depends on: the system, limits, where logs go, the Java
  * found; then a trial with a command.  Nothing is changed, and nothing is left behind.
  */
-#include "report/run/doctor.h"
+#include "report/run/launch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,14 +17,48 @@
 #include <unistd.h>
 
 #include "report/base/allocate.h"
-#include "report/base/error.h"
 #include "report/base/log_text.h"
-#include "report/run/doctor_trial.h"
-#include "report/run/launch.h"
-#include "report/run/launch_logs.h"
-#include "report/run/launch_target.h"
+#include "report/log/recording.h"
 
 #define STATUS_BAD 1
+/* Arguments of `run` before the command. */
+#define ARGUMENTS_MAX 64
+
+/* What is lost without a feature of the VM; docs/architecture.md has the whole table. */
+static const struct {
+	uint32_t feature;
+	const char *name;
+	const char *loss;
+} features[] = {
+	{TH_JVM_TABLES, "layout of the VM (gHotSpotVMStructs)",
+		"stacks end where Java begins, bytes of Java threads are estimates"},
+	{TH_JVM_JAVA_FRAMES, "Java frames in native stacks",
+		"native stacks end where Java begins"},
+	{TH_JVM_SEAMS, "frame anchors of entry frames",
+		"older native segments are missing from stacks"},
+	{TH_JVM_STUBS, "code cache and runtime stubs",
+		"stacks below compiled code that calls the VM have no Java frames"},
+	{TH_JVM_SAMPLED_ALLOC, "samples of the Java heap (SampledObjectAlloc)",
+		"the Java heap is not recorded: does another agent sample it?"},
+	{TH_JVM_THREAD_BYTES, "bytes allocated by each thread",
+		"totals of the Java heap are estimates"},
+	{TH_JVM_OWN_DRAWS, "countdown of the VM's sampler",
+		"the VM draws: before JDK 25 shares of the Java heap are approximate"},
+	{TH_JVM_HEAP_RANGE, "range of the Java heap",
+		"the breakdown of resident memory shows it as a mapping"},
+	{TH_JVM_FLAGS, "flags of the VM",
+		"objects are followed by weak references under every collector"},
+	{TH_JVM_COUNTERS, "performance counters (-XX:+UsePerfData)",
+		"collections have no cause, metaspace is not measured"},
+};
+
+/* What a finding means. */
+enum th_finding {
+	TH_FINDING_GOOD,
+	TH_FINDING_NOTE, /* for information */
+	TH_FINDING_LOSS, /* something is lost */
+	TH_FINDING_BAD,  /* nothing is recorded */
+};
 
 static const char help[] =
 	"usage: twinheap doctor [-- COMMAND...]\n"
@@ -36,6 +71,20 @@ static const char help[] =
 	"can be recorded) or nothing (for information).\n"
 	"\n"
 	"Exit status: 0 if COMMAND was recorded, 1 if not, 2 on a usage error.\n";
+
+/* One line: the mark of the finding, what it is about, and the text. */
+__attribute__((format(printf, 3, 4))) static void
+print_finding(enum th_finding finding, const char *topic, const char *format, ...)
+{
+	static const char *const marks[] = {"ok", "", "LOST", "BAD"};
+	va_list arguments;
+
+	va_start(arguments, format);
+	printf("%-5s %-10s ", marks[finding], topic);
+	vprintf(format, arguments);
+	putchar('\n');
+	va_end(arguments);
+}
 
 /* The system */
 
@@ -61,19 +110,18 @@ look_at_system(void)
 	char text[256];
 
 	if (!uname(&name))
-		th_doctor_print(TH_FINDING_NOTE, "system", "Linux %s, %s, user %u, process %d",
+		print_finding(TH_FINDING_NOTE, "system", "Linux %s, %s, user %u, process %d",
 			name.release, name.machine, (unsigned)getuid(), (int)getpid());
 	if (access("/proc/self/maps", R_OK))
-		th_doctor_print(TH_FINDING_LOSS, "/proc",
+		print_finding(TH_FINDING_LOSS, "/proc",
 			"not readable: no breakdown of resident memory, no list, attach or ctl "
 			"by process id");
 	else
-		th_doctor_print(TH_FINDING_GOOD, "/proc", "readable");
+		print_finding(TH_FINDING_GOOD, "/proc", "readable");
 	if (!*read_line("/proc/sys/kernel/yama/ptrace_scope", text) || *text == '0')
-		th_doctor_print(
-			TH_FINDING_GOOD, "ptrace", "scope %s", *text ? text : "not set");
+		print_finding(TH_FINDING_GOOD, "ptrace", "scope %s", *text ? text : "not set");
 	else
-		th_doctor_print(TH_FINDING_NOTE, "ptrace",
+		print_finding(TH_FINDING_NOTE, "ptrace",
 			"scope %s: the tool reads the memory of processes without a Java VM "
 			"(rss PID) only as root or as their parent",
 			text);
@@ -87,9 +135,9 @@ look_at_reading(void)
 	struct iovec local = {&to, sizeof(to)}, remote = {&from, sizeof(from)};
 
 	if (process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == sizeof(to))
-		th_doctor_print(TH_FINDING_GOOD, "reading", "process_vm_readv is allowed");
+		print_finding(TH_FINDING_GOOD, "reading", "process_vm_readv is allowed");
 	else
-		th_doctor_print(TH_FINDING_LOSS, "reading",
+		print_finding(TH_FINDING_LOSS, "reading",
 			"process_vm_readv: %s: totals of threads are as of their last sample",
 			strerror(errno));
 }
@@ -106,7 +154,7 @@ look_at_seccomp(void)
 		continue;
 	if (file)
 		fclose(file);
-	th_doctor_print(TH_FINDING_NOTE, "seccomp", "%s",
+	print_finding(TH_FINDING_NOTE, "seccomp", "%s",
 		mode == 2   ? "a filter is active; the lines below show whether it matters"
 		: mode == 0 ? "no filter"
 			    : "unknown");
@@ -120,7 +168,7 @@ look_at_limit(int resource, const char *name, const char *loss)
 	struct rlimit limit;
 
 	if (!getrlimit(resource, &limit) && limit.rlim_cur != RLIM_INFINITY)
-		th_doctor_print(TH_FINDING_NOTE, "limit", "%s %llu KiB: %s", name,
+		print_finding(TH_FINDING_NOTE, "limit", "%s %llu KiB: %s", name,
 			(unsigned long long)limit.rlim_cur >> 10, loss);
 }
 
@@ -134,7 +182,7 @@ look_at_limits(void)
 	if (!*read_line("/sys/fs/cgroup/memory.max", text))
 		read_line("/sys/fs/cgroup/memory/memory.limit_in_bytes", text);
 	if (*text && strcmp(text, "max") != 0 && strlen(text) < 16)
-		th_doctor_print(TH_FINDING_NOTE, "limit",
+		print_finding(TH_FINDING_NOTE, "limit",
 			"memory of the container %llu MiB; the library takes 3 to 10, a log in "
 			"/dev/shm or another tmpfs its size",
 			strtoull(text, NULL, 10) >> 20);
@@ -155,10 +203,10 @@ look_at_logs(void)
 	if (!error)
 		error = th_launch_logs_check(path);
 	if (error && path && th_launch_logs_elsewhere(pattern, &path)) {
-		th_doctor_print(
+		print_finding(
 			TH_FINDING_NOTE, "logs", "%s; elsewhere:", th_error_message(error));
 	} else if (error) {
-		th_doctor_print(TH_FINDING_BAD, "logs", "%s", th_error_message(error));
+		print_finding(TH_FINDING_BAD, "logs", "%s", th_error_message(error));
 		th_error_destroy(error);
 		free(path);
 		return NULL;
@@ -167,7 +215,7 @@ look_at_logs(void)
 	th_launch_logs_directory(path, directory);
 	free(path);
 	if (!statvfs(directory, &space))
-		th_doctor_print(TH_FINDING_GOOD, "logs", "in %s, %llu MiB free", directory,
+		print_finding(TH_FINDING_GOOD, "logs", "in %s, %llu MiB free", directory,
 			(unsigned long long)space.f_bavail * space.f_frsize >> 20);
 	return th_format_new("%s", directory);
 }
@@ -181,9 +229,9 @@ look_at_library(void)
 	struct th_error *error = th_launch_library(path);
 
 	if (error)
-		th_doctor_print(TH_FINDING_BAD, "library", "%s", th_error_message(error));
+		print_finding(TH_FINDING_BAD, "library", "%s", th_error_message(error));
 	else
-		th_doctor_print(TH_FINDING_GOOD, "library", "%s, version %s", path, TH_VERSION);
+		print_finding(TH_FINDING_GOOD, "library", "%s, version %s", path, TH_VERSION);
 	th_error_destroy(error);
 	return !error;
 }
@@ -198,9 +246,9 @@ look_at_variables(void)
 		const char *value = getenv(names[i]);
 
 		if (value && *value)
-			th_doctor_print(TH_FINDING_NOTE, "variable", "%s=%s", names[i], value);
+			print_finding(TH_FINDING_NOTE, "variable", "%s=%s", names[i], value);
 		if (value && (strstr(value, "-agent") || strstr(value, "-javaagent")))
-			th_doctor_print(TH_FINDING_NOTE, "agent",
+			print_finding(TH_FINDING_NOTE, "agent",
 				"another agent is loaded by %s: only one can sample the Java "
 				"heap",
 				names[i]);
@@ -217,7 +265,7 @@ find_java(void)
 	struct th_error *error = th_launch_target_check(java, program);
 
 	if (error) {
-		th_doctor_print(TH_FINDING_NOTE, "java", "%s", th_error_message(error));
+		print_finding(TH_FINDING_NOTE, "java", "%s", th_error_message(error));
 		th_error_destroy(error);
 		free(java);
 		return NULL;
@@ -232,14 +280,184 @@ look_at_command(const char *command)
 	struct th_error *error = th_launch_target_check(command, program);
 
 	if (error) {
-		th_doctor_print(TH_FINDING_BAD, "command", "%s", th_error_message(error));
+		print_finding(TH_FINDING_BAD, "command", "%s", th_error_message(error));
 		th_error_destroy(error);
 		return false;
 	}
 	if (*program && th_launch_target_linker(program, linker))
-		th_doctor_print(TH_FINDING_GOOD, "command", "%s, of %s", program,
+		print_finding(TH_FINDING_GOOD, "command", "%s, of %s", program,
 			strstr(linker, "musl") ? "musl" : "glibc");
 	return true;
+}
+
+/* The trial: the command is run as `twinheap run` does it; the largest log, which is that of a Java VM if
+ * there is one, says which parts of the VM the library uses. */
+
+/* Redirects stdout and stderr; the old ones, to be given back. */
+static void
+silence(const char *path, int saved_ret[2])
+{
+	int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	fflush(NULL);
+	for (int i = 0; i < 2; i++) {
+		saved_ret[i] = fcntl(STDOUT_FILENO + i, F_DUPFD_CLOEXEC, 3);
+		if (file >= 0)
+			dup2(file, STDOUT_FILENO + i);
+	}
+	if (file >= 0)
+		close(file);
+}
+
+static void
+give_back(const int saved[2])
+{
+	fflush(NULL);
+	for (int i = 0; i < 2; i++) {
+		dup2(saved[i], STDOUT_FILENO + i);
+		close(saved[i]);
+	}
+}
+
+static int
+record(char *const *command, char *pattern, const char *said, bool is_silent)
+{
+	char *arguments[ARGUMENTS_MAX] = {
+		"run", "-q", "--follow", "all", "-i", "64k", "-o", pattern, "--"};
+	int count = 9, saved[2], status;
+
+	while (*command && count < ARGUMENTS_MAX - 1)
+		arguments[count++] = *command++;
+	if (is_silent)
+		silence(said, saved);
+	status = th_launch_main(count, arguments);
+	if (is_silent)
+		give_back(saved);
+	return status;
+}
+
+/* Messages of the library and of `run`. */
+static void
+print_said(const char *path)
+{
+	static const char prefix[] = "twinheap: ";
+	FILE *file = fopen(path, "re");
+	char line[1024];
+
+	while (file && fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (th_text_begins(line, prefix))
+			print_finding(
+				TH_FINDING_LOSS, "message", "%s", line + sizeof(prefix) - 1);
+	}
+	if (file)
+		fclose(file);
+}
+
+/* The log */
+
+static void
+print_vm(const struct th_recording *recording)
+{
+	const struct th_decoded_jvm *jvm = &recording->jvm;
+	char *name = th_text_clean(jvm->name);
+	char *version = th_text_clean(jvm->version);
+	bool is_hotspot = jvm->features & TH_JVM_TABLES;
+
+	print_finding(TH_FINDING_GOOD, "Java VM", "%s %s", name, version);
+	if (!is_hotspot)
+		print_finding(TH_FINDING_LOSS, "Java VM",
+			"not HotSpot, or without its tables: Java frames and exact totals are "
+			"missing; the C heap is recorded");
+	for (size_t i = 0; i < sizeof(features) / sizeof(features[0]); i++) {
+		if (jvm->features & features[i].feature)
+			print_finding(TH_FINDING_GOOD, "HotSpot", "%s", features[i].name);
+		else
+			print_finding(TH_FINDING_LOSS, "HotSpot", "%s: %s", features[i].name,
+				features[i].loss);
+	}
+	free(name);
+	free(version);
+}
+
+static void
+print_notes(const struct th_recording *recording)
+{
+	for (size_t i = 0; i < recording->notes_count; i++) {
+		char *text = th_text_clean(recording->notes[i].text);
+
+		print_finding(recording->notes[i].severity ? TH_FINDING_LOSS : TH_FINDING_NOTE,
+			"note", "%s", text);
+		free(text);
+	}
+}
+
+static bool
+print_log(const struct th_launch_log *log)
+{
+	struct th_recording *recording;
+	struct th_error *error = th_recording_load(log->path, &recording);
+
+	if (error) {
+		print_finding(TH_FINDING_BAD, "log", "%s", th_error_message(error));
+		th_error_destroy(error);
+		return false;
+	}
+	print_finding(TH_FINDING_GOOD, "recording", "%s",
+		recording->has_jvm ? "the C heap, mapped memory and a Java VM"
+				   : "the C heap and mapped memory; no Java VM was started");
+	if (recording->has_jvm)
+		print_vm(recording);
+	print_notes(recording);
+	th_recording_destroy(recording);
+	return true;
+}
+
+static void
+remove_log(const char *path, void *data)
+{
+	(void)data;
+	unlink(path);
+}
+
+/*
+ * Records `command` into a directory of its own below `directory`, which is removed, and prints
+ * what was found.  With `is_silent` the output of the command is not shown.  False: nothing was
+ * recorded.
+ */
+static bool
+try_command(char *const *command, const char *directory, bool is_silent)
+{
+	char *own = th_format_new("%s/twinheap-doctor-XXXXXX", directory);
+	bool is_recorded = false;
+	struct th_launch_logs logs;
+
+	if (!mkdtemp(own)) {
+		print_finding(TH_FINDING_BAD, "trial", "cannot write to %s", directory);
+		free(own);
+		return false;
+	}
+	char *pattern = th_format_new("%s/%%p.thl", own);
+	char *said = th_format_new("%s/said", own);
+	int status = record(command, pattern, said, is_silent);
+	if (status)
+		print_finding(
+			TH_FINDING_NOTE, "trial", "%s ended with status %d", *command, status);
+	print_said(said);
+	th_launch_logs_find(pattern, 0, &logs);
+	if (logs.logs_count)
+		is_recorded = print_log(&logs.logs[0]);
+	else
+		print_finding(TH_FINDING_BAD, "trial",
+			"no log was written: LD_PRELOAD was not honored");
+	th_launch_logs_deinit(&logs);
+	th_launch_logs_each(pattern, remove_log, NULL);
+	unlink(said);
+	rmdir(own);
+	free(said);
+	free(pattern);
+	free(own);
+	return is_recorded;
 }
 
 static bool
@@ -248,8 +466,7 @@ try(char *const *given, const char *directory)
 	char *java = *given ? NULL : find_java();
 	char *standard[] = {java ? java : "true", java ? "-version" : NULL, NULL};
 	char *const *command = *given ? given : standard;
-	bool is_good = look_at_command(command[0]) &&
-		       th_doctor_try(command, directory, !*given);
+	bool is_good = look_at_command(command[0]) && try_command(command, directory, !*given);
 
 	free(java);
 	return is_good;

@@ -9,9 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,13 +17,7 @@
 #include <unistd.h>
 
 #include "report/base/allocate.h"
-#include "report/base/error.h"
 #include "report/base/native_image.h"
-#include "report/run/launch_allocator.h"
-#include "report/run/launch_logs.h"
-#include "report/run/launch_options.h"
-#include "report/run/launch_target.h"
-#include "report/run/launch_watch.h"
 #include "unify/shared/clock.h"
 
 #define LIBRARY "libtwinheap.so"
@@ -41,18 +33,6 @@ struct launch {
 	char *preload;            /* value for LD_PRELOAD */
 	uint64_t start_realtime;  /* nanoseconds */
 };
-
-static struct th_error *
-prepare_output(struct launch *launch)
-{
-	struct th_error *error = th_launch_logs_prepare(
-		th_launch_options_value(&launch->options, TH_SETTING_NAME_OUTPUT),
-		th_launch_options_is_given(&launch->options, TH_SETTING_NAME_OUTPUT),
-		&launch->pattern);
-
-	launch->options.given[TH_SETTING_NAME_OUTPUT] = launch->pattern;
-	return error;
-}
 
 /* The library */
 
@@ -136,7 +116,7 @@ prepare(struct launch *launch)
 	struct th_error *error = th_launch_options_check(&launch->options);
 
 	if (!error)
-		error = prepare_output(launch);
+		error = th_launch_logs_prepare(&launch->options, &launch->pattern);
 	if (!error)
 		error = prepare_library(launch);
 	if (!error)
@@ -173,24 +153,16 @@ set_sanitizer_options(void)
 	return is_set;
 }
 
-/*
- * The process id stays the same from here to the command, and across any exec of the command.
- */
+/* The process id stays the same from here to the command, and across any exec of the command. */
 static bool
-set_root(void)
+set_environment(const struct launch *launch)
 {
 	char number[16];
 
 	snprintf(number, sizeof(number), "%d", (int)getpid());
-	return setenv(TH_ROOT_VARIABLE, number, 1) == 0;
-}
-
-static bool
-set_environment(const struct launch *launch)
-{
 	return th_launch_options_export(&launch->options) &&
-	       setenv("LD_PRELOAD", launch->preload, 1) == 0 && set_root() &&
-	       set_sanitizer_options();
+	       setenv("LD_PRELOAD", launch->preload, 1) == 0 &&
+	       setenv(TH_ROOT_VARIABLE, number, 1) == 0 && set_sanitizer_options();
 }
 
 /* Signal state that the parent changes for itself and the child restores. */

@@ -1,11 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command `run`: starts a command with the library preloaded.  Part of the tool. */
+/*
+ * The commands that start recordings: `run`, `attach`, `detach`, and `doctor`, which tries one; and
+ * their parts: options, logs, the command's file, the allocator, breakdowns meanwhile.
+ */
 #ifndef TH_REPORT_RUN_LAUNCH_H
 #define TH_REPORT_RUN_LAUNCH_H
 
 #include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
 
 #include "report/base/error.h"
+#include "report/control/java_process.h"
+#include "unify/shared/outside.h"
+#include "unify/shared/settings_table.h"
 
 /*
  * `twinheap run [options] [--] COMMAND...`; argv[0] is "run".  Runs the command and returns its
@@ -20,5 +30,225 @@ struct th_error *th_launch_library(char path_ret[PATH_MAX]);
 
 /* Runs the tool again to print a short summary of the log on stderr. */
 void th_launch_summary(char *path);
+
+/* Recording of a Java VM that runs already. argv[0] is the name of the command; the exit status. */
+int th_attach_main(int argc, char **argv);
+int th_detach_main(int argc, char **argv);
+
+/* What works on this machine and what does not, and why; the exit status: 1 if nothing can be recorded. */
+int th_doctor_main(int argc, char **argv);
+
+/* Options of `run` and `attach`, their variables and their help; all from settings_table.h */
+
+/* Names the path of the library, if it is not in the tool's directory. */
+#define TH_LIBRARY_VARIABLE "TWINHEAP_LIBRARY"
+
+/* What differs between the commands `run` and `attach`. */
+enum th_launch_command { TH_LAUNCH_RUN, TH_LAUNCH_ATTACH };
+
+struct th_launch_options {
+	enum th_launch_command for_command;
+	const char *given[TH_SETTING_COUNT]; /* by option, not by variable; NULL: not given */
+	bool is_quiet;
+	bool wants_help;
+	const char *duration; /* attach --for; NULL: not given */
+	char **command;       /* NULL-terminated; empty only when help is requested */
+};
+
+/*
+ * Parses the command line of options->for_command, which the caller sets.  The operands are in
+ * options->command.
+ */
+struct th_error *
+th_launch_options_parse(struct th_launch_options *options, int argc, char **argv);
+
+/* Checks the value of every setting given by option or variable. */
+struct th_error *th_launch_options_check(const struct th_launch_options *options);
+
+/* Whether a setting is given by option or variable. */
+bool
+th_launch_options_is_given(const struct th_launch_options *options, enum th_setting setting);
+
+/* The value of a setting: option, else variable, else default ("" = none). */
+const char *
+th_launch_options_value(const struct th_launch_options *options, enum th_setting setting);
+
+/*
+ * The options of an agent (preload/settings.h) for the settings given by option or variable; false:
+ * they do not fit.
+ */
+bool th_launch_options_format(
+	const struct th_launch_options *options, char *text_ret, size_t capacity);
+
+/*
+ * Sets the environment variables for the given options, and those for which `run` has a default
+ * of its own.  False: see errno.
+ */
+bool th_launch_options_export(const struct th_launch_options *options);
+
+/* Prints the help of the command on stdout. */
+void th_launch_options_help(enum th_launch_command command);
+
+/*
+ * Names of logs: what a pattern expands to before the processes are started, and which logs they
+ * have left.
+ */
+
+/*
+ * `pattern` as an absolute path, to be freed; percent signs in the current directory are
+ * doubled.
+ */
+struct th_error *th_launch_logs_absolute(const char *pattern, char **absolute_ret);
+
+/*
+ * Whether a log can be written at the absolute `pattern`: not if the directory is missing or
+ * not writable, or if the name contains no %p and already exists.
+ */
+struct th_error *th_launch_logs_check(const char *pattern);
+
+/*
+ * Replaces *absolute, which is freed, by the file name `pattern` in TMPDIR, /tmp or /dev/shm, the
+ * first where a log can be written.  False: none.
+ */
+bool th_launch_logs_elsewhere(const char *pattern, char **absolute);
+
+/*
+ * The absolute path of the log of a command, to be freed; also set in the options. If the default
+ * name cannot be written, the log goes elsewhere, with a notice; a chosen one is refused.
+ */
+struct th_error *th_launch_logs_prepare(struct th_launch_options *options, char **absolute_ret);
+
+/* Calls `visit` for each file whose name matches the absolute `pattern`. */
+typedef void th_launch_logs_visit(const char *path, void *data);
+void th_launch_logs_each(const char *pattern, th_launch_logs_visit *visit, void *data);
+
+/* The directory of the absolute `pattern`. */
+void th_launch_logs_directory(const char *pattern, char directory_ret[PATH_MAX]);
+
+struct th_launch_log {
+	char *path;
+	uint64_t bytes; /* used, not allocated */
+	uint32_t pid;
+	bool has_jvm;
+	bool has_samples;
+	bool is_alive; /* its process still writes it */
+};
+
+struct th_launch_logs {
+	struct th_launch_log *logs;
+	size_t logs_count;
+	size_t logs_capacity;
+};
+
+/*
+ * The logs matching the absolute `pattern` that were begun at or after `since` (CLOCK_REALTIME,
+ * nanoseconds): those of Java VMs first, then in descending size.
+ */
+void th_launch_logs_find(const char *pattern, uint64_t since, struct th_launch_logs *ret);
+void th_launch_logs_deinit(struct th_launch_logs *logs);
+
+/*
+ * Removes the files of shells, wrappers and other processes that have ended without a sample,
+ * provided that another log has one or is of a Java VM.
+ */
+void th_launch_logs_remove_empty(struct th_launch_logs *logs);
+
+/*
+ * Whether a library can be preloaded into a command.  The kernel and the dynamic linker
+ * silently ignore LD_PRELOAD where it cannot work; these checks report the reason instead.
+ */
+
+/* Library directory of this architecture on Debian. */
+#if defined(__x86_64__)
+#	define TH_LAUNCH_MULTIARCH "x86_64-linux-gnu"
+#elif defined(__aarch64__)
+#	define TH_LAUNCH_MULTIARCH "aarch64-linux-gnu"
+#endif
+
+/* The dynamic linker that a program names: of glibc, musl, ...  False: none. */
+bool th_launch_target_linker(const char *program, char path_ret[PATH_MAX]);
+
+/*
+ * Examines the file that execvp() would run for `command`, and the interpreter of a script.
+ * NULL if it can be profiled, or is unreadable.  `program_ret` is the ELF file that will run,
+ * "" if unknown.
+ */
+struct th_error *th_launch_target_check(const char *command, char program_ret[PATH_MAX]);
+
+/*
+ * The underlying allocator of a command, either requested or brought by the command itself, and
+ * the forwarding libraries that it needs (preload/operators.h, preload/mallocx.h).
+ */
+
+/*
+ * Finds the library of an allocator: jemalloc, tcmalloc, mimalloc, a file name in a library
+ * directory, or a path.
+ */
+struct th_error *th_launch_allocator_find(const char *name, char path_ret[PATH_MAX]);
+
+/*
+ * The value of LD_PRELOAD for `program`: `library`, the forwarding libraries beside it that the
+ * underlying allocator needs, `allocator` ("" = none) and the previous value `before` ("" =
+ * none).  To be freed.
+ */
+char *th_launch_allocator_preload(
+	const char *program, const char *library, const char *allocator, const char *before);
+
+/*
+ * Takes breakdowns of resident memory while the launcher waits, for those of its processes that
+ * have no thread of the library to do it.
+ */
+
+/* Maximum number of processes; others are not watched. */
+#define TH_LAUNCH_WATCHED_MAX 64
+
+struct th_launch_watched {
+	pid_t pid;
+	int descriptor; /* of its log */
+	struct th_outside *outside;
+	enum th_observed_status status; /* not TH_OBSERVED_OK: not retried */
+	uint64_t start_realtime;        /* of its log */
+};
+
+struct th_launch_watch {
+	const char *pattern; /* of the logs, absolute; owned by the caller */
+	uint64_t since;      /* CLOCK_REALTIME: older logs belong to other runs */
+	uint64_t begin;      /* CLOCK_MONOTONIC, nanoseconds, like next_scan */
+	uint64_t next_scan;
+	uint64_t scanned; /* CLOCK_REALTIME: when the directory was last read */
+	struct th_launch_watched watched[TH_LAUNCH_WATCHED_MAX];
+	size_t count;
+	/* A process that could not be observed, and the reason; TH_OBSERVED_OK: none. */
+	enum th_observed_status problem;
+	pid_t problem_pid;
+};
+
+void th_launch_watch_init(struct th_launch_watch *watch, const char *pattern, uint64_t since);
+
+/* Examines all processes; returns the time until the next call is due. */
+struct timespec th_launch_watch_turn(struct th_launch_watch *watch);
+
+void th_launch_watch_deinit(struct th_launch_watch *watch);
+
+/*
+ * A copy of the library below the root directory of a process that cannot open the original: in
+ * another container, or where the original's directory is closed to its user.
+ */
+
+/* Directories to be tried, by number from 0. */
+#define TH_LIBRARY_COPY_DIRECTORIES 6
+
+struct th_library_copy {
+	int directory;
+	char name[64];
+	char path_inside[PATH_MAX]; /* as the process sees it */
+};
+
+/* False: there is no such directory, or it is not writable. */
+bool th_library_copy_create(const struct th_java_process *process, const char *library,
+	int number, struct th_library_copy *ret);
+
+/* Once the file is loaded, it is no longer needed. */
+void th_library_copy_remove(struct th_library_copy *copy);
 
 #endif

@@ -2,19 +2,24 @@
 /*
  * LD_PRELOAD is the library, the forwarding libraries that the allocator needs, the requested
  * allocator, and the previous value.  The underlying allocator is found in the dynamic linker's
- * list of objects; the program is not run.
+ * list of objects: `ld.so --list` loads a program and prints the path of each object, after applying
+ * run paths and caches, but does not start the program.  The variable LD_TRACE_LOADED_OBJECTS has the
+ * same effect, but a program that ignores it would be started.
  */
-#include "report/run/launch_allocator.h"
+#include "report/run/launch.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "report/base/allocate.h"
 #include "report/base/log_text.h"
-#include "report/run/launch_objects.h"
-#include "report/run/launch_target.h"
 
 #define FORWARD_NEW "libtwinheap-new.so"
 #define FORWARD_MALLOCX "libtwinheap-mallocx.so"
@@ -84,8 +89,163 @@ th_launch_allocator_find(const char *name, char path_ret[PATH_MAX])
 
 /* The underlying allocator */
 
+/* The objects that will be loaded for a command. */
+struct objects {
+	char *text;   /* output of the dynamic linker, split into paths */
+	char **paths; /* in lookup order, the program first */
+	size_t paths_count;
+	size_t paths_capacity;
+};
+
 enum symbol { MALLOC, OPERATOR_NEW, MALLOCX, SYMBOLS };
 static const char *const symbols[SYMBOLS] = {"malloc", "_Znwm", "mallocx"};
+
+__attribute__((noreturn)) static void
+become_linker(const char *linker, const char *program, const char *preload, int output)
+{
+	int nowhere = open("/dev/null", O_RDWR);
+
+	dup2(nowhere, STDIN_FILENO);
+	dup2(output, STDOUT_FILENO);
+	dup2(nowhere, STDERR_FILENO);
+	setenv("LD_PRELOAD", preload, 1);
+	execl(linker, linker, "--list", program, (char *)NULL);
+	_exit(EXIT_FAILURE);
+}
+
+/* The complete output of a descriptor; NULL: none. */
+static char *
+read_all(int descriptor)
+{
+	FILE *file = fdopen(descriptor, "r");
+	char *text = NULL;
+	size_t capacity = 0;
+
+	if (!file) {
+		close(descriptor);
+		return NULL;
+	}
+	if (getdelim(&text, &capacity, '\0', file) < 0) {
+		free(text);
+		text = NULL;
+	}
+	fclose(file);
+	return text;
+}
+
+static char *
+ask_linker(const char *linker, const char *program, const char *preload)
+{
+	int ends[2];
+	char *text;
+	pid_t child;
+
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return NULL;
+	child = fork();
+	if (child == 0)
+		become_linker(linker, program, preload, ends[1]);
+	close(ends[1]);
+	text = read_all(ends[0]);
+	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		continue;
+	return text;
+}
+
+/* The path in a line such as "\tNAME => PATH (ADDRESS)" or "\tPATH (ADDRESS)", else NULL. */
+static char *
+path_in(char *line)
+{
+	char *arrow = strstr(line, " => ");
+	char *path = arrow != NULL ? arrow + 4 : line + strspn(line, "\t ");
+	char *end = strrchr(path, '(');
+
+	if (*path != '/' || !end || end == path)
+		return NULL;
+	end[-1] = '\0';
+	return path;
+}
+
+/*
+ * Lists the objects that the dynamic linker would load for `program` under
+ * LD_PRELOAD=`preload`, without running any code of the program.  If the dynamic linker fails,
+ * the list contains the program only.
+ */
+static void
+list_objects(const char *program, const char *preload, struct objects *ret)
+{
+	char linker[PATH_MAX];
+	char *rest;
+
+	*ret = (struct objects){0};
+	th_array_append(ret, paths, (char *)program);
+	if (!th_launch_target_linker(program, linker))
+		return;
+	ret->text = ask_linker(linker, program, preload);
+	if (!ret->text)
+		return;
+	for (char *line = strtok_r(ret->text, "\n", &rest); line != NULL;
+		line = strtok_r(NULL, "\n", &rest)) {
+		char *path = path_in(line);
+
+		if (path)
+			th_array_append(ret, paths, path);
+	}
+}
+
+static void
+deinit_objects(struct objects *objects)
+{
+	free(objects->paths);
+	free(objects->text);
+}
+
+/* Symbols they define */
+
+static void
+look_at_symbol(
+	Elf *elf, const GElf_Shdr *section, const GElf_Sym *symbol, bool defined_ret[SYMBOLS])
+{
+	const char *name = elf_strptr(elf, section->sh_link, symbol->st_name);
+
+	for (size_t i = 0; name != NULL && i < SYMBOLS; i++)
+		defined_ret[i] |= strcmp(name, symbols[i]) == 0;
+}
+
+static void
+look_at_section(Elf *elf, Elf_Scn *scn, bool defined_ret[SYMBOLS])
+{
+	GElf_Shdr section;
+	Elf_Data *data;
+	GElf_Sym symbol;
+
+	if (gelf_getshdr(scn, &section) == NULL || section.sh_type != SHT_DYNSYM)
+		return;
+	data = elf_getdata(scn, NULL);
+	for (int i = 0; data != NULL && gelf_getsym(data, i, &symbol) != NULL; i++) {
+		if (symbol.st_shndx != SHN_UNDEF)
+			look_at_symbol(elf, &section, &symbol, defined_ret);
+	}
+}
+
+/* Which of the symbols an object defines; an unreadable one defines none. */
+static void
+find_defined(const char *path, bool defined_ret[SYMBOLS])
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	Elf *elf;
+
+	memset(defined_ret, 0, SYMBOLS * sizeof(*defined_ret));
+	elf_version(EV_CURRENT);
+	elf = fd >= 0 ? elf_begin(fd, ELF_C_READ, NULL) : NULL;
+	if (elf) {
+		for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn)) != NULL;)
+			look_at_section(elf, scn, defined_ret);
+		elf_end(elf);
+	}
+	if (fd >= 0)
+		close(fd);
+}
 
 /* Whether a list of preloads, separated by spaces or colons, contains a file, by any path. */
 static bool
@@ -110,7 +270,7 @@ is_named(const char *list, const char *file)
  * symbols it defines; NULL: none.
  */
 static const char *
-find_underneath(const struct th_launch_objects *objects, bool defined_ret[SYMBOLS])
+find_underneath(const struct objects *objects, bool defined_ret[SYMBOLS])
 {
 	for (size_t i = 0; i < objects->paths_count; i++) {
 		const char *name = th_text_base_name(objects->paths[i]);
@@ -119,7 +279,7 @@ find_underneath(const struct th_launch_objects *objects, bool defined_ret[SYMBOL
 			continue;
 		if (th_text_begins(name, "libc.so.") || th_text_begins(name, "ld-linux"))
 			continue;
-		th_launch_objects_define(objects->paths[i], symbols, SYMBOLS, defined_ret);
+		find_defined(objects->paths[i], defined_ret);
 		if (defined_ret[MALLOC])
 			return objects->paths[i];
 	}
@@ -151,16 +311,16 @@ th_launch_allocator_preload(
 	const char *program, const char *library, const char *allocator, const char *before)
 {
 	bool defined[SYMBOLS];
-	struct th_launch_objects objects;
+	struct objects objects;
 	char *further = th_format_new(
 		"%s%s%s", allocator, *allocator && *before ? ":" : "", before);
 	char *list = th_format_new("%s", library);
 
-	th_launch_objects_list(program, further, &objects);
+	list_objects(program, further, &objects);
 	const char *underneath = find_underneath(&objects, defined);
 	if (!underneath && *allocator) {
 		/* No list from the dynamic linker; it will load at least this one. */
-		th_launch_objects_define(allocator, symbols, SYMBOLS, defined);
+		find_defined(allocator, defined);
 		underneath = allocator;
 	}
 	if (defined[OPERATOR_NEW])
@@ -172,7 +332,7 @@ th_launch_allocator_preload(
 	if (defined[MALLOCX] && underneath && is_named(further, th_text_base_name(underneath)))
 		list = add_beside(list, library, FORWARD_MALLOCX);
 	char *value = th_format_new("%s%s%s", list, *further ? ":" : "", further);
-	th_launch_objects_deinit(&objects);
+	deinit_objects(&objects);
 	free(further);
 	free(list);
 	return value;

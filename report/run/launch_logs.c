@@ -4,12 +4,11 @@
  * directory are matched against it. glob(3) is unsuitable: directory names may contain its
  * special characters.
  */
-#include "report/run/launch_logs.h"
+#include "report/run/launch.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +16,6 @@
 #include <unistd.h>
 
 #include "report/base/allocate.h"
-#include "report/base/error.h"
 #include "report/control/running.h"
 #include "report/log/reader.h"
 #include "unify/shared/log_name.h"
@@ -53,20 +51,12 @@ th_launch_logs_absolute(const char *pattern, char **absolute_ret)
 	return NULL;
 }
 
-/* The expansion of `pattern`, in which %p is no longer a process id. */
+/* The expansion of `pattern`, in which `pid` replaces %p; NULL: %p and %% stay. */
 static void
-expand(const char *pattern, char ret[PATH_MAX])
+expand(const char *pattern, const char *pid, char ret[PATH_MAX])
 {
 	*ret = '\0';
-	th_log_name_expand(pattern, "%p", ret, PATH_MAX);
-}
-
-/* `pattern` with the host name inserted; %p and %% stay. */
-static void
-expand_host(const char *pattern, char ret[PATH_MAX])
-{
-	*ret = '\0';
-	th_log_name_expand(pattern, NULL, ret, PATH_MAX);
+	th_log_name_expand(pattern, pid, ret, PATH_MAX);
 }
 
 /* Splits an absolute pattern without %h at its last slash; the directory is expanded. */
@@ -77,7 +67,7 @@ split(const char *pattern, char directory_ret[PATH_MAX])
 	char directory[PATH_MAX];
 
 	snprintf(directory, sizeof(directory), "%.*s", (int)(name - pattern), pattern);
-	expand(directory, directory_ret);
+	expand(directory, "%p", directory_ret);
 	return name;
 }
 
@@ -115,9 +105,9 @@ th_launch_logs_check(const char *pattern)
 	struct stat status;
 	const char *name;
 
-	expand_host(pattern, expanded);
+	expand(pattern, NULL, expanded);
 	name = split(expanded, directory);
-	expand(expanded, path);
+	expand(expanded, "%p", path);
 	if (stat(directory, &status) != 0)
 		problem = errno == ENOENT ? "the directory of the log does not exist"
 					  : strerror(errno);
@@ -158,8 +148,10 @@ th_launch_logs_elsewhere(const char *pattern, char **absolute)
 }
 
 struct th_error *
-th_launch_logs_prepare(const char *pattern, bool is_chosen, char **absolute_ret)
+th_launch_logs_prepare(struct th_launch_options *options, char **absolute_ret)
 {
+	const char *pattern = th_launch_options_value(options, TH_SETTING_NAME_OUTPUT);
+	bool is_chosen = th_launch_options_is_given(options, TH_SETTING_NAME_OUTPUT);
 	struct th_error *error = th_launch_logs_absolute(pattern, absolute_ret);
 
 	if (error)
@@ -170,6 +162,7 @@ th_launch_logs_prepare(const char *pattern, bool is_chosen, char **absolute_ret)
 		th_error_destroy(error);
 		error = NULL;
 	}
+	options->given[TH_SETTING_NAME_OUTPUT] = *absolute_ret;
 	return error;
 }
 
@@ -250,7 +243,7 @@ th_launch_logs_directory(const char *pattern, char directory_ret[PATH_MAX])
 {
 	char expanded[PATH_MAX];
 
-	expand_host(pattern, expanded);
+	expand(pattern, NULL, expanded);
 	split(expanded, directory_ret);
 }
 
@@ -262,7 +255,7 @@ th_launch_logs_each(const char *pattern, th_launch_logs_visit *visit, void *data
 	struct dirent *entry;
 	DIR *stream;
 
-	expand_host(pattern, expanded);
+	expand(pattern, NULL, expanded);
 	name = split(expanded, directory);
 	/* The alternative names used when a name is taken. */
 	snprintf(numbered[0], PATH_MAX, "%s", name);

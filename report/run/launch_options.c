@@ -3,7 +3,7 @@
  * The options, variables and help are generated from settings_table.h.  Values are checked
  * here, before the command starts; the library parses them again from its environment.
  */
-#include "report/run/launch_options.h"
+#include "report/run/launch.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -58,14 +58,21 @@ name_of(enum th_launch_command command)
 #define HEAD_COLUMNS 29
 
 /*
- * Prints one option or variable: `head` in the first column, the help in the second, or below
- * `head` if that is too long.
+ * Prints one option or variable: name and argument in the first column, the help in the second, or
+ * below if they are too long.
  */
 static void
-print_entry(const char *head, const struct setting *setting)
+print_setting(const struct setting *setting)
 {
 	const char *line = setting->help;
+	char head[64];
 
+	if (setting->access == TH_SETTING_VARIABLE)
+		snprintf(head, sizeof(head), "%s=%s", setting->variable, setting->argument);
+	else
+		snprintf(head, sizeof(head), "%s%.1s%s--%s%s%s", setting->letter ? "-" : "",
+			&setting->letter, setting->letter ? ", " : "    ", setting->option,
+			setting->argument[0] ? " " : "", setting->argument);
 	printf("  %-*s", HEAD_COLUMNS, head);
 	if (strlen(head) > HEAD_COLUMNS)
 		printf("\n%*s", HEAD_COLUMNS + 2, "");
@@ -84,44 +91,11 @@ print_entry(const char *head, const struct setting *setting)
 }
 
 static void
-print_option(const struct setting *setting)
+print_settings(enum th_setting_access access, enum th_launch_command command)
 {
-	char head[64];
-
-	if (setting->letter != 0)
-		snprintf(head, sizeof(head), "-%c, --%s %s", setting->letter, setting->option,
-			setting->argument);
-	else
-		snprintf(head, sizeof(head), "    --%s%s%s", setting->option,
-			setting->argument[0] ? " " : "", setting->argument);
-	print_entry(head, setting);
-}
-
-static void
-print_variable(const struct setting *setting)
-{
-	char head[64];
-
-	snprintf(head, sizeof(head), "%s=%s", setting->variable, setting->argument);
-	print_entry(head, setting);
-}
-
-static void
-print_options(enum th_launch_command command)
-{
-	for (int i = 0; i < TH_SETTING_COUNT; i++) {
-		if (settings[i].access == TH_SETTING_OPTION && applies(i, command))
-			print_option(&settings[i]);
-	}
-}
-
-static void
-print_variables(void)
-{
-	for (int i = 0; i < TH_SETTING_COUNT; i++) {
-		if (settings[i].access == TH_SETTING_VARIABLE)
-			print_variable(&settings[i]);
-	}
+	for (int i = 0; i < TH_SETTING_COUNT; i++)
+		if (settings[i].access == access && applies(i, command))
+			print_setting(&settings[i]);
 }
 
 static void
@@ -130,12 +104,12 @@ print_run_help(void)
 	puts("usage: twinheap run [OPTION...] [--] COMMAND [ARGUMENT...]\n\n"
 	     "Runs a command and records allocations in its Java heap and its C heap, and\n"
 	     "memory mappings.\n");
-	print_options(TH_LAUNCH_RUN);
+	print_settings(TH_SETTING_OPTION, TH_LAUNCH_RUN);
 	puts("  -q, --quiet                   print no summary after the run\n"
 	     "  -h, --help                    print this help\n\n"
 	     "Each option has an environment variable, such as TWINHEAP_OUTPUT for --output,\n"
 	     "which is used if the option is not given. By variable only:\n");
-	print_variables();
+	print_settings(TH_SETTING_VARIABLE, TH_LAUNCH_RUN);
 	puts("  " TH_LIBRARY_VARIABLE "=FILE         the library to preload\n\n"
 	     "The exit status is that of the command; 2 if it was not started because it\n"
 	     "cannot be recorded, 126 if it cannot be executed, 127 if it was not found.");
@@ -151,7 +125,7 @@ print_attach_help(void)
 	     "instead.\n");
 	puts("      --for TIME                records for this long, e.g. 60s, detaches, and\n"
 	     "                                prints a summary");
-	print_options(TH_LAUNCH_ATTACH);
+	print_settings(TH_SETTING_OPTION, TH_LAUNCH_ATTACH);
 	puts("  -q, --quiet                   print no messages and no summary\n"
 	     "  -h, --help                    print this help\n\n"
 	     "The same environment variables as for run apply, those of twinheap attach, not\n"
@@ -223,12 +197,9 @@ find_setting(int value)
 static char *
 suggest(const char *text, const char *command)
 {
-	char name[32];
 	struct th_nearest nearest;
 
-	snprintf(name, sizeof(name), "%.*s", (int)strcspn(text + strspn(text, "-"), "="),
-		text + strspn(text, "-"));
-	th_nearest_init(&nearest, name);
+	th_nearest_init_option(&nearest, text);
 	for (int i = 0; i < TH_SETTING_COUNT; i++) {
 		if (settings[i].access == TH_SETTING_OPTION)
 			th_nearest_offer(&nearest, settings[i].option);
@@ -371,7 +342,7 @@ given_value(const struct th_launch_options *options, int setting)
 
 	if (options->given[setting])
 		return options->given[setting];
-	return variable != NULL && *variable != '\0' ? variable : NULL;
+	return variable && *variable ? variable : NULL;
 }
 
 /* In the form a user would type: "1M" for whole units of a size, else the number. */
@@ -478,20 +449,13 @@ th_launch_options_format(
 	return true;
 }
 
-/* In the environment, which has the options of `run`, too. */
-static bool
-is_set(enum th_setting setting)
-{
-	const char *variable = getenv(settings[setting].variable);
-
-	return variable && *variable;
-}
-
 /* A setting whose default differs under `run`. */
 static bool
-export_default(enum th_setting setting, const char *text)
+export_default(
+	const struct th_launch_options *options, enum th_setting setting, const char *text)
 {
-	return is_set(setting) || setenv(settings[setting].variable, text, 1) == 0;
+	return given_value(options, setting) ||
+	       setenv(settings[setting].variable, text, 1) == 0;
 }
 
 bool
@@ -503,8 +467,9 @@ th_launch_options_export(const struct th_launch_options *options)
 			return false;
 	}
 	/* There is no budget by default with a given interval or rate. */
-	if (!is_set(TH_SETTING_NAME_INTERVAL) && !is_set(TH_SETTING_NAME_RATE) &&
-		!export_default(TH_SETTING_NAME_MAX_OVERHEAD, TH_OVERHEAD_OF_RUN))
+	if (!given_value(options, TH_SETTING_NAME_INTERVAL) &&
+		!given_value(options, TH_SETTING_NAME_RATE) &&
+		!export_default(options, TH_SETTING_NAME_MAX_OVERHEAD, TH_OVERHEAD_OF_RUN))
 		return false;
-	return export_default(TH_SETTING_NAME_GC_AT_EXIT, "auto");
+	return export_default(options, TH_SETTING_NAME_GC_AT_EXIT, "auto");
 }

@@ -3,13 +3,11 @@
  * Checks in the order of execvp(): find the file, follow the interpreters of scripts, then
  * examine the ELF file.  Each check either refuses the command with an error or passes it on.
  */
-#include "report/run/launch_target.h"
+#include "report/run/launch.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

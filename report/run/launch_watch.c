@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processes are identified by their logs, whose headers contain their id and start time. */
-#include "report/run/launch_watch.h"
+#include "report/run/launch.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "report/base/allocate.h"
 #include "report/control/running.h"
-#include "report/run/launch_logs.h"
 #include "unify/shared/clock.h"
 #include "unify/shared/log_format.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/run/library_copy.h"
+#include "report/run/launch.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -67,18 +67,12 @@ directory_name(pid_t pid, int number, char *ret, size_t capacity)
 static bool
 copy_bytes(int from, int to)
 {
-	char buffer[65536];
-	ssize_t got;
+	ssize_t sent;
 
-	while ((got = read(from, buffer, sizeof(buffer))) > 0)
-		for (ssize_t done = 0; done < got;) {
-			ssize_t written = write(to, buffer + done, (size_t)(got - done));
-
-			if (written < 0)
-				return false;
-			done += written;
-		}
-	return got == 0;
+	do
+		sent = sendfile(to, from, NULL, 1 << 20);
+	while (sent > 0);
+	return !sent;
 }
 
 static int

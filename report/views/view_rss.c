@@ -11,7 +11,6 @@
 #include "report/base/line.h"
 #include "report/base/terminal.h"
 #include "report/profile/sites.h"
-#include "report/rss/buffers.h"
 #include "report/rss/rss.h"
 #include "report/views/finding_parts.h"
 #include "report/views/json_parts.h"
@@ -61,7 +60,7 @@ reason_text(uint32_t reason)
 static char *
 fit_text(const struct th_rss *rss, struct th_rss_fit *fit)
 {
-	return th_rss_fit(&rss->facts, fit) ? th_rss_fit_text(&rss->facts, fit) : NULL;
+	return th_rss_fit(rss, fit) ? th_rss_fit_text(rss, fit) : NULL;
 }
 
 static void
@@ -70,17 +69,17 @@ print_head(FILE *file, const struct th_rss *rss, const struct th_leaks *leaks)
 	const struct th_decoded_account *head = rss->account.head;
 	double at = th_profile_seconds(rss->profile, rss->profile->at.time);
 	struct th_rss_fit fit;
-	char *verdict = th_rss_verdict_text(&rss->verdict, &rss->facts);
+	char *verdict = th_rss_verdict_text(rss);
 	char *fits = fit_text(rss, &fit);
 
-	th_print(file, "{#}Resident memory at {t} s: {b}", TH_STYLE_HEADING, rss->seconds,
+	th_print(file, "{#}Resident memory at {t} s: {b}", TH_STYLE_HEADING, rss->now.seconds,
 		head->resident);
 	if (head->swapped)
 		th_print(file, " and in swap {b}", head->swapped);
 	th_print(file, "{/}, {}\n  {}\n", reason_text(head->reason), verdict);
 	if (fits)
 		th_print(file, "  {}\n", fits);
-	if (th_profile_is_before_teardown(rss->profile) && fabs(rss->seconds - at) > NEAR_S)
+	if (th_profile_is_before_teardown(rss->profile) && fabs(rss->now.seconds - at) > NEAR_S)
 		th_print(file, "  nearest to {t} s, before {} (--at exit: the last snapshot)\n",
 			at, th_teardown_reason(&rss->profile->teardown));
 	th_tallied_print_causes(file, leaks);
@@ -581,7 +580,7 @@ fit_json(const struct th_rss *rss)
 	if (text)
 		json = th_json("limit_bytes heap_limit_bytes outside_bytes "
 			       "outside_growth_bytes_per_s left_bytes fits text",
-			rss->facts.group_limit, fit.heap, fit.outside, fit.growth, fit.left,
+			rss->account.group->limit, fit.heap, fit.outside, fit.growth, fit.left,
 			(bool)(fit.left >= 0), text);
 	free(text);
 	return json;
@@ -591,7 +590,7 @@ static json_t *
 verdict_json(const struct th_rss *rss)
 {
 	const struct th_rss_verdict *verdict = &rss->verdict;
-	char *text = th_rss_verdict_text(verdict, &rss->facts);
+	char *text = th_rss_verdict_text(rss);
 	json_t *json = th_json("course cause growth_bytes_per_s grower near_limit text",
 		th_rss_course_name(verdict->course), th_rss_cause_name(verdict->cause),
 		verdict->growth,
@@ -615,8 +614,9 @@ th_view_rss_document(
 	const struct th_breakdown *account = &rss.account;
 	json_t *root = th_json("twinheap at resident counted swapped mappings threads cost_ns "
 			       "has_pages has_owners unexplained judged",
-		1, rss.seconds, head->resident, head->counted, head->swapped, head->mappings,
-		head->threads, head->cost, (bool)(head->flags & TH_BREAKDOWN_HAS_PAGES),
+		1, rss.now.seconds, head->resident, head->counted, head->swapped,
+		head->mappings, head->threads, head->cost,
+		(bool)(head->flags & TH_BREAKDOWN_HAS_PAGES),
 		(bool)(head->flags & TH_BREAKDOWN_HAS_OWNERS),
 		th_breakdown_unexplained(account), th_json_moment(profile));
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "report/profile/options.h"
-#include "report/run/launch_options.h"
+#include "report/run/launch.h"
 #include "tests/fuzz/fuzz.h"
 
 #define WORDS_MAX 64

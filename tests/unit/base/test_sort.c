@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers are sorted by comparison or by digits, depending on how many there are. */
+/* Numbers are sorted, few and many, small and large ones. */
 #include "report/base/sort.h"
 
 #include <setjmp.h>

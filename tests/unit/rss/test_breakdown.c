@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/rss/buffers.h"
 #include "report/rss/rss.h"
 #include "tests/unit/views/view_helper.h"
 
@@ -279,7 +278,12 @@ test_without_accounts_the_column_is_empty(void **state)
 
 struct story {
 	struct th_rss_point points[POINTS];
-	struct th_rss_facts facts;
+	struct th_rss_moment before;
+	struct th_decoded_account head;
+	struct th_decoded_cgroup group;
+	struct th_decoded_buffers count;
+	struct th_breakdown_part heaps[2]; /* of the allocator */
+	struct th_rss rss;
 };
 
 /* RSS changes linearly from one value to another, in 40 seconds; both lines as given. */
@@ -290,21 +294,24 @@ tell(struct story *story, double from, double to)
 	for (int i = 0; i < POINTS; i++)
 		story->points[i] = (struct th_rss_point){
 			i, from + (to - from) * i / (POINTS - 1)};
-	story->facts.points = story->points;
-	story->facts.point_count = POINTS;
-	story->facts.resident = to;
-	story->facts.has_before = true;
-	story->facts.before_seconds = POINTS / 2;
-	story->facts.now_seconds = POINTS;
+	story->rss.points = story->points;
+	story->rss.judged_points = POINTS;
+	story->rss.before = &story->before;
+	story->before.seconds = POINTS / 2;
+	story->rss.now.seconds = POINTS;
+	story->rss.now.resident = to;
+	story->rss.account.head = &story->head;
+	story->rss.account.group = &story->group;
 }
 
 static void
-judge(const struct story *story, enum th_rss_course course, enum th_rss_cause cause,
+judge(struct story *story, enum th_rss_course course, enum th_rss_cause cause,
 	const char *words)
 {
-	struct th_rss_verdict verdict = th_rss_judge(&story->facts);
-	char *text = th_rss_verdict_text(&verdict, &story->facts);
+	struct th_rss_verdict verdict = th_rss_judge(&story->rss);
 
+	story->rss.verdict = verdict;
+	char *text = th_rss_verdict_text(&story->rss);
 	print_message("%s\n", text);
 	assert_string_equal(th_rss_course_name(verdict.course), th_rss_course_name(course));
 	assert_string_equal(th_rss_cause_name(verdict.cause), th_rss_cause_name(cause));
@@ -319,10 +326,10 @@ test_a_leak_of_malloc(void **state)
 
 	(void)state;
 	tell(&story, 100.0 * MIB, 500.0 * MIB);
-	story.facts.before[TH_BREAKDOWN_JAVA_HEAP] = 80.0 * MIB;
-	story.facts.now[TH_BREAKDOWN_JAVA_HEAP] = 90.0 * MIB;
-	story.facts.before[TH_BREAKDOWN_MALLOC_APPLICATION] = 150.0 * MIB;
-	story.facts.now[TH_BREAKDOWN_MALLOC_APPLICATION] = 380.0 * MIB;
+	story.before.lines[TH_BREAKDOWN_JAVA_HEAP] = 80.0 * MIB;
+	story.rss.now.lines[TH_BREAKDOWN_JAVA_HEAP] = 90.0 * MIB;
+	story.before.lines[TH_BREAKDOWN_MALLOC_APPLICATION] = 150.0 * MIB;
+	story.rss.now.lines[TH_BREAKDOWN_MALLOC_APPLICATION] = 380.0 * MIB;
 	judge(&story, TH_RSS_GROWING, TH_RSS_LEAK_OF_MALLOC, "malloc: application grew most");
 }
 
@@ -367,7 +374,7 @@ test_what_was_freed_just_now_has_fallen(void **state)
 
 	(void)state;
 	tell(&story, 100.0 * MIB, 500.0 * MIB);
-	story.facts.resident = 20.0 * MIB;
+	story.rss.now.resident = 20.0 * MIB;
 	judge(&story, TH_RSS_FELL, TH_RSS_NOTHING_STANDS_OUT, "after a peak of 500 MiB");
 }
 
@@ -383,12 +390,12 @@ test_growth_without_a_cause(void **state)
 	(void)state;
 	tell(&story, 100.0 * MIB, 500.0 * MIB);
 	for (size_t i = 0; i < sizeof(growing) / sizeof(growing[0]); i++)
-		story.facts.now[growing[i]] += 50.0 * MIB;
+		story.rss.now.lines[growing[i]] += 50.0 * MIB;
 	judge(&story, TH_RSS_GROWING, TH_RSS_NOTHING_STANDS_OUT,
 		"no single part explains the growth");
-	story.facts.now[TH_BREAKDOWN_JAVA_HEAP] = 10.0 * MIB;
+	story.rss.now.lines[TH_BREAKDOWN_JAVA_HEAP] = 10.0 * MIB;
 	judge(&story, TH_RSS_GROWING, TH_RSS_LEAK_OF_MALLOC, "100 MiB of 160 MiB");
-	story.facts.has_before = false;
+	story.rss.before = NULL;
 	judge(&story, TH_RSS_GROWING, TH_RSS_NOTHING_STANDS_OUT, "no earlier snapshot");
 }
 
@@ -400,16 +407,16 @@ test_the_verdict_agrees_with_leaks(void **state)
 
 	(void)state;
 	tell(&story, 100.0 * MIB, 500.0 * MIB);
-	story.facts.now[TH_BREAKDOWN_MALLOC_APPLICATION] = 380.0 * MIB;
+	story.rss.now.lines[TH_BREAKDOWN_MALLOC_APPLICATION] = 380.0 * MIB;
 	judge(&story, TH_RSS_GROWING, TH_RSS_LEAK_OF_MALLOC, "`twinheap leaks` judges");
-	story.facts.has_leaks = true;
+	story.rss.has_leaks = true;
 	judge(&story, TH_RSS_GROWING, TH_RSS_LEAK_OF_MALLOC, "without a leak found by");
-	story.facts.leaks[TH_HEAP_NATIVE] = 300.0 * MIB;
+	story.rss.leaked[TH_HEAP_NATIVE] = 300.0 * MIB;
 	judge(&story, TH_RSS_GROWING, TH_RSS_LEAK_OF_MALLOC, "with a leak");
 	for (int i = 0; i < POINTS; i++)
 		story.points[i].bytes = 500.0 * MIB;
 	judge(&story, TH_RSS_PLATEAU, TH_RSS_LEAK_OF_MALLOC, "with a leak");
-	story.facts.now[TH_BREAKDOWN_JAVA_HEAP] = 400.0 * MIB;
+	story.rss.now.lines[TH_BREAKDOWN_JAVA_HEAP] = 400.0 * MIB;
 	judge(&story, TH_RSS_PLATEAU, TH_RSS_JAVA_HEAP,
 		"`twinheap leaks` finds 300 MiB leaked");
 }
@@ -425,20 +432,20 @@ test_leaked_loaders_explain_the_growth(void **state)
 	(void)state;
 	tell(&story, 100.0 * MIB, 500.0 * MIB);
 	for (size_t i = 0; i < sizeof(growing) / sizeof(growing[0]); i++)
-		story.facts.now[growing[i]] += 60.0 * MIB;
+		story.rss.now.lines[growing[i]] += 60.0 * MIB;
 	judge(&story, TH_RSS_GROWING, TH_RSS_NOTHING_STANDS_OUT,
 		"no single part explains the growth");
-	struct th_rss_verdict verdict = th_rss_judge(&story.facts);
-	story.facts.has_leaks = true;
-	story.facts.tallied[TH_TALLY_LOADERS] = 120.0 * MIB;
-	story.facts.tallied_growth[TH_TALLY_LOADERS] = 0.6 * verdict.growth;
+	struct th_rss_verdict verdict = th_rss_judge(&story.rss);
+	story.rss.has_leaks = true;
+	story.rss.tallied[TH_TALLY_LOADERS] = 120.0 * MIB;
+	story.rss.tallied_growth[TH_TALLY_LOADERS] = 0.6 * verdict.growth;
 	judge(&story, TH_RSS_GROWING, TH_RSS_LOADERS,
 		"class loaders that are never unloaded hold 120 MiB");
 	/* Too little to be the cause, but said. */
-	story.facts.tallied_growth[TH_TALLY_LOADERS] = 0.4 * verdict.growth;
+	story.rss.tallied_growth[TH_TALLY_LOADERS] = 0.4 * verdict.growth;
 	judge(&story, TH_RSS_GROWING, TH_RSS_NOTHING_STANDS_OUT,
 		"`twinheap leaks` finds 120 MiB leaked");
-	story.facts.tallied_growth[TH_TALLY_THREADS] = 0.5 * verdict.growth;
+	story.rss.tallied_growth[TH_TALLY_THREADS] = 0.5 * verdict.growth;
 	judge(&story, TH_RSS_GROWING, TH_RSS_THREADS, "threads that never end");
 }
 
@@ -449,11 +456,11 @@ test_a_plateau_of_the_java_heap(void **state)
 
 	(void)state;
 	tell(&story, 600.0 * MIB, 603.0 * MIB);
-	story.facts.now[TH_BREAKDOWN_JAVA_HEAP] = 480.0 * MIB;
-	story.facts.now[TH_BREAKDOWN_FILES] = 30.0 * MIB;
-	story.facts.java_used = 100.0 * MIB;
-	story.facts.java_committed = 512.0 * MIB;
-	story.facts.java_limit = 1024.0 * MIB;
+	story.rss.now.lines[TH_BREAKDOWN_JAVA_HEAP] = 480.0 * MIB;
+	story.rss.now.lines[TH_BREAKDOWN_FILES] = 30.0 * MIB;
+	story.rss.account.lines[TH_BREAKDOWN_JAVA_HEAP].used = 100.0 * MIB;
+	story.rss.account.lines[TH_BREAKDOWN_JAVA_HEAP].committed = 512.0 * MIB;
+	story.rss.account.lines[TH_BREAKDOWN_JAVA_HEAP].limit = 1024.0 * MIB;
 	judge(&story, TH_RSS_PLATEAU, TH_RSS_JAVA_HEAP, "512 MiB committed, 1.00 GiB allowed");
 }
 
@@ -465,15 +472,19 @@ test_memory_that_the_allocator_keeps(void **state)
 	(void)state;
 	tell(&story, 300.0 * MIB, 300.0 * MIB);
 	story.points[10].bytes = 600.0 * MIB;
-	story.facts.now[TH_BREAKDOWN_MALLOC_RETAINED] = 250.0 * MIB;
-	story.facts.trimmed = 240.0 * MIB;
+	story.rss.now.lines[TH_BREAKDOWN_MALLOC_RETAINED] = 250.0 * MIB;
+	story.rss.account.trimmed.estimate = 240.0 * MIB;
 	judge(&story, TH_RSS_FELL, TH_RSS_RETAINED, "release about 240 MiB");
-	story.facts.arenas = 200.0 * MIB;
+	struct th_breakdown_line *line = &story.rss.account.lines[TH_BREAKDOWN_MALLOC_RETAINED];
+	line->parts = story.heaps;
+	line->parts_count = 2;
+	story.heaps[0].name = "main heap";
+	story.heaps[1] = (struct th_breakdown_part){.name = "arenas", .resident = 200.0 * MIB};
 	judge(&story, TH_RSS_FELL, TH_RSS_RETAINED,
 		"MALLOC_ARENA_MAX=1 would save up to 200 MiB");
-	story.facts.allocator = "libother.so";
+	story.heaps[0].name = "libother.so";
 	judge(&story, TH_RSS_FELL, TH_RSS_RETAINED, "libother.so retains, about 240 MiB");
-	story.facts.allocator = "libjemalloc.so.2";
+	story.heaps[0].name = "libjemalloc.so.2";
 	judge(&story, TH_RSS_FELL, TH_RSS_RETAINED, "dirty_decay_ms:0");
 }
 
@@ -484,18 +495,18 @@ test_stacks_buffers_and_mappings(void **state)
 
 	(void)state;
 	tell(&story, 200.0 * MIB, 200.0 * MIB);
-	story.facts.now[TH_BREAKDOWN_STACKS] = 120.0 * MIB;
-	story.facts.threads = 300;
+	story.rss.now.lines[TH_BREAKDOWN_STACKS] = 120.0 * MIB;
+	story.head.threads = 300;
 	judge(&story, TH_RSS_PLATEAU, TH_RSS_STACKS, "stacks of 300 threads");
-	story.facts.now[TH_BREAKDOWN_STACKS] = 0;
-	story.facts.now[TH_BREAKDOWN_MALLOC_DIRECT] = 100.0 * MIB;
-	story.facts.direct_count = 17;
-	story.facts.direct_cached = 40.0 * MIB;
+	story.rss.now.lines[TH_BREAKDOWN_STACKS] = 0;
+	story.rss.now.lines[TH_BREAKDOWN_MALLOC_DIRECT] = 100.0 * MIB;
+	story.rss.direct_count = 17;
+	story.rss.account.cached.estimate = 40.0 * MIB;
 	judge(&story, TH_RSS_PLATEAU, TH_RSS_DIRECT_BUFFERS, "17 buffers");
-	story.facts.direct_cached = 60.0 * MIB;
+	story.rss.account.cached.estimate = 60.0 * MIB;
 	judge(&story, TH_RSS_PLATEAU, TH_RSS_DIRECT_BUFFERS, "-Djdk.nio.maxCachedBufferSize");
-	story.facts.now[TH_BREAKDOWN_MALLOC_DIRECT] = 0;
-	story.facts.now[TH_BREAKDOWN_MAPPED] = 90.0 * MIB;
+	story.rss.now.lines[TH_BREAKDOWN_MALLOC_DIRECT] = 0;
+	story.rss.now.lines[TH_BREAKDOWN_MAPPED] = 90.0 * MIB;
 	judge(&story, TH_RSS_PLATEAU, TH_RSS_MAPPED, "without malloc");
 }
 
@@ -507,17 +518,19 @@ test_buffers_that_wait_for_their_cleaner(void **state)
 
 	(void)state;
 	tell(&story, 200.0 * MIB, 200.0 * MIB);
-	story.facts.now[TH_BREAKDOWN_MALLOC_DIRECT] = 100.0 * MIB;
-	story.facts.direct_count = 17;
-	story.facts.direct_all = 100.0 * MIB;
-	story.facts.direct_waiting = 40.0 * MIB;
-	story.facts.direct_waiting_count = 7;
+	story.rss.now.lines[TH_BREAKDOWN_MALLOC_DIRECT] = 100.0 * MIB;
+	story.rss.direct_count = 17;
+	story.rss.account.counts[TH_BUFFERS_DIRECT] = &story.count;
+	story.count.reached_bytes = 60 * MIB;
+	story.count.waiting_bytes = 40 * MIB;
+	story.count.waiting = 7;
 	judge(&story, TH_RSS_PLATEAU, TH_RSS_DIRECT_BUFFERS, "17 buffers");
-	story.facts.direct_waiting = 60.0 * MIB;
-	story.facts.direct_waiting_count = 9;
+	story.count.reached_bytes = 40 * MIB;
+	story.count.waiting_bytes = 60 * MIB;
+	story.count.waiting = 9;
 	judge(&story, TH_RSS_PLATEAU, TH_RSS_DIRECT_BUFFERS,
 		"60.0 MiB in 9 buffers, is unreachable");
-	story.facts.direct_cached = 60.0 * MIB;
+	story.rss.account.cached.estimate = 60.0 * MIB;
 	judge(&story, TH_RSS_PLATEAU, TH_RSS_DIRECT_BUFFERS, "-Djdk.nio.maxCachedBufferSize");
 }
 
@@ -572,11 +585,11 @@ test_page_cache_in_the_control_group(void **state)
 
 	(void)state;
 	tell(&story, 50.0 * MIB, 50.0 * MIB);
-	story.facts.group_limit = 1000.0 * MIB;
-	story.facts.group_current = 980.0 * MIB;
-	story.facts.group_file = 900.0 * MIB;
+	story.group.limit = 1000 * MIB;
+	story.group.current = 980 * MIB;
+	story.group.file = 900 * MIB;
 	judge(&story, TH_RSS_PLATEAU, TH_RSS_PAGE_CACHE, "page cache");
-	story.facts.group_file = 100.0 * MIB;
+	story.group.file = 100 * MIB;
 	judge(&story, TH_RSS_PLATEAU, TH_RSS_NOTHING_STANDS_OUT, "of its limit of 0.98 GiB");
 }
 
@@ -587,7 +600,7 @@ test_too_short_to_tell(void **state)
 
 	(void)state;
 	tell(&story, 10.0 * MIB, 500.0 * MIB);
-	story.facts.point_count = 3;
+	story.rss.judged_points = 3;
 	judge(&story, TH_RSS_SHORT, TH_RSS_NOTHING_STANDS_OUT, "500 MiB resident");
 }
 

@@ -160,7 +160,7 @@ judge(const struct scene *scene, uint64_t seed)
 	show(&shown, &log, NULL);
 	th_rss_init(&rss, shown.profile, NULL);
 	verdict = rss.verdict;
-	char *text = th_rss_verdict_text(&rss.verdict, &rss.facts);
+	char *text = th_rss_verdict_text(&rss);
 	if (seed <= 1)
 		print_message("%s\n", text);
 	free(text);
@@ -368,26 +368,24 @@ test_border_of_page_cache(void **state)
 static void
 expect_fit(double limit, double heap, double growth, const char *text)
 {
-	struct th_rss_facts facts = {
-		.group_limit = limit * (double)MIB,
-		.java_limit = heap * (double)MIB,
-		.now_seconds = 110,
-		.before_seconds = 10,
-		.has_before = true,
-	};
+	const struct th_decoded_cgroup group = {.limit = (uint64_t)(limit * (double)MIB)};
+	struct th_rss_moment before = {.seconds = 10};
+	struct th_rss rss = {
+		.now = {.seconds = 110}, .before = &before, .account = {.group = &group}};
 	struct th_rss_fit fit;
 
 	/* Mapped files can be reclaimed, and the heap counts as its limit. */
-	facts.now[TH_BREAKDOWN_JAVA_HEAP] = 900 * (double)MIB;
-	facts.now[TH_BREAKDOWN_FILES] = 500 * (double)MIB;
-	facts.now[TH_BREAKDOWN_METASPACE] = 300 * (double)MIB;
-	facts.now[TH_BREAKDOWN_STACKS] = 400 * (double)MIB;
-	facts.before[TH_BREAKDOWN_STACKS] = (700 - 100 * growth) * (double)MIB;
-	bool has_limit = th_rss_fit(&facts, &fit);
+	rss.account.lines[TH_BREAKDOWN_JAVA_HEAP].limit = heap * (double)MIB;
+	rss.now.lines[TH_BREAKDOWN_JAVA_HEAP] = 900 * (double)MIB;
+	rss.now.lines[TH_BREAKDOWN_FILES] = 500 * (double)MIB;
+	rss.now.lines[TH_BREAKDOWN_METASPACE] = 300 * (double)MIB;
+	rss.now.lines[TH_BREAKDOWN_STACKS] = 400 * (double)MIB;
+	before.lines[TH_BREAKDOWN_STACKS] = (700 - 100 * growth) * (double)MIB;
+	bool has_limit = th_rss_fit(&rss, &fit);
 	assert_int_equal(has_limit, text != NULL);
 	if (!text)
 		return;
-	char *found = th_rss_fit_text(&facts, &fit);
+	char *found = th_rss_fit_text(&rss, &fit);
 	assert_string_equal(found, text);
 	free(found);
 }

@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "report/run/launch.h"
-#include "report/run/launch_target.h"
 
 #define NOBODY 65534
 

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "report/run/launch_logs.h"
+#include "report/run/launch.h"
 #include "unify/shared/clock.h"
 #include "unify/shared/log_format.h"
 

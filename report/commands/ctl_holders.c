@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two requests: the first one only estimates, so that the user learns of the pause before it begins.
- * With --class and --finding others come between them that select the objects of which the walk finds
- * the holders.
+ * The command `holders` of ctl: two requests, of which the first one only estimates, so that the user
+ * learns of the pause before it begins. With --class and --finding others come between them that select
+ * the objects of which the walk finds the holders.
  */
-#include "report/control/ctl_holders.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/base/format.h"
 #include "report/base/log_text.h"
+#include "report/commands/commands.h"
+#include "report/commands/files.h"
+#include "report/holders/holders.h"
 #include "unify/shared/size.h"
 
 /* Longest pause and largest memory without options. */
@@ -183,23 +184,46 @@ send_selection(struct th_target *target, const uint64_t *items, size_t count)
 	return error;
 }
 
-static struct th_error *
-select_objects(struct th_target *target, const char *target_text, const struct plan *plan,
-	th_ctl_select *select)
+static void
+select_held(const struct th_options *options, const struct th_recording *recording,
+	const struct plan *plan, struct th_selection *ret)
 {
-	bool is_class = !strcmp(plan->option, "--class");
-	uint64_t *items = NULL;
-	size_t count = 0;
-	struct th_error *error = select(target_text, is_class ? plan->value : NULL,
-		is_class ? 0 : strtoull(plan->value, NULL, 10), &items, &count);
+	struct th_profile *profile = th_profile_create(recording, options, NULL, NULL);
+	struct th_leaks found;
 
-	if (!error && !count)
+	th_leaks_init(&found, profile);
+	if (!strcmp(plan->option, "--class"))
+		th_selection_of_class(ret, &found, plan->value);
+	else
+		th_selection_of_finding(ret, &found, strtoull(plan->value, NULL, 10));
+	th_leaks_deinit(&found);
+	th_profile_destroy(profile);
+}
+
+/* Reads from the log what the walk is limited to, and submits it. */
+static struct th_error *
+select_objects(struct th_target *target, const char *target_text, const struct plan *plan)
+{
+	struct th_selection selection = {.items = NULL};
+	struct th_recording *recording;
+	struct th_options options;
+
+	th_options_set_defaults(&options);
+	struct th_error *error = th_request_current_log(target_text, &options.input);
+	if (!error)
+		error = th_input_load(&options, &recording);
+	if (!error) {
+		select_held(&options, recording, plan, &selection);
+		th_recording_destroy(recording);
+	}
+	if (!error && !selection.items_count)
 		error = th_error_create(TH_ERROR_USAGE,
 			"%s: holders: there are no sampled Java objects of %s %s", target->path,
-			is_class ? "class" : "finding", plan->value);
+			plan->option + 2, plan->value);
 	if (!error)
-		error = send_selection(target, items, count);
-	free(items);
+		error = send_selection(target, selection.items, selection.items_count);
+	free(selection.items);
+	th_options_deinit(&options);
 	return error;
 }
 
@@ -235,7 +259,7 @@ print_result(const struct th_target *target, const char *target_text, const stru
 
 struct th_error *
 th_ctl_holders(struct th_target *target, const char *target_text, int count, char **arguments,
-	bool is_json, th_ctl_select *select)
+	bool is_json)
 {
 	struct plan plan = {.pause_ms = PAUSE_DEFAULT_MS, .memory_mib = MEMORY_DEFAULT_MIB};
 	struct th_error *error = read_options(&plan, count, arguments);
@@ -247,7 +271,7 @@ th_ctl_holders(struct th_target *target, const char *target_text, int count, cha
 	if (!error)
 		error = check_estimate(target, &plan);
 	if (!error && plan.option)
-		error = select_objects(target, target_text, &plan, select);
+		error = select_objects(target, target_text, &plan);
 	if (!error)
 		error = ask(target, &plan, plan.option ? TH_HOLDERS_SELECTED : NULL);
 	if (!error && !is_json)

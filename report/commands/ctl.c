@@ -3,7 +3,7 @@
  * Command line of `ctl`.  A command is parsed into a request before the log is opened; request.c
  * submits it, running.c finds the recording, status.c prints its state.
  */
-#include "report/control/ctl.h"
+#include "report/commands/commands.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,8 +12,6 @@
 
 #include "report/base/log_text.h"
 #include "report/base/nearest.h"
-#include "report/control/ctl_holders.h"
-#include "report/control/output_format.h"
 #include "report/control/request.h"
 #include "report/control/status.h"
 #include "unify/shared/glob.h"
@@ -214,7 +212,7 @@ print_next(enum th_control_verb verb, const char *target)
 }
 
 static struct th_error *
-control(int argc, char **argv, bool is_json, th_ctl_select *select)
+control(int argc, char **argv, bool is_json)
 {
 	bool is_status = argc == 2 || (argc == 3 && !strcmp(argv[2], "status"));
 	struct th_request request;
@@ -230,7 +228,7 @@ control(int argc, char **argv, bool is_json, th_ctl_select *select)
 	if (!is_status && !is_holders)
 		error = parse_request(argv[2], argv[3], &request);
 	if (is_holders)
-		error = th_ctl_holders(&target, argv[1], argc - 3, argv + 3, is_json, select);
+		error = th_ctl_holders(&target, argv[1], argc - 3, argv + 3, is_json);
 	else if (!error)
 		error = th_target_open(argv[1], !is_status, &target);
 	if (!error && !is_status && !is_holders)
@@ -255,7 +253,7 @@ wants_help(int argc, char **argv)
 }
 
 int
-th_control_main(int argc, char **argv, th_ctl_select *select)
+th_command_ctl(int argc, char **argv)
 {
 	bool is_json;
 	struct th_error *error;
@@ -268,5 +266,5 @@ th_control_main(int argc, char **argv, th_ctl_select *select)
 	if (!error && argc < 2)
 		error = th_error_create(
 			TH_ERROR_USAGE, "ctl: expected PID|LOG, see twinheap ctl --help");
-	return th_error_report(error ? error : control(argc, argv, is_json, select));
+	return th_error_report(error ? error : control(argc, argv, is_json));
 }

@@ -3,7 +3,7 @@
  * One row for each process that writes a log or has a Java VM, also in other namespaces and of other
  * users, as far as /proc shows them.
  */
-#include "report/control/list.h"
+#include "report/commands/commands.h"
 
 #include <pwd.h>
 #include <stdbool.h>
@@ -16,10 +16,8 @@
 #include "report/base/format.h"
 #include "report/base/log_text.h"
 #include "report/control/java_process.h"
-#include "report/control/output_format.h"
 #include "report/control/running.h"
 #include "report/control/status.h"
-#include "report/control/virtual_machine.h"
 #include "unify/shared/clock.h"
 #include "unify/shared/heaps.h"
 
@@ -228,7 +226,7 @@ list_json(void)
 }
 
 int
-th_list_main(int argc, char **argv)
+th_command_list(int argc, char **argv)
 {
 	bool is_json;
 	struct th_error *error;
