@@ -578,19 +578,6 @@ add(struct th_recording *recording, uint32_t type, union th_decoded *event, uint
 }
 
 static bool
-is_known(uint32_t type)
-{
-	switch (type) {
-#define E(NUMBER, NAME, ...) case TH_EVENT_##NAME:
-		TH_EVENTS(E)
-#undef E
-		return true;
-	default:
-		return false;
-	}
-}
-
-static bool
 is_sample(uint32_t type)
 {
 	return type == TH_EVENT_NATIVE_ALLOC || type == TH_EVENT_JAVA_ALLOC ||
@@ -641,44 +628,29 @@ note_thinned(struct th_recording *recording, const struct th_record *record)
 	th_array_append(recording, thinned, thinned);
 }
 
-enum th_decoding
-th_event_decode(struct th_schema *schema, const struct th_record *record, union th_decoded *ret)
-{
-	if (record->type == TH_EVENT_EVENT_TYPE || record->type == TH_EVENT_EVENT_FIELD) {
-		th_schema_learn(schema, record);
-		return TH_DECODING_LEARNED;
-	}
-	if (!is_known(record->type))
-		return TH_DECODING_UNKNOWN;
-	return th_schema_decode(schema, record, ret) ? TH_DECODING_DONE : TH_DECODING_FAILED;
-}
-
 void
-th_recording_add_decoded(struct th_recording *recording, const struct th_record *record,
-	enum th_decoding decoding, union th_decoded *event)
+th_recording_add_event(struct th_recording *recording, const struct th_record *record)
 {
 	uint32_t number = enter_id(recording, record);
+	union th_decoded event;
 
 	recording->records++;
-	recording->unknown += decoding == TH_DECODING_UNKNOWN;
-	recording->undecodable += decoding == TH_DECODING_FAILED;
-	if (decoding != TH_DECODING_DONE)
+	if (th_schema_learn(recording->schema, record))
 		return;
-	if (thin(record, event))
+	if (!th_schema_is_known(record->type)) {
+		recording->unknown++;
+		return;
+	}
+	if (!th_schema_decode(recording->schema, record, &event)) {
+		recording->undecodable++;
+		return;
+	}
+	if (thin(record, &event))
 		note_thinned(recording, record);
-	if (!add(recording, record->type, event, number))
+	if (!add(recording, record->type, &event, number))
 		recording->undecodable++;
 	else if (recording->is_ring && !recording->whole_from && is_sample(record->type) &&
 		 record->offset >= th_reader_ring_from(recording->reader))
 		/* All events of samples begin with the time. */
-		recording->whole_from = event->native_alloc.time;
-}
-
-void
-th_recording_add_event(struct th_recording *recording, const struct th_record *record)
-{
-	union th_decoded event;
-	enum th_decoding decoding = th_event_decode(recording->schema, record, &event);
-
-	th_recording_add_decoded(recording, record, decoding, &event);
+		recording->whole_from = event.native_alloc.time;
 }

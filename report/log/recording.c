@@ -7,15 +7,13 @@
 
 #include "report/base/allocate.h"
 #include "report/base/progress.h"
-#include "report/base/worker.h"
-#include "report/log/batch.h"
 #include "report/log/events.h"
 #include "report/log/mapped_parts.h"
 #include "unify/shared/bisect.h"
 #include "unify/shared/heaps.h"
 
-/* Batches of records after which the pages of the log are released. */
-#define BATCHES_PER_RELEASE 16
+/* Read between two releases of the pages of the log. */
+#define RELEASE_BYTES (16u << 20)
 
 /* Loading */
 
@@ -60,56 +58,21 @@ add_record(struct th_recording *recording, const struct th_record *record)
 	recording->damaged = recording->cursor.damaged;
 }
 
-/* Decodes a batch while the one before is added. */
-struct loader {
-	struct th_cursor cursor;
-	struct th_schema *schema;
-	struct th_batch *batch;
-};
-
-static void *
-fill_batch(void *data)
-{
-	struct loader *loader = data;
-
-	th_batch_fill(loader->batch, &loader->cursor, loader->schema);
-	return NULL;
-}
-
-static void
-add_batch(struct th_recording *recording, const struct th_batch *batch)
-{
-	if (!batch->used)
-		return;
-	th_batch_add(batch, recording);
-	recording->records_end = batch->after.offset;
-	recording->torn = batch->after.torn;
-	recording->damaged = batch->after.damaged;
-	th_progress("reading the log", batch->after.offset, th_reader_bytes(recording->reader));
-}
-
 static void
 read_all(struct th_recording *recording)
 {
-	struct th_batch batches[2];
-	struct loader loader = {recording->cursor, recording->schema, &batches[0]};
-	struct th_worker worker;
+	uint64_t released = 0;
+	struct th_record record;
 
-	th_batch_init(&batches[0]);
-	th_batch_init(&batches[1]);
-	fill_batch(&loader);
-	for (unsigned i = 0; !batches[i % 2].is_last; i++) {
-		loader.batch = &batches[!(i % 2)];
-		th_worker_begin(&worker, fill_batch, &loader);
-		add_batch(recording, &batches[i % 2]);
-		th_worker_end(&worker);
-		if (i % BATCHES_PER_RELEASE == 0)
-			th_reader_release(&batches[i % 2].after);
+	while (th_reader_next(&recording->cursor, &record)) {
+		add_record(recording, &record);
+		th_progress_often(
+			"reading the log", record.offset, th_reader_bytes(recording->reader));
+		if (record.offset - released < RELEASE_BYTES)
+			continue;
+		th_reader_release(&recording->cursor);
+		released = record.offset;
 	}
-	add_batch(recording, loader.batch);
-	recording->cursor = loader.cursor;
-	th_batch_deinit(&batches[0]);
-	th_batch_deinit(&batches[1]);
 }
 
 struct th_error *
