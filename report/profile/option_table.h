@@ -9,8 +9,11 @@
 
 #define TH_OPTION_ENTRIES_MAX 63
 
+struct th_option_entry;
+
 /* Applies the argument (NULL for an option without one), which stays valid as long as the options. */
-typedef struct th_error *th_option_setter(struct th_options *options, const char *argument);
+typedef struct th_error *th_option_setter(
+	struct th_options *options, const struct th_option_entry *entry, const char *argument);
 
 struct th_option_entry {
 	const char *name;
@@ -18,7 +21,9 @@ struct th_option_entry {
 	const char *argument; /* NULL = takes none */
 	unsigned groups;      /* enum th_option_group; ~0u = of every command */
 	th_option_setter *set;
-	const char *help; /* wrapped at newlines */
+	size_t member;      /* offset in struct th_options, for setters that serve several */
+	const void *choice; /* for the setter of one of several words */
+	const char *help;   /* wrapped at newlines */
 };
 
 /* In the order of the help. A name stands twice if its help differs between commands. */

@@ -113,7 +113,8 @@ take_result(struct th_options *options, unsigned groups, const char *command, in
 {
 	if (result == 1)
 		return take_log(options, groups, command, optarg);
-	return find_entry(result)->set(options, optarg);
+	const struct th_option_entry *entry = find_entry(result);
+	return entry->set(options, entry, optarg);
 }
 
 /* Options and the log may be in any order; "--" ends the options. */
