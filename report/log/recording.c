@@ -159,6 +159,9 @@ th_recording_hide_command(struct th_recording *recording)
 static void
 free_tables(struct th_recording *recording)
 {
+#define X(TYPE, name, items) free(recording->items);
+	TH_KEPT_EVENTS(X)
+#undef X
 	th_id_map_deinit(&recording->modules_ids);
 	th_id_map_deinit(&recording->threads_ids);
 	th_id_map_deinit(&recording->methods_ids);
@@ -169,8 +172,6 @@ free_tables(struct th_recording *recording)
 	th_id_map_deinit(&recording->named_words_ids);
 	free(recording->named_words);
 	free(recording->named_frames);
-	free(recording->remarks);
-	free(recording->code_sources);
 	free(recording->modules);
 	free(recording->threads);
 	free(recording->thread_names);
@@ -178,19 +179,8 @@ free_tables(struct th_recording *recording)
 	free(recording->classes);
 	free(recording->stacks);
 	free(recording->intervals);
-	free(recording->tallies);
-	free(recording->references);
-	free(recording->undetached);
 	free(recording->ledger_takes);
 	free(recording->ledger_gives);
-	free(recording->ledger_longs);
-	free(recording->holder_walks);
-	free(recording->holder_steps);
-	free(recording->holder_objects);
-	free(recording->holder_loaders);
-	free(recording->marks);
-	free(recording->teardowns);
-	free(recording->changes);
 	free(recording->functions);
 	free(recording->symbols);
 }
@@ -201,15 +191,12 @@ th_recording_destroy(struct th_recording *recording)
 	if (!recording)
 		return;
 	free_tables(recording);
-	free(recording->settings);
-	free(recording->notes);
 	free(recording->counters);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		free(recording->samples[heap].items);
 	free(recording->reservations);
 	th_reservations_deinit(&recording->reserved);
 	free(recording->mapped_ends);
-	free(recording->mapped_uses);
 	free(recording->part_ends);
 	free(recording->mappings.items);
 	free(recording->frees);
@@ -218,21 +205,8 @@ th_recording_destroy(struct th_recording *recording)
 	free(recording->followed);
 	free(recording->ids);
 	free(recording->thinned);
-	free(recording->judged);
-	free(recording->levels);
-	free(recording->collections);
-	free(recording->heap_uses);
 	free(recording->thread_bytes);
-	free(recording->residents);
 	free(recording->accounts);
-	free(recording->account_rows);
-	free(recording->touched);
-	free(recording->malloc_heaps);
-	free(recording->pools);
-	free(recording->buffers);
-	free(recording->allocators);
-	free(recording->cgroups);
-	free(recording->slot_copies);
 	th_schema_destroy(recording->schema);
 	th_reader_close(recording->reader);
 	free(recording);
