@@ -136,25 +136,6 @@ th_id_map_intern(struct th_id_map *map, uint64_t word, bool *added_ret)
 }
 
 void
-th_id_map_expect(const struct th_id_map *map, uint64_t word)
-{
-	if (word < map->direct_count)
-		__builtin_prefetch(&map->direct[word]);
-	else if (map->slot_count)
-		__builtin_prefetch(&map->slots[first_slot(map, word)]);
-}
-
-void
-th_id_map_expect_word(const struct th_id_map *map, uint64_t word)
-{
-	if (word < map->direct_count || !map->slot_count)
-		return;
-	uint32_t slot = map->slots[first_slot(map, word)];
-	if (slot)
-		__builtin_prefetch(&map->words[slot - 1]);
-}
-
-void
 th_id_map_deinit(struct th_id_map *map)
 {
 	free(map->direct);

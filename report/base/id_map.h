@@ -45,13 +45,6 @@ uint32_t th_id_map_intern(struct th_id_map *map, uint64_t word, bool *added_ret)
 /* The word with a number, which must be one of the map; takes up to the number of words. */
 uint64_t th_id_map_word(const struct th_id_map *map, uint32_t number);
 
-/*
- * Prefetch what a lookup that follows soon needs: the slot of `word`, and later the word in that
- * slot.
- */
-void th_id_map_expect(const struct th_id_map *map, uint64_t word);
-void th_id_map_expect_word(const struct th_id_map *map, uint64_t word);
-
 /* Frees the memory; the map is empty afterwards. */
 void th_id_map_deinit(struct th_id_map *map);
 

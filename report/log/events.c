@@ -8,28 +8,6 @@
 #include "report/log/limits.h"
 #include "report/log/names.h"
 
-static void
-saw_time(struct th_recording *recording, uint64_t time)
-{
-	if (time > recording->end)
-		recording->end = time;
-}
-
-/* Appends an event in the layout of the log; the second also takes its time into account. */
-#define keep(recording, items, event)                         \
-	({                                                    \
-		th_array_append((recording), items, (event)); \
-		true;                                         \
-	})
-#define keep_timed(recording, items, event)                 \
-	({                                                  \
-		__auto_type kept_ = (event);                \
-                                                            \
-		th_array_append((recording), items, kept_); \
-		saw_time((recording), kept_.time);          \
-		true;                                       \
-	})
-
 /* Stores a definition in the entry of its id. */
 #define define(recording, table, event, id)                                            \
 	({                                                                             \
@@ -45,7 +23,7 @@ saw_time(struct th_recording *recording, uint64_t time)
 /* A lower probability of being kept is damage: a weight fits into an address space as well. */
 #define KEEP_MIN 0x1p-40
 
-/* The functions below return false for an invalid event. */
+/* The functions below return false for an invalid event; those of kept events may change it. */
 
 static bool
 on_process(struct th_recording *recording, const struct th_decoded_process *process)
@@ -119,7 +97,6 @@ add_sample(struct th_recording *recording, enum th_heap heap, struct th_sample s
 	sample.interval = index & 0x7fffff;
 	add_gap(recording, heap, &sample, interval);
 	th_array_append(samples, items, sample);
-	saw_time(recording, sample.time);
 	return true;
 }
 
@@ -186,7 +163,6 @@ add_reservation(struct th_recording *recording, const struct th_decoded_mapped_a
 
 	th_array_append(recording, reservations, reservation);
 	th_reservations_add(&recording->reserved, alloc->address, alloc->size);
-	saw_time(recording, alloc->time);
 	return true;
 }
 
@@ -227,7 +203,8 @@ on_native_free(struct th_recording *recording, const struct th_decoded_native_fr
 		.thread = th_recording_intern_thread(recording, event->thread),
 	};
 
-	return keep_timed(recording, frees, freed);
+	th_array_append(recording, frees, freed);
+	return true;
 }
 
 static bool
@@ -239,7 +216,8 @@ on_mapped_end(struct th_recording *recording, const struct th_decoded_mapped_end
 		.record = record_of(recording, event->sample),
 	};
 
-	return keep_timed(recording, mapped_ends, end);
+	th_array_append(recording, mapped_ends, end);
+	return true;
 }
 
 /* The end of a Java object, or of following it. */
@@ -252,15 +230,14 @@ end_of_object(const struct th_recording *recording, uint64_t time, uint64_t samp
 
 /* Older logs have all pauses, but not their sum. */
 static bool
-on_collection(struct th_recording *recording, struct th_decoded_collection collection)
+on_collection(const struct th_recording *recording, struct th_decoded_collection *collection)
 {
 	size_t count = recording->collections_count;
 
-	if (!collection.paused && collection.end > collection.start)
-		collection.paused = collection.end - collection.start +
-				    (count ? recording->collections[count - 1].paused : 0);
-	saw_time(recording, collection.end);
-	return keep(recording, collections, collection);
+	if (!collection->paused && collection->end > collection->start)
+		collection->paused = collection->end - collection->start +
+				     (count ? recording->collections[count - 1].paused : 0);
+	return true;
 }
 
 static bool
@@ -274,7 +251,6 @@ on_java_followed(
 	};
 
 	th_array_append(recording, followed, info);
-	saw_time(recording, followed->time);
 	return true;
 }
 
@@ -282,46 +258,47 @@ on_java_followed(
 
 /* Stacks and type become indices; starter and type 0 stay, others are indices plus one. */
 static bool
-on_tally(struct th_recording *recording, struct th_decoded_tally tally)
+on_tally(struct th_recording *recording, struct th_decoded_tally *tally)
 {
-	if (!tally.kind || tally.kind >= TH_TALLY_KINDS || tally.level > TALLY_LEVEL_MAX)
+	if (!tally->kind || tally->kind >= TH_TALLY_KINDS || tally->level > TALLY_LEVEL_MAX)
 		return false;
-	tally.stack = th_recording_intern(recording, stacks, tally.stack);
-	if (tally.starter)
-		tally.starter = th_recording_intern(recording, stacks, tally.starter) + 1;
-	if (tally.type)
-		tally.type = th_recording_intern(recording, classes, tally.type) + 1;
-	return keep_timed(recording, tallies, tally);
+	tally->stack = th_recording_intern(recording, stacks, tally->stack);
+	if (tally->starter)
+		tally->starter = th_recording_intern(recording, stacks, tally->starter) + 1;
+	if (tally->type)
+		tally->type = th_recording_intern(recording, classes, tally->type) + 1;
+	return true;
 }
 
 /* The same. */
 static bool
-on_holder_loaders(struct th_recording *recording, struct th_decoded_holder_loaders loaders)
+on_holder_loaders(struct th_recording *recording, struct th_decoded_holder_loaders *loaders)
 {
-	loaders.stack = th_recording_intern(recording, stacks, loaders.stack);
-	if (loaders.type)
-		loaders.type = th_recording_intern(recording, classes, loaders.type) + 1;
-	return keep_timed(recording, holder_loaders, loaders);
+	loaders->stack = th_recording_intern(recording, stacks, loaders->stack);
+	if (loaders->type)
+		loaders->type = th_recording_intern(recording, classes, loaders->type) + 1;
+	return true;
 }
 
 /* Stack and class become indices; class 0 stays, others are indices plus one. */
 static bool
-on_ledger_take(
-	struct th_recording *recording, struct th_decoded_ledger_take take, uint32_t record)
+on_ledger_take(struct th_recording *recording, const struct th_decoded_ledger_take *take,
+	uint32_t record)
 {
 	struct th_ledger_take item = {
-		.time = take.time,
-		.keep = (float)take.keep,
-		.kind = take.kind,
+		.time = take->time,
+		.keep = (float)take->keep,
+		.kind = take->kind,
 		.record = record,
 	};
 
-	if (!take.kind || take.kind >= TH_LEDGER_KINDS || take.keep < KEEP_MIN)
+	if (!take->kind || take->kind >= TH_LEDGER_KINDS || take->keep < KEEP_MIN)
 		return false;
-	item.stack = th_recording_intern(recording, stacks, take.stack);
-	if (take.type)
-		item.class = th_recording_intern(recording, classes, take.type) + 1;
-	return keep_timed(recording, ledger_takes, item);
+	item.stack = th_recording_intern(recording, stacks, take->stack);
+	if (take->type)
+		item.class = th_recording_intern(recording, classes, take->type) + 1;
+	th_array_append(recording, ledger_takes, item);
+	return true;
 }
 
 static bool
@@ -336,18 +313,19 @@ on_ledger_give(struct th_recording *recording, const struct th_decoded_ledger_gi
 
 	if (!give->how || give->how >= TH_LEDGER_ENDS)
 		return false;
-	return keep_timed(recording, ledger_gives, item);
+	th_array_append(recording, ledger_gives, item);
+	return true;
 }
 
 static bool
-on_ledger_long(struct th_recording *recording, struct th_decoded_ledger_long item)
+on_ledger_long(struct th_recording *recording, struct th_decoded_ledger_long *item)
 {
-	if (!item.kind || item.kind >= TH_LEDGER_KINDS)
+	if (!item->kind || item->kind >= TH_LEDGER_KINDS)
 		return false;
-	item.stack = th_recording_intern(recording, stacks, item.stack);
-	if (item.type)
-		item.type = th_recording_intern(recording, classes, item.type) + 1;
-	return keep_timed(recording, ledger_longs, item);
+	item->stack = th_recording_intern(recording, stacks, item->stack);
+	if (item->type)
+		item->type = th_recording_intern(recording, classes, item->type) + 1;
+	return true;
 }
 
 static bool
@@ -356,23 +334,22 @@ on_ledger_count(struct th_recording *recording, const struct th_decoded_ledger_c
 	if (!count->kind || count->kind >= TH_LEDGER_KINDS)
 		return false;
 	recording->ledger_counts[count->kind] = *count;
-	saw_time(recording, count->time);
 	return true;
 }
 
 /* The library's own references are not the program's. */
 static bool
-on_jni_references(struct th_recording *recording, struct th_decoded_jni_references event)
+on_jni_references(struct th_decoded_jni_references *event)
 {
-	event.weaks -= event.own < event.weaks ? event.own : event.weaks;
-	return keep_timed(recording, references, event);
+	event->weaks -= event->own < event->weaks ? event->own : event->weaks;
+	return true;
 }
 
 static bool
-on_undetached(struct th_recording *recording, struct th_decoded_undetached event)
+on_undetached(struct th_recording *recording, struct th_decoded_undetached *event)
 {
-	event.thread = th_recording_intern_thread(recording, event.thread);
-	return keep_timed(recording, undetached, event);
+	event->thread = th_recording_intern_thread(recording, event->thread);
+	return true;
 }
 
 static bool
@@ -389,7 +366,8 @@ on_thread_bytes(struct th_recording *recording, const struct th_decoded_thread_b
 
 	if (bytes.heap != TH_HEAP_JAVA && bytes.heap != TH_HEAP_NATIVE)
 		return false;
-	return keep_timed(recording, thread_bytes, bytes);
+	th_array_append(recording, thread_bytes, bytes);
+	return true;
 }
 
 static bool
@@ -403,17 +381,57 @@ on_account(struct th_recording *recording, const struct th_decoded_account *acco
 		recording->accounts[last] = recording->accounts[last - 1];
 		recording->accounts[last - 1] = *account;
 	}
-	saw_time(recording, account->time);
 	return true;
 }
 
 /* Dispatch */
 
+/* Makes a kept event what recording.h says; false: it is invalid. */
 static bool
-add_possible(struct th_recording *recording, uint32_t type, const union th_decoded *event,
-	uint32_t record)
+adapt(struct th_recording *recording, uint32_t type, union th_decoded *event)
 {
+	switch (type) {
+	case TH_EVENT_COLLECTION:
+		return on_collection(recording, &event->collection);
+	case TH_EVENT_TALLY:
+		return on_tally(recording, &event->tally);
+	case TH_EVENT_JNI_REFERENCES:
+		return on_jni_references(&event->jni_references);
+	case TH_EVENT_UNDETACHED:
+		return on_undetached(recording, &event->undetached);
+	case TH_EVENT_LEDGER_LONG:
+		return on_ledger_long(recording, &event->ledger_long);
+	case TH_EVENT_HOLDER_STEP:
+		return event->holder_step.kind && event->holder_step.kind < TH_HOLDER_KINDS;
+	case TH_EVENT_HOLDER_LOADERS:
+		return on_holder_loaders(recording, &event->holder_loaders);
+	case TH_EVENT_ACCOUNT_ROW:
+		return event->account_row.category &&
+		       event->account_row.category < TH_MEMORY_CATEGORIES;
+	case TH_EVENT_TOUCHED:
+		return event->touched.blocks.count % 2 == 0;
+	case TH_EVENT_MALLOC_HEAPS:
+		return event->malloc_heaps.stretches.count % 3 == 0;
+	case TH_EVENT_BUFFERS:
+		return event->buffers.kind && event->buffers.kind < TH_BUFFERS_KINDS;
+	default:
+		return true;
+	}
+}
+
+static bool
+add_possible(
+	struct th_recording *recording, uint32_t type, union th_decoded *event, uint32_t record)
+{
+	if (!adapt(recording, type, event))
+		return false;
 	switch ((enum th_event_type)type) {
+#define X(TYPE, name, items)                                    \
+	case TH_EVENT_##TYPE:                                   \
+		th_array_append(recording, items, event->name); \
+		return true;
+		TH_KEPT_EVENTS(X)
+#undef X
 	case TH_EVENT_PROCESS:
 		return on_process(recording, &event->process);
 	case TH_EVENT_JVM:
@@ -430,21 +448,8 @@ add_possible(struct th_recording *recording, uint32_t type, const union th_decod
 		return true;
 	case TH_EVENT_END:
 		recording->is_complete = true;
-		saw_time(recording, event->end.time);
 		return true;
-	case TH_EVENT_SETTING:
-		return keep(recording, settings, event->setting);
-	case TH_EVENT_NOTE:
-		return keep(recording, notes, event->note);
-	case TH_EVENT_MARK:
-		return keep_timed(recording, marks, event->mark);
-	case TH_EVENT_TEARDOWN:
-		return keep_timed(recording, teardowns, event->teardown);
-	case TH_EVENT_CONTROL:
-		return keep_timed(recording, changes, event->control);
-	case TH_EVENT_RATE:
-		/* The effect of rate control is in every sample. */
-		saw_time(recording, event->rate.time);
+	case TH_EVENT_RATE: /* the effect of rate control is in every sample */
 		return true;
 	case TH_EVENT_COUNTER_NAME:
 		return on_counter_name(recording, &event->counter_name);
@@ -454,7 +459,6 @@ add_possible(struct th_recording *recording, uint32_t type, const union th_decod
 		return true;
 	case TH_EVENT_THREAD:
 		th_recording_add_thread(recording, &event->thread);
-		saw_time(recording, event->thread.time);
 		return true;
 	case TH_EVENT_METHOD:
 		return define(recording, methods, event->method, method);
@@ -462,15 +466,11 @@ add_possible(struct th_recording *recording, uint32_t type, const union th_decod
 		return define(recording, classes, event->class, class);
 	case TH_EVENT_STACK:
 		return define(recording, stacks, event->stack, stack);
-	case TH_EVENT_CODE_SOURCE:
-		return keep(recording, code_sources, event->code_source);
 	case TH_EVENT_SYMBOL:
 		th_recording_add_symbol(recording, &event->symbol);
 		return true;
 	case TH_EVENT_NATIVE_FRAME:
 		return th_recording_add_native_frame(recording, &event->native_frame);
-	case TH_EVENT_MODULE_REMARK:
-		return keep(recording, remarks, event->module_remark);
 
 	case TH_EVENT_NATIVE_ALLOC:
 		return on_native_alloc(recording, &event->native_alloc, record);
@@ -483,79 +483,27 @@ add_possible(struct th_recording *recording, uint32_t type, const union th_decod
 	case TH_EVENT_JAVA_ALLOC:
 		return on_java_alloc(recording, &event->java_alloc, record);
 	case TH_EVENT_JAVA_DEATH:
-		return keep_timed(recording, deaths,
+		th_array_append(recording, deaths,
 			end_of_object(
 				recording, event->java_death.time, event->java_death.sample));
+		return true;
 	case TH_EVENT_JAVA_LOST:
-		return keep_timed(recording, losses,
+		th_array_append(recording, losses,
 			end_of_object(
 				recording, event->java_lost.time, event->java_lost.sample));
+		return true;
 	case TH_EVENT_JAVA_FOLLOWED:
 		return on_java_followed(recording, &event->java_followed);
-	case TH_EVENT_JAVA_JUDGED:
-		return keep_timed(recording, judged, event->java_judged);
-	case TH_EVENT_JAVA_LEVEL:
-		return keep_timed(recording, levels, event->java_level);
-
-	case TH_EVENT_COLLECTION:
-		return on_collection(recording, event->collection);
-	case TH_EVENT_HEAP_USE:
-		return keep_timed(recording, heap_uses, event->heap_use);
-	case TH_EVENT_MAPPED_USE:
-		return keep_timed(recording, mapped_uses, event->mapped_use);
-	case TH_EVENT_TALLY:
-		return on_tally(recording, event->tally);
 	case TH_EVENT_THREAD_BYTES:
 		return on_thread_bytes(recording, &event->thread_bytes);
-
-	case TH_EVENT_JNI_REFERENCES:
-		return on_jni_references(recording, event->jni_references);
-	case TH_EVENT_UNDETACHED:
-		return on_undetached(recording, event->undetached);
 	case TH_EVENT_LEDGER_TAKE:
-		return on_ledger_take(recording, event->ledger_take, record);
+		return on_ledger_take(recording, &event->ledger_take, record);
 	case TH_EVENT_LEDGER_GIVE:
 		return on_ledger_give(recording, &event->ledger_give);
 	case TH_EVENT_LEDGER_COUNT:
 		return on_ledger_count(recording, &event->ledger_count);
-	case TH_EVENT_LEDGER_LONG:
-		return on_ledger_long(recording, event->ledger_long);
-
-	case TH_EVENT_HOLDER_STEP:
-		return event->holder_step.kind && event->holder_step.kind < TH_HOLDER_KINDS &&
-		       keep_timed(recording, holder_steps, event->holder_step);
-	case TH_EVENT_HOLDER_OBJECTS:
-		return keep_timed(recording, holder_objects, event->holder_objects);
-	case TH_EVENT_HOLDER_LOADERS:
-		return on_holder_loaders(recording, event->holder_loaders);
-	case TH_EVENT_HOLDER_WALK:
-		return keep_timed(recording, holder_walks, event->holder_walk);
-
-	case TH_EVENT_RESIDENT:
-		return keep_timed(recording, residents, event->resident);
 	case TH_EVENT_ACCOUNT:
 		return on_account(recording, &event->account);
-	case TH_EVENT_ACCOUNT_ROW:
-		return event->account_row.category &&
-		       event->account_row.category < TH_MEMORY_CATEGORIES &&
-		       keep(recording, account_rows, event->account_row);
-	case TH_EVENT_TOUCHED:
-		return event->touched.blocks.count % 2 == 0 &&
-		       keep(recording, touched, event->touched);
-	case TH_EVENT_MALLOC_HEAPS:
-		return event->malloc_heaps.stretches.count % 3 == 0 &&
-		       keep(recording, malloc_heaps, event->malloc_heaps);
-	case TH_EVENT_POOL:
-		return keep(recording, pools, event->pool);
-	case TH_EVENT_BUFFERS:
-		return event->buffers.kind && event->buffers.kind < TH_BUFFERS_KINDS &&
-		       keep_timed(recording, buffers, event->buffers);
-	case TH_EVENT_ALLOCATOR:
-		return keep(recording, allocators, event->allocator);
-	case TH_EVENT_CGROUP:
-		return keep(recording, cgroups, event->cgroup);
-	case TH_EVENT_SLOT_COPIES:
-		return keep_timed(recording, slot_copies, event->slot_copies);
 
 	case TH_EVENT_KEPT:       /* the reader passes its records */
 	case TH_EVENT_EVENT_TYPE: /* th_schema_learn() */
@@ -566,28 +514,31 @@ add_possible(struct th_recording *recording, uint32_t type, const union th_decod
 	return false;
 }
 
-static bool
-add(struct th_recording *recording, uint32_t type, union th_decoded *event, uint32_t record)
+/* The time up to which an event extends the recording, `time` being its own. */
+static uint64_t
+end_of(uint32_t type, const union th_decoded *event, uint64_t time)
 {
-	bool is_early;
-
-	if (!th_limits_apply(type, recording->start, event, &is_early))
-		return false;
-	recording->early += is_early;
-	return add_possible(recording, type, event, record);
+	if (type == TH_EVENT_COLLECTION)
+		return event->collection.end;
+	return type == TH_EVENT_PROCESS || type == TH_EVENT_JVM || type == TH_EVENT_NOTE ? 0
+											 : time;
 }
 
 static bool
-is_known(uint32_t type)
+add(struct th_recording *recording, uint32_t type, union th_decoded *event, uint32_t record)
 {
-	switch (type) {
-#define E(NUMBER, NAME, ...) case TH_EVENT_##NAME:
-		TH_EVENTS(E)
-#undef E
-		return true;
-	default:
+	uint64_t time;
+	bool is_early;
+
+	if (!th_limits_apply(type, recording->start, event, &time, &is_early))
 		return false;
-	}
+	recording->early += is_early;
+	if (!add_possible(recording, type, event, record))
+		return false;
+	time = end_of(type, event, time);
+	if (time > recording->end)
+		recording->end = time;
+	return true;
 }
 
 static bool
@@ -641,44 +592,29 @@ note_thinned(struct th_recording *recording, const struct th_record *record)
 	th_array_append(recording, thinned, thinned);
 }
 
-enum th_decoding
-th_event_decode(struct th_schema *schema, const struct th_record *record, union th_decoded *ret)
-{
-	if (record->type == TH_EVENT_EVENT_TYPE || record->type == TH_EVENT_EVENT_FIELD) {
-		th_schema_learn(schema, record);
-		return TH_DECODING_LEARNED;
-	}
-	if (!is_known(record->type))
-		return TH_DECODING_UNKNOWN;
-	return th_schema_decode(schema, record, ret) ? TH_DECODING_DONE : TH_DECODING_FAILED;
-}
-
 void
-th_recording_add_decoded(struct th_recording *recording, const struct th_record *record,
-	enum th_decoding decoding, union th_decoded *event)
+th_recording_add_event(struct th_recording *recording, const struct th_record *record)
 {
 	uint32_t number = enter_id(recording, record);
+	union th_decoded event;
 
 	recording->records++;
-	recording->unknown += decoding == TH_DECODING_UNKNOWN;
-	recording->undecodable += decoding == TH_DECODING_FAILED;
-	if (decoding != TH_DECODING_DONE)
+	if (th_schema_learn(recording->schema, record))
 		return;
-	if (thin(record, event))
+	if (!th_schema_is_known(record->type)) {
+		recording->unknown++;
+		return;
+	}
+	if (!th_schema_decode(recording->schema, record, &event)) {
+		recording->undecodable++;
+		return;
+	}
+	if (thin(record, &event))
 		note_thinned(recording, record);
-	if (!add(recording, record->type, event, number))
+	if (!add(recording, record->type, &event, number))
 		recording->undecodable++;
 	else if (recording->is_ring && !recording->whole_from && is_sample(record->type) &&
 		 record->offset >= th_reader_ring_from(recording->reader))
 		/* All events of samples begin with the time. */
-		recording->whole_from = event->native_alloc.time;
-}
-
-void
-th_recording_add_event(struct th_recording *recording, const struct th_record *record)
-{
-	union th_decoded event;
-	enum th_decoding decoding = th_event_decode(recording->schema, record, &event);
-
-	th_recording_add_decoded(recording, record, decoding, &event);
+		recording->whole_from = event.native_alloc.time;
 }

@@ -10,6 +10,7 @@
 
 struct limits {
 	uint64_t start;
+	uint64_t time;
 	bool is_early;
 };
 
@@ -42,6 +43,8 @@ limit_time(struct limits *limits, bool is_first, uint64_t *time)
 		*time = limits->start;
 		limits->is_early = true;
 	}
+	if (is_first)
+		limits->time = *time;
 	return *time <= limits->start + TH_TIME_SPAN_MAX;
 }
 
@@ -91,11 +94,13 @@ limit(struct limits *limits, uint32_t type, union th_decoded *event)
 }
 
 bool
-th_limits_apply(uint32_t type, uint64_t start, union th_decoded *event, bool *is_early_ret)
+th_limits_apply(uint32_t type, uint64_t start, union th_decoded *event, uint64_t *time_ret,
+	bool *is_early_ret)
 {
 	struct limits limits = {.start = start};
 	bool is_possible = limit(&limits, type, event);
 
+	*time_ret = limits.time;
 	*is_early_ret = limits.is_early;
 	return is_possible;
 }

@@ -28,9 +28,9 @@
 /*
  * Whether the values of an event are possible in a recording that began at `start`. An event before
  * that, such as a sample whose capture began before the recording, is moved to the start; then
- * *is_early_ret is true.
+ * *is_early_ret is true. *time_ret is the time of the event, 0 if it has none.
  */
-bool
-th_limits_apply(uint32_t type, uint64_t start, union th_decoded *event, bool *is_early_ret);
+bool th_limits_apply(uint32_t type, uint64_t start, union th_decoded *event, uint64_t *time_ret,
+	bool *is_early_ret);
 
 #endif

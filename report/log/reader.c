@@ -16,9 +16,9 @@
 #include <zlib.h>
 
 #include "report/base/allocate.h"
-#include "report/log/kept.h"
 #include "report/log/limits.h"
 #include "unify/shared/bisect.h"
+#include "unify/shared/kept.h"
 
 /* Ids of samples are offsets / 8 in 32 bits, so no log is larger. */
 #define LARGEST_LOG ((uint64_t)32 << 30)
@@ -45,7 +45,9 @@ struct th_reader {
 	int descriptor;     /* of a growing log; else -1 */
 	bool is_file;       /* the mapping is that of the file */
 	uint64_t ring_from; /* of a ring: where it begins; else 0 */
-	struct th_kept kept;
+	struct th_record *kept; /* of a ring: of its past, see TH_EVENT_KEPT; by offset */
+	size_t kept_count;
+	size_t kept_capacity;
 	uint64_t start; /* offset of the first record */
 	uint64_t end;   /* offset one past the last */
 	bool is_cut;
@@ -349,6 +351,57 @@ load_ring(struct th_reader *reader, const char *path, bool grows)
 	return error;
 }
 
+/*
+ * Adds the records in a KEPT event, unless they do not count yet, because the ring begins later.
+ * What is malformed ends the event.
+ */
+static void
+add_kept(struct th_reader *reader, const struct th_record *carrier)
+{
+	struct th_event_kept event;
+	struct th_kept_record record;
+	uint32_t word = 0;
+
+	if (carrier->size < sizeof(event))
+		return;
+	memcpy(&event, carrier->bytes, sizeof(event));
+	while (event.from <= reader->ring_from &&
+		th_kept_next(carrier->bytes, carrier->size, &word, &record)) {
+		const struct th_record added = {
+			.offset = record.offset,
+			.bytes = carrier->bytes + record.at,
+			.size = record.size,
+			.type = record.type,
+			.thinned = record.thinned,
+		};
+
+		th_array_append(reader, kept, added);
+	}
+}
+
+static int
+compare_offsets(const void *a, const void *b)
+{
+	const struct th_record *left = a;
+	const struct th_record *right = b;
+
+	return (left->offset > right->offset) - (left->offset < right->offset);
+}
+
+/* Sorts them by offset, and drops repeated ones. */
+static void
+sort_kept(struct th_reader *reader)
+{
+	size_t count = 0;
+
+	if (reader->kept_count)
+		qsort(reader->kept, reader->kept_count, sizeof(*reader->kept), compare_offsets);
+	for (size_t i = 0; i < reader->kept_count; i++)
+		if (!count || reader->kept[i].offset != reader->kept[count - 1].offset)
+			reader->kept[count++] = reader->kept[i];
+	reader->kept_count = count;
+}
+
 /* Of a compressed ring all is in memory already. */
 static struct th_error *
 open_ring(struct th_reader *reader, const char *path, bool grows)
@@ -364,8 +417,8 @@ open_ring(struct th_reader *reader, const char *path, bool grows)
 	cursor.offset = reader->ring_from;
 	while (next_raw(&cursor, &record))
 		if (record.type == TH_EVENT_KEPT)
-			th_kept_add(&reader->kept, &record, reader->ring_from);
-	th_kept_sort(&reader->kept);
+			add_kept(reader, &record);
+	sort_kept(reader);
 	return NULL;
 }
 
@@ -477,7 +530,7 @@ th_reader_close(struct th_reader *reader)
 	munmap(reader->map, reader->reserved);
 	if (reader->descriptor >= 0)
 		close(reader->descriptor);
-	th_kept_deinit(&reader->kept);
+	free(reader->kept);
 	free(reader);
 }
 
@@ -520,8 +573,7 @@ th_reader_at(const struct th_reader *reader, uint64_t offset)
 		.reader = reader, .offset = offset, .is_in_ring = offset >= reader->ring_from};
 
 	if (!cursor.is_in_ring)
-		cursor.kept = th_bisect(
-			reader->kept.records_count, i, reader->kept.records[i].offset < offset);
+		cursor.kept = th_bisect(reader->kept_count, i, reader->kept[i].offset < offset);
 	return cursor;
 }
 
@@ -602,8 +654,8 @@ next_of_past(struct th_cursor *cursor, struct th_record *record_ret)
 		cursor->offset = at + record_ret->size;
 		return true;
 	}
-	if (cursor->kept < reader->kept.records_count) {
-		*record_ret = reader->kept.records[cursor->kept++];
+	if (cursor->kept < reader->kept_count) {
+		*record_ret = reader->kept[cursor->kept++];
 		return true;
 	}
 	cursor->offset = reader->ring_from;

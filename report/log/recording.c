@@ -7,15 +7,13 @@
 
 #include "report/base/allocate.h"
 #include "report/base/progress.h"
-#include "report/base/worker.h"
-#include "report/log/batch.h"
 #include "report/log/events.h"
 #include "report/log/mapped_parts.h"
 #include "unify/shared/bisect.h"
 #include "unify/shared/heaps.h"
 
-/* Batches of records after which the pages of the log are released. */
-#define BATCHES_PER_RELEASE 16
+/* Read between two releases of the pages of the log. */
+#define RELEASE_BYTES (16u << 20)
 
 /* Loading */
 
@@ -60,56 +58,21 @@ add_record(struct th_recording *recording, const struct th_record *record)
 	recording->damaged = recording->cursor.damaged;
 }
 
-/* Decodes a batch while the one before is added. */
-struct loader {
-	struct th_cursor cursor;
-	struct th_schema *schema;
-	struct th_batch *batch;
-};
-
-static void *
-fill_batch(void *data)
-{
-	struct loader *loader = data;
-
-	th_batch_fill(loader->batch, &loader->cursor, loader->schema);
-	return NULL;
-}
-
-static void
-add_batch(struct th_recording *recording, const struct th_batch *batch)
-{
-	if (!batch->used)
-		return;
-	th_batch_add(batch, recording);
-	recording->records_end = batch->after.offset;
-	recording->torn = batch->after.torn;
-	recording->damaged = batch->after.damaged;
-	th_progress("reading the log", batch->after.offset, th_reader_bytes(recording->reader));
-}
-
 static void
 read_all(struct th_recording *recording)
 {
-	struct th_batch batches[2];
-	struct loader loader = {recording->cursor, recording->schema, &batches[0]};
-	struct th_worker worker;
+	uint64_t released = 0;
+	struct th_record record;
 
-	th_batch_init(&batches[0]);
-	th_batch_init(&batches[1]);
-	fill_batch(&loader);
-	for (unsigned i = 0; !batches[i % 2].is_last; i++) {
-		loader.batch = &batches[!(i % 2)];
-		th_worker_begin(&worker, fill_batch, &loader);
-		add_batch(recording, &batches[i % 2]);
-		th_worker_end(&worker);
-		if (i % BATCHES_PER_RELEASE == 0)
-			th_reader_release(&batches[i % 2].after);
+	while (th_reader_next(&recording->cursor, &record)) {
+		add_record(recording, &record);
+		th_progress_often(
+			"reading the log", record.offset, th_reader_bytes(recording->reader));
+		if (record.offset - released < RELEASE_BYTES)
+			continue;
+		th_reader_release(&recording->cursor);
+		released = record.offset;
 	}
-	add_batch(recording, loader.batch);
-	recording->cursor = loader.cursor;
-	th_batch_deinit(&batches[0]);
-	th_batch_deinit(&batches[1]);
 }
 
 struct th_error *
@@ -196,6 +159,9 @@ th_recording_hide_command(struct th_recording *recording)
 static void
 free_tables(struct th_recording *recording)
 {
+#define X(TYPE, name, items) free(recording->items);
+	TH_KEPT_EVENTS(X)
+#undef X
 	th_id_map_deinit(&recording->modules_ids);
 	th_id_map_deinit(&recording->threads_ids);
 	th_id_map_deinit(&recording->methods_ids);
@@ -206,8 +172,6 @@ free_tables(struct th_recording *recording)
 	th_id_map_deinit(&recording->named_words_ids);
 	free(recording->named_words);
 	free(recording->named_frames);
-	free(recording->remarks);
-	free(recording->code_sources);
 	free(recording->modules);
 	free(recording->threads);
 	free(recording->thread_names);
@@ -215,19 +179,8 @@ free_tables(struct th_recording *recording)
 	free(recording->classes);
 	free(recording->stacks);
 	free(recording->intervals);
-	free(recording->tallies);
-	free(recording->references);
-	free(recording->undetached);
 	free(recording->ledger_takes);
 	free(recording->ledger_gives);
-	free(recording->ledger_longs);
-	free(recording->holder_walks);
-	free(recording->holder_steps);
-	free(recording->holder_objects);
-	free(recording->holder_loaders);
-	free(recording->marks);
-	free(recording->teardowns);
-	free(recording->changes);
 	free(recording->functions);
 	free(recording->symbols);
 }
@@ -238,15 +191,12 @@ th_recording_destroy(struct th_recording *recording)
 	if (!recording)
 		return;
 	free_tables(recording);
-	free(recording->settings);
-	free(recording->notes);
 	free(recording->counters);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		free(recording->samples[heap].items);
 	free(recording->reservations);
 	th_reservations_deinit(&recording->reserved);
 	free(recording->mapped_ends);
-	free(recording->mapped_uses);
 	free(recording->part_ends);
 	free(recording->mappings.items);
 	free(recording->frees);
@@ -255,21 +205,8 @@ th_recording_destroy(struct th_recording *recording)
 	free(recording->followed);
 	free(recording->ids);
 	free(recording->thinned);
-	free(recording->judged);
-	free(recording->levels);
-	free(recording->collections);
-	free(recording->heap_uses);
 	free(recording->thread_bytes);
-	free(recording->residents);
 	free(recording->accounts);
-	free(recording->account_rows);
-	free(recording->touched);
-	free(recording->malloc_heaps);
-	free(recording->pools);
-	free(recording->buffers);
-	free(recording->allocators);
-	free(recording->cgroups);
-	free(recording->slot_copies);
 	th_schema_destroy(recording->schema);
 	th_reader_close(recording->reader);
 	free(recording);

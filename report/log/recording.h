@@ -168,6 +168,44 @@ struct th_samples {
 	TH_ARRAY(struct th_sample, items);
 };
 
+/*
+ * Events that are kept in the layout of the log, in its order: an array of struct th_decoded_NAME
+ * for each type.  X(TYPE, NAME, array)
+ */
+#define TH_KEPT_EVENTS(X)                                                                          \
+	X(SETTING, setting, settings)                                                              \
+	X(NOTE, note, notes)                                                                       \
+	X(MARK, mark, marks)                                                                       \
+	X(TEARDOWN, teardown, teardowns)                                                           \
+	X(CONTROL, control, changes)                                                               \
+	X(CODE_SOURCE, code_source, code_sources)                                                  \
+	X(MODULE_REMARK, module_remark, remarks)                                                   \
+	X(MAPPED_USE, mapped_use, mapped_uses)                                                     \
+	X(JAVA_JUDGED, java_judged, judged)                                                        \
+	X(JAVA_LEVEL, java_level, levels)                                                          \
+	X(COLLECTION, collection, collections)                                                     \
+	X(HEAP_USE, heap_use, heap_uses)                                                           \
+	X(TALLY, tally, tallies) /* stack, starter and type: see below */                          \
+	/* What native code holds of the Java VM. */                                               \
+	X(JNI_REFERENCES, jni_references, references) /* weaks: without the library's */           \
+	X(UNDETACHED, undetached, undetached)         /* thread: index */                          \
+	X(LEDGER_LONG, ledger_long, ledger_longs)     /* stack and type */                         \
+	/* Walks of the Java heap, on demand; steps and objects of the last complete one count. */ \
+	X(HOLDER_WALK, holder_walk, holder_walks)                                                  \
+	X(HOLDER_STEP, holder_step, holder_steps)                                                  \
+	X(HOLDER_OBJECTS, holder_objects, holder_objects)                                          \
+	X(HOLDER_LOADERS, holder_loaders, holder_loaders) /* stack and type */                     \
+	/* Resident memory; rows and figures belong to the snapshot whose number they hold. */     \
+	X(RESIDENT, resident, residents)                                                           \
+	X(ACCOUNT_ROW, account_row, account_rows)                                                  \
+	X(TOUCHED, touched, touched)                                                               \
+	X(MALLOC_HEAPS, malloc_heaps, malloc_heaps)                                                \
+	X(POOL, pool, pools)                                                                       \
+	X(BUFFERS, buffers, buffers) /* counts on demand */                                        \
+	X(ALLOCATOR, allocator, allocators)                                                        \
+	X(CGROUP, cgroup, cgroups)                                                                 \
+	X(SLOT_COPIES, slot_copies, slot_copies)
+
 struct th_recording {
 	struct th_reader *reader;
 	struct th_schema *schema;
@@ -181,8 +219,6 @@ struct th_recording {
 	struct th_decoded_process process;
 	bool has_jvm; /* `jvm` is known */
 	struct th_decoded_jvm jvm;
-	TH_ARRAY(struct th_decoded_setting, settings);
-	TH_ARRAY(struct th_decoded_note, notes);
 	TH_ARRAY(struct th_counter_info, counters); /* by index in the log's header */
 
 	TH_TABLE(struct th_decoded_module, modules);
@@ -191,7 +227,6 @@ struct th_recording {
 	TH_TABLE(struct th_decoded_method, methods);
 	TH_TABLE(struct th_decoded_class, classes);
 	TH_TABLE(struct th_decoded_stack, stacks);
-	TH_ARRAY(struct th_decoded_code_source, code_sources);
 
 	/* Names of functions that occur in stacks. */
 	TH_ARRAY(struct th_named_function, functions);
@@ -203,7 +238,6 @@ struct th_recording {
 	struct th_decoded_bundle bundle; /* state of the log in the bundle */
 	TH_TABLE(struct th_named_word, named_words);
 	TH_ARRAY(struct th_named_frame, named_frames);
-	TH_ARRAY(struct th_decoded_module_remark, remarks);
 
 	TH_ARRAY(uint64_t, intervals); /* that occur in samples, bytes */
 	struct th_id_map interval_ids;
@@ -215,7 +249,6 @@ struct th_recording {
 	TH_ARRAY(struct th_reservation_info, reservations);
 	struct th_reservations reserved;                  /* their ranges */
 	TH_ARRAY(struct th_mapped_end_info, mapped_ends); /* in order */
-	TH_ARRAY(struct th_decoded_mapped_use, mapped_uses);
 	struct th_samples
 		mappings; /* samples of mapped memory before they are split, as in the log */
 	uint64_t *
@@ -224,43 +257,17 @@ struct th_recording {
 		followed);       /* in order: the last one of an object counts */
 	TH_ARRAY(uint64_t, ids); /* of a ring: of samples, by `record`, ascending */
 	TH_ARRAY(struct th_thinned_info, thinned); /* of a ring, ascending */
-	TH_ARRAY(struct th_decoded_java_judged, judged);
-	TH_ARRAY(struct th_decoded_java_level, levels);
-	TH_ARRAY(struct th_decoded_collection, collections);
-	TH_ARRAY(struct th_decoded_heap_use, heap_uses);
 	TH_ARRAY(struct th_thread_bytes_info, thread_bytes);
-	TH_ARRAY(struct th_decoded_tally,
-		tallies); /* in order; stack, type: indices, type + 1 */
-	/* What native code holds of the Java VM, in order. */
-	TH_ARRAY(struct th_decoded_jni_references,
-		references);                                /* weaks: without the library's */
-	TH_ARRAY(struct th_decoded_undetached, undetached); /* thread: index */
 	TH_ARRAY(struct th_ledger_take, ledger_takes);
 	TH_ARRAY(struct th_ledger_give, ledger_gives);
-	TH_ARRAY(struct th_decoded_ledger_long, ledger_longs);         /* stack: index */
 	struct th_decoded_ledger_count ledger_counts[TH_LEDGER_KINDS]; /* the last of each */
+	/* Complete snapshots of resident memory, by time. */
+	TH_ARRAY(struct th_decoded_account, accounts);
 
-	/* Walks of the Java heap, on demand; steps and objects of the last complete one count. */
-	TH_ARRAY(struct th_decoded_holder_walk, holder_walks);
-	TH_ARRAY(struct th_decoded_holder_step, holder_steps);
-	TH_ARRAY(struct th_decoded_holder_objects, holder_objects);
-	TH_ARRAY(struct th_decoded_holder_loaders, holder_loaders);
-
-	TH_ARRAY(struct th_decoded_mark, marks);
-	TH_ARRAY(struct th_decoded_teardown, teardowns); /* in order */
-	TH_ARRAY(struct th_decoded_control, changes);    /* in order */
-
-	/* Resident memory; rows and figures belong to the snapshot whose number they hold. */
-	TH_ARRAY(struct th_decoded_resident, residents);
-	TH_ARRAY(struct th_decoded_account, accounts); /* complete snapshots, by time */
-	TH_ARRAY(struct th_decoded_account_row, account_rows);
-	TH_ARRAY(struct th_decoded_touched, touched);
-	TH_ARRAY(struct th_decoded_malloc_heaps, malloc_heaps);
-	TH_ARRAY(struct th_decoded_pool, pools);
-	TH_ARRAY(struct th_decoded_buffers, buffers); /* counts on demand, by time */
-	TH_ARRAY(struct th_decoded_allocator, allocators);
-	TH_ARRAY(struct th_decoded_cgroup, cgroups);
-	TH_ARRAY(struct th_decoded_slot_copies, slot_copies);
+	/* Stacks are indices, and so are starters and types, plus one; 0 = none. */
+#define X(TYPE, name, items) TH_ARRAY(struct th_decoded_##name, items);
+	TH_KEPT_EVENTS(X)
+#undef X
 
 	struct th_cursor cursor; /* after the last record read */
 	uint64_t waited_at;      /* growing log: where the last update met a hole */

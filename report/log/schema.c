@@ -60,6 +60,12 @@ find_known(uint32_t type)
 	return type < KNOWN_EVENTS && known_events[type].name ? &known_events[type] : NULL;
 }
 
+bool
+th_schema_is_known(uint32_t type)
+{
+	return find_known(type);
+}
+
 /* Values */
 
 static uint32_t
@@ -361,13 +367,16 @@ learn_field(struct th_schema *schema, const struct th_record *record)
 	event->is_bound = false;
 }
 
-void
+bool
 th_schema_learn(struct th_schema *schema, const struct th_record *record)
 {
 	if (record->type == TH_EVENT_EVENT_TYPE)
 		learn_type(schema, record);
 	else if (record->type == TH_EVENT_EVENT_FIELD)
 		learn_field(schema, record);
+	else
+		return false;
+	return true;
 }
 
 const struct th_schema_event *

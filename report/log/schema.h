@@ -63,8 +63,8 @@ struct th_schema;
 struct th_schema *th_schema_create(void);
 void th_schema_destroy(struct th_schema *schema);
 
-/* Learns from a record if it is a description (EVENT_TYPE, EVENT_FIELD). */
-void th_schema_learn(struct th_schema *schema, const struct th_record *record);
+/* Learns from a record if it is a description (EVENT_TYPE, EVENT_FIELD); false: it is not. */
+bool th_schema_learn(struct th_schema *schema, const struct th_record *record);
 
 /* The description of a type, NULL if the log has none. */
 const struct th_schema_event *th_schema_find(const struct th_schema *schema, uint32_t type);
@@ -112,6 +112,9 @@ union th_decoded {
 	TH_EVENTS(E)
 #undef E
 };
+
+/* Whether this tool knows a type, whatever the log describes. */
+bool th_schema_is_known(uint32_t type);
 
 /*
  * Decodes a record of a known type into the member of its type. False when the log does not

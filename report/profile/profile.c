@@ -13,7 +13,6 @@
 #include "report/base/allocate.h"
 #include "report/base/format.h"
 #include "report/base/progress.h"
-#include "report/base/worker.h"
 #include "report/profile/internal_threads.h"
 #include "report/profile/mapped_use.h"
 #include "report/profile/resident_blocks.h"
@@ -584,10 +583,9 @@ th_profile_peak(const struct th_profile *profile)
 }
 
 /* Prepares calibrations and lifetimes, which do not depend on stacks. */
-static void *
-init_estimators(void *data)
+static void
+init_estimators(struct th_profile *profile)
 {
-	struct th_profile *profile = data;
 	const struct th_recording *recording = profile->recording;
 
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
@@ -605,7 +603,6 @@ init_estimators(void *data)
 		profile->account = NULL;
 	if (profile->options->wants_peak)
 		profile->peak = find_peak(profile);
-	return NULL;
 }
 
 /* Finds the rows of all samples. */
@@ -625,14 +622,6 @@ make_rows(struct builder *builder)
 	}
 }
 
-static void *
-add_outside_java(void *data)
-{
-	add_heap(data, TH_HEAP_NATIVE);
-	add_heap(data, TH_HEAP_MAPPED);
-	return NULL;
-}
-
 static void
 sum_rows(struct th_profile *profile)
 {
@@ -645,15 +634,10 @@ sum_rows(struct th_profile *profile)
 	}
 }
 
-/*
- * Weights and ends of samples are computed in parallel with their rows, and heaps are summed up
- * in parallel.
- */
 static void
 build(struct th_profile *profile)
 {
 	struct builder builder;
-	struct th_worker worker;
 
 	profile->window = window_of(profile->recording, profile->options);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
@@ -661,21 +645,19 @@ build(struct th_profile *profile)
 			profile->recording->samples[heap].items_count, sizeof(uint32_t));
 	profile->internal_threads = th_internal_threads_find(
 		profile->recording, profile->frames);
-	th_worker_begin(&worker, init_estimators, profile);
+	init_estimators(profile);
 	th_paths_number(profile->paths);
 	builder_init(&builder, profile);
 	make_rows(&builder);
 	th_paths_forget_numbers(profile->paths);
-	th_worker_end(&worker);
 	if (profile->account)
 		th_resident_blocks_init(
 			&builder.touched, profile->recording, profile->account->account);
 	for (int measure = 0; measure < TH_MEASURES; measure++)
 		profile->sums[measure] = th_allocate(
 			profile->rows_count, sizeof(*profile->sums[measure]));
-	th_worker_begin(&worker, add_outside_java, &builder);
-	add_heap(&builder, TH_HEAP_JAVA);
-	th_worker_end(&worker);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		add_heap(&builder, (enum th_heap)heap);
 	builder_deinit(&builder);
 	sum_rows(profile);
 }

@@ -10,8 +10,6 @@
 #include "report/base/id_map.h"
 #include "report/base/progress.h"
 
-/* Frame words prefetched ahead of the lookup: the slot, and half as far what it refers to. */
-#define AHEAD 16
 /* Stacks after which the pages of the log that have been read are released. */
 #define STACKS_PER_RELEASE (1 << 16)
 #define CACHE_LINE 64
@@ -255,14 +253,9 @@ number_words(
 	uint32_t count = words->count - shared;
 	size_t shared_start = paths->numbers_count - shared;
 
-	for (uint32_t i = 0; i < count + AHEAD; i++) {
-		if (i < count)
-			th_frames_expect(paths->frames, words->words[i]);
-		if (i >= AHEAD / 2 && i - AHEAD / 2 < count)
-			th_frames_expect_word(paths->frames, words->words[i - AHEAD / 2]);
-		if (i < AHEAD)
-			continue;
-		uint32_t number = th_frames_number(paths->frames, words->words[i - AHEAD]);
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t number = th_frames_number(paths->frames, words->words[i]);
+
 		th_array_append(paths, numbers, number);
 	}
 	for (uint32_t i = 0; i < shared; i++) {

@@ -3,16 +3,44 @@
  * Two levels of index: units by the ranges of their unit entry, functions of a unit by their
  * own ranges. Inside a function the tree of inlined subroutines is walked for each address: it
  * is small, and callers cache answers.
+ *
+ * Most functions have a linkage name, which is complete. gcc gives none to functions of internal
+ * linkage, and their plain name is ambiguous ("operator()", "get"); the enclosing scopes are only
+ * known during the walk of the unit, since an entry has no reference to its parent. So the names
+ * of these functions, "outer::inner::name", are built then, and kept by the entry's offset.
  */
 #include "report/symbols/dwarf_frames.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/base/allocate.h"
+#include "report/symbols/demangle.h"
 
 /* Namespaces, classes, functions and blocks around a function; a limit for damaged files. */
 #define NESTING_MAX 64
+
+/*
+ * The entries around the current one of a walk: innermost first, up to the unit, whose scope is
+ * NULL.
+ */
+struct scope {
+	const struct scope *parent;
+	Dwarf_Die *die;
+};
+
+struct scoped_name {
+	Dwarf_Off offset; /* of the function's entry */
+	char *name;
+};
+
+/* Names of one unit. Empty when zeroed. */
+struct names {
+	struct scoped_name *scoped; /* by offset */
+	size_t scoped_count;
+	size_t scoped_capacity;
+};
 
 struct unit {
 	Dwarf_Die skeleton; /* has the line table */
@@ -22,7 +50,7 @@ struct unit {
 	Dwarf_Die *function_dies;
 	size_t function_dies_count;
 	size_t function_dies_capacity;
-	struct th_dwarf_names names;
+	struct names names;
 };
 
 struct th_dwarf {
@@ -34,6 +62,160 @@ struct th_dwarf {
 	size_t units_count;
 	size_t units_capacity;
 };
+
+/* Names */
+
+static void
+names_deinit(struct names *names)
+{
+	for (size_t i = 0; i < names->scoped_count; i++)
+		free(names->scoped[i].name);
+	free(names->scoped);
+}
+
+/* Whether functions inside an entry with this tag have its name as a scope. */
+static bool
+is_scope(int tag)
+{
+	switch (tag) {
+	case DW_TAG_namespace:
+	case DW_TAG_module:
+	case DW_TAG_class_type:
+	case DW_TAG_structure_type:
+	case DW_TAG_union_type:
+	case DW_TAG_subprogram:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* A string attribute of `die` or of the entry that it is an instance of. */
+static const char *
+integrated_string(Dwarf_Die *die, unsigned name)
+{
+	Dwarf_Attribute attribute;
+
+	return dwarf_formstring(dwarf_attr_integrate(die, name, &attribute));
+}
+
+/* The entry that `die` is an instance of and that was declared in its scope. */
+static Dwarf_Die
+find_declaration(Dwarf_Die *die)
+{
+	static const unsigned links[] = {DW_AT_abstract_origin, DW_AT_specification};
+	Dwarf_Die at = *die;
+
+	for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++) {
+		Dwarf_Attribute attribute;
+		Dwarf_Die next;
+
+		if (dwarf_formref_die(dwarf_attr(&at, links[i], &attribute), &next) != NULL)
+			at = next;
+	}
+	return at;
+}
+
+static int
+compare(const void *left, const void *right)
+{
+	const struct scoped_name *a = left, *b = right;
+
+	return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+/* The scoped name, NULL if it has none or its scopes are in another unit. */
+static const char *
+find_scoped(const struct names *names, Dwarf_Die *die)
+{
+	Dwarf_Die declaration = find_declaration(die);
+	const struct scoped_name wanted = {.offset = dwarf_dieoffset(&declaration)};
+	const struct scoped_name *found;
+
+	if (names->scoped_count == 0)
+		return NULL;
+	found = bsearch(&wanted, names->scoped, names->scoped_count, sizeof(wanted), compare);
+	return found != NULL ? found->name : NULL;
+}
+
+/* The name of a function or of an inlined instance of one; strings live as long as `names`. */
+static struct th_dwarf_name
+find_name(const struct names *names, Dwarf_Die *function)
+{
+	struct th_dwarf_name name = {
+		.linkage = integrated_string(function, DW_AT_linkage_name)};
+
+	if (!name.linkage)
+		name.plain = find_scoped(names, function);
+	if (!name.linkage && !name.plain)
+		name.plain = integrated_string(function, DW_AT_name);
+	return name;
+}
+
+/* "name::tail"; takes over `tail`. */
+static char *
+prepend_scope(const char *name, char *tail)
+{
+	char *joined = th_format_new("%s::%s", name, tail);
+
+	free(tail);
+	return joined;
+}
+
+/* The same with the full name of a function, which includes its scopes. */
+static char *
+prepend_function(const struct names *names, Dwarf_Die *function, char *tail)
+{
+	struct th_dwarf_name found = find_name(names, function);
+	const char *symbol = found.linkage != NULL ? found.linkage : found.plain;
+	char *name = th_demangle(symbol != NULL ? symbol : "(unnamed)");
+
+	tail = prepend_scope(name, tail);
+	free(name);
+	return tail;
+}
+
+/* The name shown for an unnamed namespace or class. */
+static const char *
+unnamed_scope(int tag, const char *member)
+{
+	if (tag == DW_TAG_namespace)
+		return "(anonymous namespace)";
+	return strcmp(member, "operator()") == 0 ? "{lambda}" : "{unnamed type}";
+}
+
+/* "outer::inner::name" */
+static char *
+join_scopes(const struct names *names, const struct scope *scope, const char *name)
+{
+	char *tail = th_format_new("%s", name);
+
+	for (; scope != NULL; scope = scope->parent) {
+		int tag = dwarf_tag(scope->die);
+		const char *own = dwarf_diename(scope->die);
+
+		if (tag == DW_TAG_subprogram)
+			return prepend_function(names, scope->die, tail);
+		tail = prepend_scope(own != NULL ? own : unnamed_scope(tag, tail), tail);
+	}
+	return tail;
+}
+
+/* Records a function entry. Must be called in the order of a walk from first to last. */
+static void
+add_name(struct names *names, Dwarf_Die *function, const struct scope *scope)
+{
+	const char *name = dwarf_diename(function);
+	struct scoped_name scoped;
+
+	if (!scope || !name || dwarf_hasattr(function, DW_AT_linkage_name) ||
+		dwarf_hasattr(function, DW_AT_abstract_origin) ||
+		dwarf_hasattr(function, DW_AT_specification))
+		return;
+	scoped.offset = dwarf_dieoffset(function);
+	scoped.name = join_scopes(names, scope, name);
+	th_array_append(names, scoped, scoped);
+}
 
 /* Filling the indexes */
 
@@ -59,29 +241,29 @@ add_ranges(const struct th_dwarf *dwarf, Dwarf_Die *die, struct th_address_index
 
 static void
 add_function(const struct th_dwarf *dwarf, struct unit *unit, Dwarf_Die *die,
-	const struct th_dwarf_scope *scope)
+	const struct scope *scope)
 {
 	if (add_ranges(dwarf, die, &unit->functions, unit->function_dies_count))
 		th_array_append(unit, function_dies, *die);
-	th_dwarf_names_add(&unit->names, die, scope);
+	add_name(&unit->names, die, scope);
 }
 
 /* Collects the functions among the descendants of `parent`. */
 static void
 collect_functions(const struct th_dwarf *dwarf, struct unit *unit, Dwarf_Die *parent,
-	const struct th_dwarf_scope *scope, unsigned depth)
+	const struct scope *scope, unsigned depth)
 {
 	Dwarf_Die child;
 
 	if (depth > NESTING_MAX || dwarf_child(parent, &child) != 0)
 		return;
 	do {
-		const struct th_dwarf_scope inner = {scope, &child};
+		const struct scope inner = {scope, &child};
 		int tag = dwarf_tag(&child);
 
 		if (tag == DW_TAG_subprogram)
 			add_function(dwarf, unit, &child, scope);
-		if (th_dwarf_is_scope(tag))
+		if (is_scope(tag))
 			collect_functions(dwarf, unit, &child, &inner, depth + 1);
 		else if (tag == DW_TAG_lexical_block)
 			collect_functions(dwarf, unit, &child, scope, depth + 1);
@@ -152,7 +334,7 @@ th_dwarf_destroy(struct th_dwarf *dwarf)
 		struct unit *unit = &dwarf->units[i];
 
 		th_address_index_deinit(&unit->functions);
-		th_dwarf_names_deinit(&unit->names);
+		names_deinit(&unit->names);
 		free(unit->function_dies);
 	}
 	th_address_index_deinit(&dwarf->unit_index);
@@ -271,7 +453,7 @@ th_dwarf_lookup(struct th_dwarf *dwarf, uint64_t address,
 	for (size_t i = 0; i < count; i++) {
 		Dwarf_Die *die = &chain[count - 1 - i];
 
-		frames[i].name = th_dwarf_names_find(&unit->names, die);
+		frames[i].name = find_name(&unit->names, die);
 		if (i == 0)
 			locate_address(unit, address - dwarf->bias, &frames[i]);
 		else

@@ -14,9 +14,14 @@
 #include <stdint.h>
 
 #include "report/symbols/address_index.h"
-#include "report/symbols/dwarf_names.h"
 
 struct th_dwarf;
+
+/* One of the two is set, unless the function has no name at all. */
+struct th_dwarf_name {
+	const char *linkage; /* mangled, or a C name */
+	const char *plain;   /* as in the source, with its scopes where they are known */
+};
 
 struct th_dwarf_frame {
 	struct th_dwarf_name name;

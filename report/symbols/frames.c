@@ -586,18 +586,6 @@ th_frames_unnamed(const struct th_frames *frames)
 	return frames->unnamed;
 }
 
-void
-th_frames_expect(const struct th_frames *frames, uint64_t word)
-{
-	th_id_map_expect(&frames->word_ids, word);
-}
-
-void
-th_frames_expect_word(const struct th_frames *frames, uint64_t word)
-{
-	th_id_map_expect_word(&frames->word_ids, word);
-}
-
 const uint32_t *
 th_frames_singles(const struct th_frames *frames)
 {

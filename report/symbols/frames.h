@@ -77,10 +77,6 @@ const uint32_t *th_frames_singles(const struct th_frames *frames);
 /* Number of words expanded so far whose methods the log does not name yet. */
 uint64_t th_frames_unnamed(const struct th_frames *frames);
 
-/* Prefetch what th_frames_number() of a word needs: the first, and later the second. */
-void th_frames_expect(const struct th_frames *frames, uint64_t word);
-void th_frames_expect_word(const struct th_frames *frames, uint64_t word);
-
 /* The number of a frame in a function that is not in the log. */
 uint32_t th_frames_special(struct th_frames *frames, const char *name, const char *module,
 	enum th_function_kind kind);

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "report/base/allocate.h"
 #include "report/base/log_text.h"
@@ -34,27 +35,6 @@ struct wanted {
 	char *path;
 };
 
-void
-th_module_search_init(struct th_module_search *search)
-{
-	*search = (struct th_module_search){0};
-}
-
-void
-th_module_search_deinit(struct th_module_search *search)
-{
-	for (size_t i = 0; i < search->directories_count; i++)
-		free(search->directories[i]);
-	free(search->directories);
-	th_module_search_init(search);
-}
-
-void
-th_module_search_add(struct th_module_search *search, const char *directory)
-{
-	th_array_append(search, directories, th_format_new("%s", directory));
-}
-
 bool
 th_build_id_read(int fd, char text_ret[TH_BUILD_ID_TEXT])
 {
@@ -74,34 +54,21 @@ th_build_id_read(int fd, char text_ret[TH_BUILD_ID_TEXT])
 	return is_elf;
 }
 
-/* One step of CRC-32 (IEEE 802.3, reflected), the checksum of .gnu_debuglink. */
-static uint32_t
-checksum_byte(uint32_t crc, uint8_t byte)
-{
-	crc ^= byte;
-	for (int bit = 0; bit < 8; bit++)
-		crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
-	return crc;
-}
-
+/* The checksum of .gnu_debuglink is zlib's CRC-32. */
 static bool
 has_checksum(int fd, uint32_t expected)
 {
-	static uint32_t table[256];
 	uint8_t *chunk = th_allocate(CHECKSUM_CHUNK, 1);
-	uint32_t crc = UINT32_MAX;
+	uLong crc = crc32(0, NULL, 0);
 	off_t offset = 0;
 	ssize_t count;
 
-	for (unsigned i = 0; table[255] == 0 && i < 256; i++)
-		table[i] = checksum_byte(0, (uint8_t)i);
 	while ((count = pread(fd, chunk, CHECKSUM_CHUNK, offset)) > 0) {
-		for (ssize_t i = 0; i < count; i++)
-			crc = crc >> 8 ^ table[(crc ^ chunk[i]) & 0xff];
+		crc = crc32(crc, chunk, (uInt)count);
 		offset += count;
 	}
 	free(chunk);
-	return count == 0 && ~crc == expected;
+	return count == 0 && crc == expected;
 }
 
 static bool
@@ -164,92 +131,63 @@ directory_length(const char *path)
 	return name > path ? (int)(name - path) - 1 : 0;
 }
 
-/* DIRECTORY/.build-id/xx/rest.debug */
 static bool
-try_build_id(struct wanted *wanted, const char *directory)
+try_build_id(struct wanted *wanted)
 {
 	if (strlen(wanted->build_id) < 3)
 		return false;
-	return try_file(wanted, th_format_new("%s/.build-id/%.2s/%s.debug", directory,
+	return try_file(wanted, th_format_new(SYSTEM_DEBUG_DIRECTORY "/.build-id/%.2s/%s.debug",
 					wanted->build_id, wanted->build_id + 2));
 }
 
-/* A debug file called `name`, in the locations relative to the module's directory. */
+/* A debug file called `name`, beside the module or in the system's directory. */
 static bool
-try_beside(struct wanted *wanted, const char *module_path, const char *name)
+try_name(struct wanted *wanted, const char *module_path, const char *name)
 {
 	int length = directory_length(module_path);
 	const char *here = length == 0 && module_path[0] != '/' ? "." : "";
 
 	return try_file(wanted, th_format_new("%.*s%s/%s", length, module_path, here, name)) ||
 	       try_file(wanted,
-		       th_format_new("%.*s%s/.debug/%s", length, module_path, here, name));
-}
-
-/* A debug file called `name` in a directory of debug files. */
-static bool
-try_below(
-	struct wanted *wanted, const char *directory, const char *module_path, const char *name)
-{
-	return try_file(wanted, th_format_new("%s%.*s/%s", directory,
-					directory_length(module_path), module_path, name)) ||
-	       try_file(wanted, th_format_new("%s/%s", directory, name));
+		       th_format_new("%.*s%s/.debug/%s", length, module_path, here, name)) ||
+	       try_file(wanted, th_format_new(SYSTEM_DEBUG_DIRECTORY "%.*s/%s", length,
+					module_path, name)) ||
+	       try_file(wanted, th_format_new(SYSTEM_DEBUG_DIRECTORY "/%s", name));
 }
 
 static bool
-try_name(const struct th_module_search *search, struct wanted *wanted, const char *module_path,
-	const char *name)
+find_debug_file(struct wanted *wanted, const char *module_path, const char *link_name)
 {
-	for (size_t i = 0; i < search->directories_count; i++) {
-		if (try_below(wanted, search->directories[i], module_path, name))
-			return true;
-	}
-	return try_beside(wanted, module_path, name) ||
-	       try_below(wanted, SYSTEM_DEBUG_DIRECTORY, module_path, name);
-}
-
-static bool
-find_debug_file(const struct th_module_search *search, struct wanted *wanted,
-	const char *module_path, const char *link_name)
-{
-	char *name;
-	bool found;
-
-	for (size_t i = 0; i < search->directories_count; i++) {
-		if (try_build_id(wanted, search->directories[i]))
-			return true;
-	}
-	if (try_build_id(wanted, SYSTEM_DEBUG_DIRECTORY))
+	if (try_build_id(wanted) || (link_name && try_name(wanted, module_path, link_name)))
 		return true;
-	if (link_name && try_name(search, wanted, module_path, link_name))
-		return true;
-	name = th_format_new("%s.debug", th_text_base_name(module_path));
-	found = try_name(search, wanted, module_path, name);
+	char *name = th_format_new("%s.debug", th_text_base_name(module_path));
+	bool found = try_name(wanted, module_path, name);
+
 	free(name);
 	return found;
 }
 
 int
-th_debug_file_open(const struct th_module_search *search,
-	const struct th_debug_request *request, char **path_ret)
+th_debug_file_open(const char *module_path, const char *build_id, const char *link_name,
+	uint32_t link_checksum, char **path_ret)
 {
 	struct wanted wanted = {
-		.build_id = request->build_id,
-		.by_checksum = request->build_id[0] == '\0',
-		.checksum = request->link_checksum,
+		.build_id = build_id,
+		.by_checksum = build_id[0] == '\0',
+		.checksum = link_checksum,
 		.fd = -1,
 	};
 	struct stat status;
 
 	/* Without either, candidates cannot be checked. */
-	if (wanted.by_checksum && !request->link_name)
+	if (wanted.by_checksum && !link_name)
 		return -1;
-	if (stat(request->module_path, &status) == 0) {
+	if (stat(module_path, &status) == 0) {
 		wanted.not_device = status.st_dev;
 		wanted.not_inode = status.st_ino;
 	}
-	if (!find_debug_file(search, &wanted, request->module_path, request->link_name))
-		return th_debuginfod_open(request->module_path, request->build_id, path_ret);
+	if (!find_debug_file(&wanted, module_path, link_name))
+		return th_debuginfod_open(module_path, build_id, path_ret);
 	*path_ret = wanted.path;
 	return wanted.fd;
 }
@@ -268,30 +206,15 @@ explain_mismatch(const char *path, struct th_module_file *ret)
 	close(fd);
 }
 
-static bool
-find_module_file(const struct th_module_search *search, struct wanted *wanted, const char *path)
-{
-	for (size_t i = 0; i < search->directories_count; i++) {
-		const char *directory = search->directories[i];
-
-		if (try_file(wanted, th_format_new("%s/%s", directory, path)) ||
-			try_file(wanted,
-				th_format_new("%s/%s", directory, th_text_base_name(path))))
-			return true;
-	}
-	return try_file(wanted, th_format_new("%s", path));
-}
-
 void
-th_module_file_open(const struct th_module_search *search, const char *path,
-	const char *build_id, struct th_module_file *ret)
+th_module_file_open(const char *path, const char *build_id, struct th_module_file *ret)
 {
 	struct wanted wanted = {.build_id = build_id, .fd = -1};
 
 	*ret = (struct th_module_file){.fd = -1, .match = TH_MODULE_FOUND};
-	if (!find_module_file(search, &wanted, path)) {
+	if (!try_file(&wanted, th_format_new("%s", path))) {
 		explain_mismatch(path, ret);
-		if (build_id[0] != '\0' && !find_debug_file(search, &wanted, path, NULL))
+		if (build_id[0] != '\0' && !find_debug_file(&wanted, path, NULL))
 			wanted.fd = th_debuginfod_open(path, build_id, &wanted.path);
 	}
 	ret->fd = wanted.fd;

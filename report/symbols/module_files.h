@@ -15,19 +15,6 @@
 #define TH_BUILD_ID_BYTES 64
 #define TH_BUILD_ID_TEXT (2 * TH_BUILD_ID_BYTES + 1)
 
-/* Search order, first to last. The system's debug directory is always searched, last. */
-struct th_module_search {
-	char **directories;
-	size_t directories_count;
-	size_t directories_capacity;
-};
-
-void th_module_search_init(struct th_module_search *search);
-void th_module_search_deinit(struct th_module_search *search);
-
-/* Adds a directory, see th_symbols_add_directory(). */
-void th_module_search_add(struct th_module_search *search, const char *directory);
-
 enum th_module_match {
 	TH_MODULE_FOUND,
 	TH_MODULE_MISSING, /* no file of that name */
@@ -47,19 +34,15 @@ struct th_module_file {
  * hexadecimal, "" = it had none), or failing that a debug file with this build id, which
  * provides the same names. The caller owns ret->fd and ret->path.
  */
-void th_module_file_open(const struct th_module_search *search, const char *path,
-	const char *build_id, struct th_module_file *ret);
+void th_module_file_open(const char *path, const char *build_id, struct th_module_file *ret);
 
-struct th_debug_request {
-	const char *module_path; /* the stripped file */
-	const char *build_id;    /* its build id, "" = none */
-	const char *link_name;   /* its .gnu_debuglink, NULL = none */
-	uint32_t link_checksum;
-};
-
-/* Opens the matching debug file; -1 if there is none. *path_ret is malloc'ed. */
-int th_debug_file_open(const struct th_module_search *search,
-	const struct th_debug_request *request, char **path_ret);
+/*
+ * Opens the debug file of the stripped file at `module_path` with that build id ("" = none);
+ * link_name: its .gnu_debuglink, NULL = none, and the checksum in it. -1 if there is none.
+ * *path_ret is malloc'ed.
+ */
+int th_debug_file_open(const char *module_path, const char *build_id, const char *link_name,
+	uint32_t link_checksum, char **path_ret);
 
 /*
  * Writes the build id of an open ELF file, "" if it has none; false if it is not an ELF file.

@@ -20,7 +20,7 @@ void th_recorded_names_destroy(struct th_recorded_names *names);
 /*
  * The name, as in the symbol table, of the function around a native frame word; NULL: the log
  * has none.  `path` and `build_id` are those of its module, whose file is used only for
- * functions of a VM that have a name and no size in the log (function_starts.h).  Valid until
+ * functions of a VM that have a name and no size in the log.  Valid until
  * the recording grows.
  */
 const struct th_text *th_recorded_names_find(

@@ -26,7 +26,7 @@ struct file {
 };
 
 struct th_symbol_module {
-	const struct th_module_search *search;
+	const char *build_id; /* of every file that is used */
 	struct file files[2]; /* unless NULL: main and debug file, or one that is not usable */
 	Dwfl *dwfl;           /* NULL: no file can be used */
 	Dwfl_Module *dwfl_module;
@@ -38,23 +38,6 @@ struct th_symbol_module {
 
 /* Opening */
 
-/* Text of the build id that libdwfl read from the main file, "" if it has none. */
-static void
-format_build_id(Dwfl_Module *dwfl_module, char text[TH_BUILD_ID_TEXT])
-{
-	static const char digits[] = "0123456789abcdef";
-	const unsigned char *bytes;
-	GElf_Addr address;
-	int count = dwfl_module_build_id(dwfl_module, &bytes, &address);
-	int i;
-
-	for (i = 0; i < count && i < TH_BUILD_ID_BYTES; i++) {
-		text[2 * i] = digits[bytes[i] >> 4];
-		text[2 * i + 1] = digits[bytes[i] & 15];
-	}
-	text[2 * i] = '\0';
-}
-
 /*
  * Finds the debug file. libdwfl uses the same callback for the supplementary file of dwz, which
  * has another build id: nothing is found here then, and libdw searches for it itself.
@@ -64,18 +47,13 @@ find_debug_file(Dwfl_Module *dwfl_module, void **data, const char *name, Dwarf_A
 	const char *file_name, const char *link_name, GElf_Word link_checksum, char **path_ret)
 {
 	const struct th_symbol_module *module = *data;
-	char build_id[TH_BUILD_ID_TEXT];
-	const struct th_debug_request request = {
-		.module_path = file_name,
-		.build_id = build_id,
-		.link_name = link_name,
-		.link_checksum = link_checksum,
-	};
 
+	(void)dwfl_module;
 	(void)name;
 	(void)base;
-	format_build_id(dwfl_module, build_id);
-	return file_name != NULL ? th_debug_file_open(module->search, &request, path_ret) : -1;
+	return file_name != NULL ? th_debug_file_open(file_name, module->build_id, link_name,
+					   link_checksum, path_ret)
+				 : -1;
 }
 
 static const Dwfl_Callbacks callbacks = {
@@ -245,15 +223,14 @@ forget_files(struct th_symbol_module *module)
 }
 
 struct th_symbol_module *
-th_symbol_module_open(const struct th_module_search *search, const char *path,
-	const char *build_id, enum th_module_match *match_ret,
+th_symbol_module_open(const char *path, const char *build_id, enum th_module_match *match_ret,
 	char found_id_ret[TH_BUILD_ID_TEXT])
 {
 	struct th_symbol_module *module = th_allocate(1, sizeof(*module));
 	struct th_module_file file;
 
-	module->search = search;
-	th_module_file_open(search, path, build_id, &file);
+	module->build_id = build_id;
+	th_module_file_open(path, build_id, &file);
 	if (file.fd >= 0 && !read_files(module, &file))
 		forget_files(module);
 	note_files(module, path);

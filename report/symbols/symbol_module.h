@@ -16,13 +16,12 @@
 struct th_symbol_module;
 
 /*
- * Opens the module loaded from `path` with build id `build_id` (lower-case hexadecimal or "").
- * `search` must outlive it. A module without a usable file is legal and has no names;
+ * Opens the module loaded from `path` with build id `build_id` (lower-case hexadecimal or ""),
+ * which must outlive it. A module without a usable file is legal and has no names;
  * *match_ret is the reason, and found_id_ret is the build id of a file that has changed.
  */
-struct th_symbol_module *th_symbol_module_open(const struct th_module_search *search,
-	const char *path, const char *build_id, enum th_module_match *match_ret,
-	char found_id_ret[TH_BUILD_ID_TEXT]);
+struct th_symbol_module *th_symbol_module_open(const char *path, const char *build_id,
+	enum th_module_match *match_ret, char found_id_ret[TH_BUILD_ID_TEXT]);
 
 /* Whether there is a file for name lookups. */
 bool th_symbol_module_is_usable(const struct th_symbol_module *module);

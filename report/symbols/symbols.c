@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Three tables, whose size depends only on the lookups made: modules by path and build id,
- * answers by module and address, display names by symbol name (a recording has many addresses
- * and few names).
+ * Three tables, whose size depends only on the lookups made: modules by path and build id, the
+ * answers of each by address, display names by symbol name (a recording has many addresses and
+ * few names).
  */
 #include "report/symbols/symbols.h"
 
@@ -18,54 +18,40 @@
 #include "report/symbols/module_names.h"
 #include "report/symbols/symbol_module.h"
 
-#define FIRST_SLOTS 1024 /* of a hash table; a power of two */
 /* A cache that exceeds these is not reused: bounds for push, which runs for months. */
 #define FILES_MAX 128 /* modules with files, each with up to two descriptors */
 #define MODULES_MAX 2048
 #define ANSWERS_MAX 100000
+
+struct answer {
+	uint32_t count;
+	struct th_symbol *frames;
+};
 
 struct module {
 	uint64_t key; /* hash of path and build id: decides most comparisons */
 	char *path;
 	char *build_id;                  /* lower case, "" = none */
 	struct th_symbol_module *module; /* NULL: has no file */
-};
-
-struct answer {
-	uint64_t address;
-	uint32_t module; /* index into modules */
-	uint32_t count;  /* 0: the slot is free */
-	struct th_symbol *frames;
-};
-
-struct name {
-	const char *symbol; /* the module's string; NULL: the slot is free */
-	char *display;
+	struct th_id_map addresses;
+	struct answer *answers; /* by number of the address */
+	size_t answers_count;
+	size_t answers_capacity;
 };
 
 struct th_symbols {
-	struct th_module_search search;
 	th_symbols_warn *warn;
 	void *warn_data;
 	bool tolerates_missing;
 	struct module *modules;
 	size_t modules_count;
 	size_t modules_capacity;
-	size_t last_module; /* cache: consecutive lookups are often in one module */
-	struct answer *answers;
-	size_t answer_count;
-	size_t answer_slots;
-	struct name *names;
-	size_t name_count;
-	size_t name_slots;
+	size_t last_module;      /* cache: consecutive lookups are often in one module */
+	struct th_strings names; /* of symbols */
+	char **displays;         /* by number of the name */
+	size_t displays_count;
+	size_t displays_capacity;
 };
-
-/* Whether a hash table has no room for one more: it stays at most three quarters full. */
-static bool
-is_crowded(size_t count, size_t slots)
-{
-	return 4 * (count + 1) > 3 * slots;
-}
 
 struct th_symbols *
 th_symbols_create(th_symbols_warn *warn, void *data)
@@ -74,20 +60,29 @@ th_symbols_create(th_symbols_warn *warn, void *data)
 
 	symbols->warn = warn;
 	symbols->warn_data = data;
-	th_module_search_init(&symbols->search);
-	symbols->answers = th_allocate(FIRST_SLOTS, sizeof(*symbols->answers));
-	symbols->names = th_allocate(FIRST_SLOTS, sizeof(*symbols->names));
-	symbols->answer_slots = symbols->name_slots = FIRST_SLOTS;
+	th_strings_init(&symbols->names);
 	return symbols;
 }
 
 static void
-free_answer(struct answer *answer)
+free_answer(const struct answer *answer)
 {
 	/* A stand-in is the only function string that is not in the table of names. */
-	if (answer->count != 0 && !answer->frames[0].is_named)
+	if (!answer->frames[0].is_named)
 		free((char *)answer->frames[0].function);
 	free(answer->frames);
+}
+
+static void
+free_module(struct module *module)
+{
+	th_symbol_module_close(module->module);
+	for (size_t i = 0; i < module->answers_count; i++)
+		free_answer(&module->answers[i]);
+	th_id_map_deinit(&module->addresses);
+	free(module->answers);
+	free(module->path);
+	free(module->build_id);
 }
 
 void
@@ -95,26 +90,14 @@ th_symbols_destroy(struct th_symbols *symbols)
 {
 	if (!symbols)
 		return;
-	for (size_t i = 0; i < symbols->answer_slots; i++)
-		free_answer(&symbols->answers[i]);
-	for (size_t i = 0; i < symbols->name_slots; i++)
-		free(symbols->names[i].display);
-	for (size_t i = 0; i < symbols->modules_count; i++) {
-		th_symbol_module_close(symbols->modules[i].module);
-		free(symbols->modules[i].path);
-		free(symbols->modules[i].build_id);
-	}
-	free(symbols->answers);
-	free(symbols->names);
+	for (size_t i = 0; i < symbols->modules_count; i++)
+		free_module(&symbols->modules[i]);
+	for (size_t i = 0; i < symbols->displays_count; i++)
+		free(symbols->displays[i]);
 	free(symbols->modules);
-	th_module_search_deinit(&symbols->search);
+	free(symbols->displays);
+	th_strings_deinit(&symbols->names);
 	free(symbols);
-}
-
-void
-th_symbols_add_directory(struct th_symbols *symbols, const char *directory)
-{
-	th_module_search_add(&symbols->search, directory);
 }
 
 void
@@ -127,16 +110,18 @@ bool
 th_symbols_is_current(const struct th_symbols *symbols)
 {
 	size_t files = 0;
+	size_t answers = 0;
 
 	for (size_t i = 0; i < symbols->modules_count; i++) {
 		const struct th_symbol_module *module = symbols->modules[i].module;
 
+		answers += symbols->modules[i].answers_count;
 		if (module && !th_symbol_module_is_current(module))
 			return false;
 		files += module && th_symbol_module_is_usable(module);
 	}
 	return files <= FILES_MAX && symbols->modules_count <= MODULES_MAX &&
-	       symbols->answer_count <= ANSWERS_MAX;
+	       answers <= ANSWERS_MAX;
 }
 
 struct th_symbols *
@@ -197,14 +182,14 @@ open_module(struct th_symbols *symbols, struct module *module)
 	if (!has_file(module->path))
 		return;
 	module->module = th_symbol_module_open(
-		&symbols->search, module->path, module->build_id, &match, found_id);
+		module->path, module->build_id, &match, found_id);
 	/* With a debug file no names are missing, whatever happened to the module's file. */
 	if (!th_symbol_module_is_usable(module->module))
 		warn_mismatch(symbols, module, match, found_id);
 }
 
-/* Index of the module, which is opened on first use. */
-static size_t
+/* The module, which is opened on first use. */
+static struct module *
 find_module(struct th_symbols *symbols, const char *path, const char *build_id)
 {
 	struct module module = {
@@ -212,88 +197,33 @@ find_module(struct th_symbols *symbols, const char *path, const char *build_id)
 
 	if (symbols->last_module < symbols->modules_count &&
 		symbols->modules[symbols->last_module].key == module.key)
-		return symbols->last_module;
+		return &symbols->modules[symbols->last_module];
 	for (size_t i = 0; i < symbols->modules_count; i++) {
 		if (symbols->modules[i].key == module.key)
-			return symbols->last_module = i;
+			return &symbols->modules[symbols->last_module = i];
 	}
 	module.path = th_format_new("%s", path);
 	module.build_id = copy_lower(build_id);
 	open_module(symbols, &module);
+	symbols->last_module = symbols->modules_count;
 	th_array_append(symbols, modules, module);
-	return symbols->last_module = symbols->modules_count - 1;
-}
-
-/* Display names */
-
-static struct name *
-find_name(struct name *names, size_t slots, const char *symbol)
-{
-	size_t slot = th_hash_text(symbol) & (slots - 1);
-
-	while (names[slot].symbol && strcmp(names[slot].symbol, symbol) != 0)
-		slot = (slot + 1) & (slots - 1);
-	return &names[slot];
-}
-
-static void
-grow_names(struct th_symbols *symbols)
-{
-	size_t slots = 2 * symbols->name_slots;
-	struct name *grown = th_allocate(slots, sizeof(*grown));
-
-	for (size_t i = 0; i < symbols->name_slots; i++) {
-		if (symbols->names[i].symbol)
-			*find_name(grown, slots, symbols->names[i].symbol) = symbols->names[i];
-	}
-	free(symbols->names);
-	symbols->names = grown;
-	symbols->name_slots = slots;
-}
-
-static const char *
-display_name(struct th_symbols *symbols, const char *symbol)
-{
-	struct name *name;
-
-	if (is_crowded(symbols->name_count, symbols->name_slots))
-		grow_names(symbols);
-	name = find_name(symbols->names, symbols->name_slots, symbol);
-	if (!name->symbol) {
-		*name = (struct name){symbol, th_demangle(symbol)};
-		symbols->name_count++;
-	}
-	return name->display;
+	return &symbols->modules[symbols->last_module];
 }
 
 /* Answers */
 
-static struct answer *
-find_answer(struct answer *answers, size_t slots, uint32_t module, uint64_t address)
+static const char *
+display_name(struct th_symbols *symbols, const char *symbol)
 {
-	size_t slot = th_hash_next(address, module) & (slots - 1);
+	uint32_t number = th_strings_intern(&symbols->names, symbol);
 
-	while (answers[slot].count != 0 &&
-		(answers[slot].address != address || answers[slot].module != module))
-		slot = (slot + 1) & (slots - 1);
-	return &answers[slot];
-}
+	while (symbols->displays_count <= number) {
+		const char *name = th_strings_get(
+			&symbols->names, (uint32_t)symbols->displays_count);
 
-static void
-grow_answers(struct th_symbols *symbols)
-{
-	size_t slots = 2 * symbols->answer_slots;
-	struct answer *grown = th_allocate(slots, sizeof(*grown));
-
-	for (size_t i = 0; i < symbols->answer_slots; i++) {
-		struct answer *old = &symbols->answers[i];
-
-		if (old->count != 0)
-			*find_answer(grown, slots, old->module, old->address) = *old;
+		th_array_append(symbols, displays, th_demangle(name));
 	}
-	free(symbols->answers);
-	symbols->answers = grown;
-	symbols->answer_slots = slots;
+	return symbols->displays[number];
 }
 
 /* The name of an address without a known function. */
@@ -324,48 +254,43 @@ make_symbol(struct th_symbols *symbols, const struct th_dwarf_frame *found)
 	};
 }
 
-/* Looks the address up in the files and fills the slot. */
-static void
-fill_answer(struct th_symbols *symbols, struct answer *answer)
+/* Looks the address up in the files of the module. */
+static struct answer
+find_answer(struct th_symbols *symbols, const struct module *module, uint64_t address)
 {
-	const struct module *module = &symbols->modules[answer->module];
 	struct th_dwarf_frame found[TH_DWARF_FRAMES_MAX];
+	struct answer answer;
 	size_t count = 0;
 
 	found[0] = (struct th_dwarf_frame){0};
 	if (module->module)
-		count = th_symbol_module_lookup(module->module, answer->address, found);
-	answer->count = count > 0 ? (uint32_t)count : 1;
-	answer->frames = th_allocate(answer->count, sizeof(*answer->frames));
+		count = th_symbol_module_lookup(module->module, address, found);
+	answer.count = count > 0 ? (uint32_t)count : 1;
+	answer.frames = th_allocate(answer.count, sizeof(*answer.frames));
 	for (size_t i = 0; i < count; i++) {
-		answer->frames[i] = make_symbol(symbols, &found[i]);
-		answer->frames[i].inlined = i + 1 < count;
+		answer.frames[i] = make_symbol(symbols, &found[i]);
+		answer.frames[i].inlined = i + 1 < count;
 	}
 	if (count == 0)
-		answer->frames[0] = (struct th_symbol){
-			.function = format_stand_in(module->path, answer->address),
+		answer.frames[0] = (struct th_symbol){
+			.function = format_stand_in(module->path, address),
 			.file = found[0].file,
 			.line = found[0].line,
 		};
+	return answer;
 }
 
 size_t
 th_symbols_lookup(struct th_symbols *symbols, const char *path, const char *build_id,
 	uint64_t address, const struct th_symbol **frames_ret)
 {
-	uint32_t module = (uint32_t)find_module(
+	struct module *module = find_module(
 		symbols, path != NULL ? path : "", build_id != NULL ? build_id : "");
-	struct answer *answer;
+	bool is_new;
+	uint32_t number = th_id_map_intern(&module->addresses, address, &is_new);
 
-	if (is_crowded(symbols->answer_count, symbols->answer_slots))
-		grow_answers(symbols);
-	answer = find_answer(symbols->answers, symbols->answer_slots, module, address);
-	if (answer->count == 0) {
-		answer->module = module;
-		answer->address = address;
-		fill_answer(symbols, answer);
-		symbols->answer_count++;
-	}
-	*frames_ret = answer->frames;
-	return answer->count;
+	if (is_new)
+		th_array_append(module, answers, find_answer(symbols, module, address));
+	*frames_ret = module->answers[number].frames;
+	return module->answers[number].count;
 }

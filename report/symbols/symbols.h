@@ -45,14 +45,6 @@ struct th_symbols *th_symbols_reuse(struct th_symbols *symbols);
 bool th_symbols_is_current(const struct th_symbols *symbols);
 
 /*
- * Adds a directory to search, before the system's own, for modules (DIRECTORY/path, the root of
- * a container or of another machine, and DIRECTORY/name) and for debug files
- * (DIRECTORY/.build-id/xx/rest.debug, DIRECTORY/name.debug). Must be called before the first
- * lookup.
- */
-void th_symbols_add_directory(struct th_symbols *symbols, const char *directory);
-
-/*
  * Whether the caller has other names for the modules looked up from now on: a missing file then
  * causes no warning.
  */

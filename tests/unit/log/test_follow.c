@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A log of several batches is loaded, by two threads, as it is when records are added one by one:
- * the same samples, names and figures of damage.
- */
+/* A log is loaded as it is when it is followed: the same samples, names and figures of damage. */
 #include "report/log/recording.h"
 
 #include <setjmp.h>
@@ -14,7 +11,7 @@
 
 #include "tests/unit/log/log_builder.h"
 
-/* Several batches of a mebibyte. */
+/* Several mebibytes. */
 #define SAMPLES 60000
 
 /* Descriptions, names and a type that is described late are between the samples. */
@@ -88,7 +85,7 @@ follow(const char *path)
 }
 
 static void
-test_batches_hold_all_records(void **state)
+test_following_reads_all_records(void **state)
 {
 	struct log_builder log;
 	struct th_recording *loaded;
@@ -116,8 +113,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_batches_hold_all_records),
+		cmocka_unit_test(test_following_reads_all_records),
 	};
 
-	return cmocka_run_group_tests_name("batch", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("follow", tests, NULL, NULL);
 }
