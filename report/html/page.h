@@ -29,8 +29,8 @@
  *                           objects_variance, live_bytes, live_objects}; death -1 = never; size
  *                           is floor(log2) of the blocks' sizes; the last two only if they
  *                           differ from bytes and objects
- *   timeline                {slices, seconds, peak, live, uses, references, collections, marks};
- *                           live bytes by heap, over time slices of equal length
+ *   timeline                {slices, seconds, peak, uses, references, collections, marks}; the
+ *                           slices are of equal length
  *   memory                  `rss --format json` without parts; null: no breakdown, or filtered
  *   answer                  th_view_leaks_json_page(): frames are numbers of frames above
  *   leaks_left_out          number of omitted findings

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Time slices of the recording: the cells, which are sums of each row by slice, and the live
- * bytes, collections and marks over time.
+ * Time slices of the recording: the cells, which are sums of each row by slice, and what happened
+ * over time.
  */
 #include "report/html/page.h"
 
-#include "report/base/heap_names.h"
 #include "report/html/page_columns.h"
 #include "report/profile/time_slices.h"
 #include "report/views/values.h"
@@ -60,44 +59,6 @@ print_events(FILE *file, const struct th_profile *profile)
 				mark->name)));
 }
 
-static size_t
-slice_of(const struct th_recording *recording, uint64_t time, double slice)
-{
-	double number = (double)(time - recording->start) / slice;
-
-	return number < SLICES ? (size_t)number : SLICES - 1;
-}
-
-/* A column of live bytes of a heap at the beginning of each of SLICES slices and at the end. */
-static void
-print_live(FILE *file, const char *before, const struct th_profile *profile, enum th_heap heap,
-	double slice)
-{
-	const struct th_recording *recording = profile->recording;
-	const struct th_samples *samples = &recording->samples[heap];
-	const struct th_lifetimes *lifetimes = &profile->lifetimes;
-	double keep = th_lifetimes_keep(lifetimes, heap, &profile->end);
-	double changes[SLICES + 1] = {0};
-	double live = 0;
-
-	for (size_t i = 0; i < samples->items_count; i++) {
-		struct th_estimator sum = {0};
-		uint64_t end = lifetimes->ends[heap][i];
-
-		if (profile->sample_rows[heap][i] == TH_NO_ROW ||
-			!th_lifetimes_follows(lifetimes, heap, i, &profile->end))
-			continue;
-		th_lifetimes_add(lifetimes, &profile->heaps[heap], heap, i, &samples->items[i],
-			keep, &sum);
-		double bytes = th_sums_point(&sum.bytes);
-		changes[slice_of(recording, samples->items[i].time, slice) + 1] += bytes;
-		if (end <= recording->end)
-			changes[slice_of(recording, end, slice) + 1] -= bytes;
-	}
-	th_page_floats(file, before, th_heap_word(heap), i, SLICES + 1,
-		(live += changes[i]) > 0 ? live : 0);
-}
-
 void
 th_page_timeline_print(
 	FILE *file, const struct th_profile *profile, const struct th_moment *peak)
@@ -111,10 +72,6 @@ th_page_timeline_print(
 	fprintf(file, ",\n\"timeline\":{\"slices\":%u,\"seconds\":%.9g,\"peak\":%.9g",
 		cells.slices, length / 1e9, th_profile_seconds(profile, peak->time));
 	th_time_slices_deinit(&cells);
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		print_live(file, heap > TH_HEAP_JAVA ? "," : ",\"live\":{", profile,
-			(enum th_heap)heap, length / SLICES);
-	fputc('}', file);
 	print_events(file, profile);
 	fputc('}', file);
 }

@@ -73,7 +73,6 @@ readSnapshot(data);
 if (data.base)
 	readSnapshot(data.base);
 readColumns(data, readIntegers, ["finding_rows"]);
-readColumns(data.timeline.live, readFloats, ["java", "native", "mapped"]);
 readColumns(data.cells, readIntegers, ["row", "birth", "death", "temp", "size"]);
 readColumns(data.cells, readFloats, ["bytes", "objects", "bytes_variance", "objects_variance"]);
 if (data.cells.live_bytes !== undefined)
