@@ -12,7 +12,6 @@
 #include "report/base/allocate.h"
 #include "report/base/line.h"
 #include "report/base/worker.h"
-#include "report/html/page_columns.h"
 #include "report/views/values.h"
 #include "report/views/view.h"
 

@@ -8,65 +8,60 @@
 #include <stdlib.h>
 
 #include "report/base/allocate.h"
-#include "report/html/page_columns.h"
 #include "report/profile/row_order.h"
 
 /* Numbering */
 
-/* The index of a number, plus one; 0 if it has none. */
+/* The index of a number, the next one if it has none. */
 static uint32_t
-find(const struct th_page_index *index, uint32_t number)
+add(struct th_page_index *index, uint32_t number, bool *added_ret)
 {
-	return number < index->indices_count ? index->indices[number] : 0;
-}
+	uint32_t found = th_id_map_intern(&index->indices, number, added_ret);
 
-/* Assigns the next index to a number; false if it has one. */
-static bool
-add(struct th_page_index *index, uint32_t number)
-{
-	while (index->indices_count <= number)
-		th_array_append(index, indices, 0);
-	if (index->indices[number])
-		return false;
-	th_array_append(index, numbers, number);
-	index->indices[number] = (uint32_t)index->numbers_count;
-	return true;
-}
-
-uint32_t
-th_page_names_string(const struct th_page_names *names, uint32_t string)
-{
-	return find(&names->strings, string) - 1;
+	if (*added_ret)
+		th_array_append(index, numbers, number);
+	return found;
 }
 
 static uint32_t
 add_string(struct th_page_names *names, uint32_t string)
 {
-	add(&names->strings, string);
-	return th_page_names_string(names, string);
+	bool added;
+
+	return add(&names->strings, string, &added);
+}
+
+uint32_t
+th_page_names_string(const struct th_page_names *names, uint32_t string)
+{
+	return th_id_map_find(&names->strings.indices, string);
 }
 
 static void
 add_function(struct th_page_names *names, uint32_t number)
 {
 	const struct th_function *function = th_frames_function(names->profile->frames, number);
+	bool added;
 
-	if (!add(&names->functions, number))
+	add(&names->functions, number, &added);
+	if (!added)
 		return;
-	add(&names->strings, function->name);
-	add(&names->strings, function->module);
+	add_string(names, function->name);
+	add_string(names, function->module);
 }
 
 uint32_t
 th_page_names_frame(struct th_page_names *names, uint32_t number)
 {
 	const struct th_frame *frame = th_frames_get(names->profile->frames, number);
+	bool added;
+	uint32_t index = add(&names->frames, number, &added);
 
-	if (add(&names->frames, number)) {
+	if (added) {
 		add_function(names, frame->function);
-		add(&names->strings, frame->file);
+		add_string(names, frame->file);
 	}
-	return find(&names->frames, number) - 1;
+	return index;
 }
 
 /* The name of the group that a row belongs to, by its stack as shown. */
@@ -163,13 +158,13 @@ number_names(struct th_page_names *names)
 {
 	const struct th_profile *profile = names->profile;
 
-	add(&names->strings, 0);
+	add_string(names, 0);
 	make_tree(names);
 	for (size_t i = 0; i < profile->rows_count; i++) {
 		const struct th_row *row = &profile->rows[i];
 
-		add(&names->strings, th_frames_function(profile->frames, row->thread)->name);
-		add(&names->strings, row->class_name);
+		add_string(names, th_frames_function(profile->frames, row->thread)->name);
+		add_string(names, row->class_name);
 		names->row_packages[i] = add_group(names, TH_GROUP_PACKAGE, row);
 		names->row_libraries[i] = add_group(names, TH_GROUP_LIBRARY, row);
 	}
@@ -225,7 +220,7 @@ th_page_names_print(FILE *file, const struct th_page_names *names)
 		th_page_names_string(names, function_at(names, i)->module));
 	th_page_integers(file, ",", "kind", i, functions, function_at(names, i)->kind);
 	th_page_integers(file, "},\n\"frames\":{", "function", i, frames,
-		find(&names->functions, frame_at_index(names, i)->function) - 1);
+		th_id_map_find(&names->functions.indices, frame_at_index(names, i)->function));
 	th_page_integers(file, ",", "file", i, frames,
 		th_page_names_string(names, frame_at_index(names, i)->file));
 	th_page_integers(file, ",", "line", i, frames, line_of(frame_at_index(names, i)));
@@ -259,7 +254,7 @@ th_page_names_deinit(struct th_page_names *names)
 		&names->strings, &names->functions, &names->frames};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-		free(all[i]->indices);
+		th_id_map_deinit(&all[i]->indices);
 		free(all[i]->numbers);
 	}
 	free(names->node_parents);

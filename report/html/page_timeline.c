@@ -5,7 +5,6 @@
  */
 #include "report/html/page.h"
 
-#include "report/html/page_columns.h"
 #include "report/profile/time_slices.h"
 #include "report/views/values.h"
 
