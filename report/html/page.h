@@ -144,10 +144,6 @@ void th_page_names_print(FILE *file, const struct th_page_names *names);
 void
 th_page_rows_print(FILE *file, const struct th_page_names *names, const struct th_moment *peak);
 
-/* Prints the members "cells" and "timeline". */
-void th_page_timeline_print(
-	FILE *file, const struct th_profile *profile, const struct th_moment *peak);
-
 /*
  * Prints the member "sources" for each frame of a finding whose file is below the directory of the
  * options; an empty list without --source. A file is found by its name and as much of its path

@@ -21,7 +21,6 @@
 #include "report/base/end_signals.h"
 #include "report/control/request.h"
 #include "report/control/running.h"
-#include "report/push/push.h"
 #include "report/symbols/debuginfod.h"
 #include "report/symbols/symbols.h"
 #include "unify/shared/clock.h"
