@@ -13,7 +13,6 @@
 
 #include "report/base/allocate.h"
 #include "report/base/error.h"
-#include "report/base/format.h"
 
 /* Lines before and after the one of the frame, and the bytes shown of each. */
 #define LINES_AROUND 3
@@ -137,11 +136,11 @@ offer(struct sources *sources, const char *path)
 	for (size_t i = 0; i < sources->items_count; i++) {
 		struct wanted *wanted = &sources->items[i];
 
-		if (strcmp(th_text_base_name(wanted->path), th_text_base_name(path)) != 0)
-			continue;
 		size_t agreement = agreement_of(wanted->path, path);
 		/* A class of another package is another class; binaries are built elsewhere. */
-		if (wanted->is_java && agreement < strlen(wanted->path))
+		size_t least = wanted->is_java ? strlen(wanted->path) : 1;
+
+		if (agreement < least)
 			continue;
 		if (agreement == wanted->agreement)
 			wanted->is_ambiguous = true;

@@ -209,12 +209,12 @@ spread(uint64_t delay)
 	return delay - delay / 5 + (uint64_t)random() % (delay / 5 * 2);
 }
 
+/* Retry-After in seconds; libcurl may give a time in the past. */
 static void
 fail(struct th_receiver *receiver, int64_t retry_after)
 {
 	uint64_t now = th_clock_now();
-	uint64_t least = (uint64_t)(retry_after < WAIT_MAX ? retry_after : WAIT_MAX) *
-			 TH_NS_PER_S;
+	uint64_t least = retry_after < 0 ? 0 : (uint64_t)retry_after;
 
 	if (!receiver->delay) {
 		receiver->failing = now;
@@ -225,6 +225,7 @@ fail(struct th_receiver *receiver, int64_t retry_after)
 	if (receiver->delay > LAST_DELAY)
 		receiver->delay = LAST_DELAY;
 	uint64_t wait = spread(receiver->delay);
+	least = (least < WAIT_MAX ? least : WAIT_MAX) * TH_NS_PER_S;
 	receiver->blocked = now + (least > wait ? least : wait);
 }
 
