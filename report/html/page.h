@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A profile as the data of the page: one JSON object.  Findings and resident memory are the JSON of
- * `leaks` and `rss`.  Everything that refers to stacks is stored by column (page_columns.h), since a
+ * `leaks` and `rss`.  Everything that refers to stacks is stored by column, since a
  * page may have a hundred thousand stacks.
  *
  *   version, process        version of this program; {pid, command, jvm, complete, seconds,
@@ -29,8 +29,8 @@
  *                           objects_variance, live_bytes, live_objects}; death -1 = never; size
  *                           is floor(log2) of the blocks' sizes; the last two only if they
  *                           differ from bytes and objects
- *   timeline                {slices, seconds, peak, live, uses, references, collections, marks};
- *                           live bytes by heap, over time slices of equal length
+ *   timeline                {slices, seconds, peak, uses, references, collections, marks}; the
+ *                           slices are of equal length
  *   memory                  `rss --format json` without parts; null: no breakdown, or filtered
  *   answer                  th_view_leaks_json_page(): frames are numbers of frames above
  *   leaks_left_out          number of omitted findings
@@ -43,15 +43,68 @@
 #ifndef TH_REPORT_HTML_PAGE_H
 #define TH_REPORT_HTML_PAGE_H
 
+#include <jansson.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
+#include "report/base/id_map.h"
 #include "report/leaks/leaks.h"
 #include "report/profile/profile.h"
 
-/* Maps the numbers of report/symbols/frames.h, which are dense, to indices of the page. */
+/*
+ * Encoding (page_columns.c): JSON in ASCII without "<", ">" and "&", so that any name is safe inside a
+ * script element.
+ *
+ * Long columns are base64 strings, half as long as decimal numbers and several times as fast to
+ * read: {"floats": TEXT}, 32 bits in little-endian order, or {"integers": TEXT}.  Each integer
+ * is stored as its difference to the one before, with the sign in the lowest bit, seven bits
+ * per byte, lowest first; the eighth bit is set if more bytes follow.
+ */
+
+/* Prints `before` and a value, and drops the caller's reference. */
+void th_page_print_json(FILE *file, const char *before, json_t *json);
+
+/* Bytes that are encoded at a time: a multiple of three. */
+#define TH_PAGE_COLUMN_BYTES 3072
+
+/* A column being written. */
+struct th_page_column {
+	FILE *file;
+	uint64_t last; /* the last integer added */
+	size_t held;   /* number of bytes that wait to be encoded */
+	uint8_t bytes[TH_PAGE_COLUMN_BYTES];
+};
+
+/* Prints `before`, the name and the opening of the column; `type` is "integer" or "float". */
+void th_page_column_begin(struct th_page_column *column, FILE *file, const char *before,
+	const char *name, const char *type);
+
+/* A column contains either integers or floats. */
+void th_page_column_add_integer(struct th_page_column *column, int64_t value);
+
+/* Values too large for a float are written as the largest float. */
+void th_page_column_add_float(struct th_page_column *column, double value);
+
+void th_page_column_end(struct th_page_column *column);
+
+/* A column of `expression` for each index `i` below `count`. */
+#define th_page_integers(file, before, name, i, count, expression) \
+	TH_PAGE_COLUMN(integer, file, before, name, i, count, expression)
+#define th_page_floats(file, before, name, i, count, expression) \
+	TH_PAGE_COLUMN(float, file, before, name, i, count, expression)
+#define TH_PAGE_COLUMN(type, file, before, name, i, count, expression)     \
+	do {                                                               \
+		struct th_page_column column_;                             \
+		th_page_column_begin(&column_, file, before, name, #type); \
+		for (size_t i = 0; i < (count); i++)                       \
+			th_page_column_add_##type(&column_, (expression)); \
+		th_page_column_end(&column_);                              \
+	} while (0)
+
+/* Maps the numbers of report/symbols/frames.h to indices of the page. */
 struct th_page_index {
-	TH_ARRAY(uint32_t, indices); /* by number: index plus one, 0 = none */
+	struct th_id_map indices;
 	TH_ARRAY(uint32_t, numbers); /* by index */
 };
 
@@ -65,10 +118,9 @@ struct th_page_names {
 	struct th_page_index strings;
 	struct th_page_index functions;
 	struct th_page_index frames;
-	TH_ARRAY(uint32_t, node_parents); /* node index plus one; 0 = no parent */
-	TH_ARRAY(uint32_t, node_frames);
-	uint32_t *row_nodes;    /* by row: node index plus one */
-	uint32_t *row_packages; /* indices of strings: the groups that rows belong to */
+	TH_ARRAY(uint64_t, nodes); /* parent << 32 | frame; the parent plus one, 0 = none */
+	uint32_t *row_nodes;       /* by row: node index plus one */
+	uint32_t *row_packages;    /* indices of strings: the groups that rows belong to */
 	uint32_t *row_libraries;
 };
 
@@ -91,10 +143,6 @@ void th_page_names_print(FILE *file, const struct th_page_names *names);
 /* Prints the members "rows", "sums" and "heaps". */
 void
 th_page_rows_print(FILE *file, const struct th_page_names *names, const struct th_moment *peak);
-
-/* Prints the members "cells" and "timeline". */
-void th_page_timeline_print(
-	FILE *file, const struct th_profile *profile, const struct th_moment *peak);
 
 /*
  * Prints the member "sources" for each frame of a finding whose file is below the directory of the

@@ -2,7 +2,7 @@
 /*
  * Writes the data of the page: escaped JSON, and columns of integers or floats in base64.
  */
-#include "report/html/page_columns.h"
+#include "report/html/page.h"
 
 #include <float.h>
 #include <math.h>
@@ -73,10 +73,10 @@ add_byte(struct th_page_column *column, unsigned byte)
 }
 
 void
-th_page_column_begin(
-	struct th_page_column *column, FILE *file, const char *before, const char *name)
+th_page_column_begin(struct th_page_column *column, FILE *file, const char *before,
+	const char *name, const char *type)
 {
-	fprintf(file, "%s\"%s\":\"", before, name);
+	fprintf(file, "%s\"%s\":{\"%ss\":\"", before, name, type);
 	column->file = file;
 	column->last = 0;
 	column->held = 0;
@@ -109,5 +109,5 @@ void
 th_page_column_end(struct th_page_column *column)
 {
 	print_bytes(column);
-	putc_unlocked('"', column->file);
+	fputs("\"}", column->file);
 }

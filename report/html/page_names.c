@@ -1,72 +1,67 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers what rows refer to.  Rows are visited in the order of their paths, so that a path
- * shares its first nodes with its predecessor and the tree is built without a search.
+ * Numbers what rows refer to.  Rows are visited in the order of their paths, so that neighbors in the
+ * tree have numbers that differ by little.
  */
 #include "report/html/page.h"
 
 #include <stdlib.h>
 
 #include "report/base/allocate.h"
-#include "report/html/page_columns.h"
 #include "report/profile/row_order.h"
 
 /* Numbering */
 
-/* The index of a number, plus one; 0 if it has none. */
+/* The index of a number, the next one if it has none. */
 static uint32_t
-find(const struct th_page_index *index, uint32_t number)
+add(struct th_page_index *index, uint32_t number, bool *added_ret)
 {
-	return number < index->indices_count ? index->indices[number] : 0;
-}
+	uint32_t found = th_id_map_intern(&index->indices, number, added_ret);
 
-/* Assigns the next index to a number; false if it has one. */
-static bool
-add(struct th_page_index *index, uint32_t number)
-{
-	while (index->indices_count <= number)
-		th_array_append(index, indices, 0);
-	if (index->indices[number])
-		return false;
-	th_array_append(index, numbers, number);
-	index->indices[number] = (uint32_t)index->numbers_count;
-	return true;
-}
-
-uint32_t
-th_page_names_string(const struct th_page_names *names, uint32_t string)
-{
-	return find(&names->strings, string) - 1;
+	if (*added_ret)
+		th_array_append(index, numbers, number);
+	return found;
 }
 
 static uint32_t
 add_string(struct th_page_names *names, uint32_t string)
 {
-	add(&names->strings, string);
-	return th_page_names_string(names, string);
+	bool added;
+
+	return add(&names->strings, string, &added);
+}
+
+uint32_t
+th_page_names_string(const struct th_page_names *names, uint32_t string)
+{
+	return th_id_map_find(&names->strings.indices, string);
 }
 
 static void
 add_function(struct th_page_names *names, uint32_t number)
 {
 	const struct th_function *function = th_frames_function(names->profile->frames, number);
+	bool added;
 
-	if (!add(&names->functions, number))
+	add(&names->functions, number, &added);
+	if (!added)
 		return;
-	add(&names->strings, function->name);
-	add(&names->strings, function->module);
+	add_string(names, function->name);
+	add_string(names, function->module);
 }
 
 uint32_t
 th_page_names_frame(struct th_page_names *names, uint32_t number)
 {
 	const struct th_frame *frame = th_frames_get(names->profile->frames, number);
+	bool added;
+	uint32_t index = add(&names->frames, number, &added);
 
-	if (add(&names->frames, number)) {
+	if (added) {
 		add_function(names, frame->function);
-		add(&names->strings, frame->file);
+		add_string(names, frame->file);
 	}
-	return find(&names->frames, number) - 1;
+	return index;
 }
 
 /* The name of the group that a row belongs to, by its stack as shown. */
@@ -97,51 +92,23 @@ frame_at(const struct th_page_names *names, const struct th_row *row,
 	return index ? path->frames[index - 1] : names->internal_frame;
 }
 
-static uint32_t
-length_of(const struct th_row *row, const struct th_path *path)
-{
-	return path->count + row->shows_internal;
-}
-
-/* The nodes from the root to the current row. */
-struct branch {
-	TH_ARRAY(uint32_t, frames);
-	TH_ARRAY(uint32_t, nodes); /* plus one */
-};
-
-/* Number of frames that the current row's path shares with the previous one's. */
-static uint32_t
-shared_length(const struct th_page_names *names, const struct branch *branch,
-	const struct th_row *row, const struct th_path *path)
-{
-	uint32_t length = length_of(row, path);
-	uint32_t shared = 0;
-
-	while (shared < length && shared < branch->frames_count &&
-		branch->frames[shared] == frame_at(names, row, path, shared))
-		shared++;
-	return shared;
-}
-
 /* Extends the tree by the path of a row and returns its last node, plus one. */
 static uint32_t
-add_path(struct th_page_names *names, struct branch *branch, const struct th_row *row)
+add_path(struct th_page_names *names, struct th_id_map *nodes, const struct th_row *row)
 {
 	struct th_path path = th_paths_get(names->profile->paths, row->path);
-	uint32_t shared = shared_length(names, branch, row, &path);
+	uint32_t node = 0;
+	bool added;
 
-	branch->frames_count = branch->nodes_count = shared;
-	for (uint32_t i = shared; i < length_of(row, &path); i++) {
-		uint32_t frame = frame_at(names, row, &path, i);
-		uint32_t index = th_page_names_frame(names, frame);
-		uint32_t parent = i ? branch->nodes[i - 1] : 0;
+	for (uint32_t i = 0; i < path.count + row->shows_internal; i++) {
+		uint32_t frame = th_page_names_frame(names, frame_at(names, row, &path, i));
+		uint64_t word = (uint64_t)node << 32 | frame;
 
-		th_array_append(names, node_parents, parent);
-		th_array_append(names, node_frames, index);
-		th_array_append(branch, frames, frame);
-		th_array_append(branch, nodes, (uint32_t)names->node_parents_count);
+		node = th_id_map_intern(nodes, word, &added) + 1;
+		if (added)
+			th_array_append(names, nodes, word);
 	}
-	return branch->nodes_count ? branch->nodes[branch->nodes_count - 1] : 0;
+	return node;
 }
 
 static void
@@ -149,12 +116,11 @@ make_tree(struct th_page_names *names)
 {
 	const struct th_profile *profile = names->profile;
 	uint32_t *order = th_row_order_by_path(profile);
-	struct branch branch = {0};
+	struct th_id_map nodes = {0};
 
 	for (size_t i = 0; i < profile->rows_count; i++)
-		names->row_nodes[order[i]] = add_path(names, &branch, &profile->rows[order[i]]);
-	free(branch.frames);
-	free(branch.nodes);
+		names->row_nodes[order[i]] = add_path(names, &nodes, &profile->rows[order[i]]);
+	th_id_map_deinit(&nodes);
 	free(order);
 }
 
@@ -163,13 +129,13 @@ number_names(struct th_page_names *names)
 {
 	const struct th_profile *profile = names->profile;
 
-	add(&names->strings, 0);
+	add_string(names, 0);
 	make_tree(names);
 	for (size_t i = 0; i < profile->rows_count; i++) {
 		const struct th_row *row = &profile->rows[i];
 
-		add(&names->strings, th_frames_function(profile->frames, row->thread)->name);
-		add(&names->strings, row->class_name);
+		add_string(names, th_frames_function(profile->frames, row->thread)->name);
+		add_string(names, row->class_name);
 		names->row_packages[i] = add_group(names, TH_GROUP_PACKAGE, row);
 		names->row_libraries[i] = add_group(names, TH_GROUP_LIBRARY, row);
 	}
@@ -180,14 +146,12 @@ number_names(struct th_page_names *names)
 void
 th_page_nodes_print(FILE *file, struct th_page_names *names)
 {
-	th_page_integers(file, ",\n\"nodes\":{", "parent", i, names->node_parents_count,
-		(int64_t)names->node_parents[i] - 1);
-	th_page_integers(
-		file, ",", "frame", i, names->node_frames_count, names->node_frames[i]);
+	th_page_integers(file, ",\n\"nodes\":{", "parent", i, names->nodes_count,
+		(int64_t)(names->nodes[i] >> 32) - 1);
+	th_page_integers(file, ",", "frame", i, names->nodes_count, (uint32_t)names->nodes[i]);
 	fputc('}', file);
-	free(names->node_parents);
-	free(names->node_frames);
-	names->node_parents = names->node_frames = NULL;
+	free(names->nodes);
+	names->nodes = NULL;
 }
 
 static const struct th_function *
@@ -225,7 +189,7 @@ th_page_names_print(FILE *file, const struct th_page_names *names)
 		th_page_names_string(names, function_at(names, i)->module));
 	th_page_integers(file, ",", "kind", i, functions, function_at(names, i)->kind);
 	th_page_integers(file, "},\n\"frames\":{", "function", i, frames,
-		find(&names->functions, frame_at_index(names, i)->function) - 1);
+		th_id_map_find(&names->functions.indices, frame_at_index(names, i)->function));
 	th_page_integers(file, ",", "file", i, frames,
 		th_page_names_string(names, frame_at_index(names, i)->file));
 	th_page_integers(file, ",", "line", i, frames, line_of(frame_at_index(names, i)));
@@ -259,11 +223,10 @@ th_page_names_deinit(struct th_page_names *names)
 		&names->strings, &names->functions, &names->frames};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-		free(all[i]->indices);
+		th_id_map_deinit(&all[i]->indices);
 		free(all[i]->numbers);
 	}
-	free(names->node_parents);
-	free(names->node_frames);
+	free(names->nodes);
 	free(names->row_nodes);
 	free(names->row_packages);
 	free(names->row_libraries);

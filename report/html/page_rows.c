@@ -11,11 +11,7 @@
 
 #include "report/base/allocate.h"
 #include "report/base/hash.h"
-#include "report/html/page_columns.h"
 #include "report/views/values.h"
-
-/* Samples whose row is prefetched: rows are scattered in memory. */
-#define AHEAD 16
 
 /* Figures that the page can show for a row; the first ones are those of enum th_measure. */
 enum figure { FIGURE_PEAK = TH_MEASURE_TEMPORARY + 1, FIGURES };
@@ -46,21 +42,6 @@ struct rows {
 
 /* Live at the peak */
 
-/* Prefetches the sum to which a sample may be added. */
-static void
-expect_peak(const struct rows *rows, enum th_heap heap, size_t sample)
-{
-	const struct th_profile *profile = rows->profile;
-	uint32_t row = sample < profile->recording->samples[heap].items_count
-			       ? profile->sample_rows[heap][sample]
-			       : TH_NO_ROW;
-
-	if (row == TH_NO_ROW)
-		return;
-	__builtin_prefetch(&rows->peaks[row], 1);
-	__builtin_prefetch((const char *)&rows->peaks[row + 1] - 1, 1);
-}
-
 static void
 sum_peak(struct rows *rows)
 {
@@ -76,7 +57,6 @@ sum_peak(struct rows *rows)
 		for (size_t k = 0; k < samples->items_count; k++) {
 			uint32_t row = profile->sample_rows[heap][k];
 
-			expect_peak(rows, heap, k + AHEAD);
 			if (row == TH_NO_ROW ||
 				!th_lifetimes_is_live(lifetimes, heap, k, rows->peak))
 				continue;

@@ -13,8 +13,6 @@
 
 #include "report/base/allocate.h"
 #include "report/base/error.h"
-#include "report/base/format.h"
-#include "report/html/page_columns.h"
 
 /* Lines before and after the one of the frame, and the bytes shown of each. */
 #define LINES_AROUND 3
@@ -44,23 +42,15 @@ struct sources {
 static char *
 java_path(const char *function, const char *file)
 {
-	char *path = th_format_new("%s", function);
+	const char *method = strrchr(function, '.');
+	const char *class = method ? memrchr(function, '.', (size_t)(method - function)) : NULL;
+	size_t length = class ? (size_t)(class - function) : 0;
+	char *path = th_format_new("%.*s%s%s", (int)length, function, length ? "/" : "", file);
 
-	for (int i = 0; i < 2; i++) {
-		char *dot = strrchr(path, '.');
-
-		if (!dot) {
-			path[0] = 0;
-			break;
-		}
-		*dot = 0;
-	}
-	for (char *c = path; *c; c++)
-		if (*c == '.')
-			*c = '/';
-	char *whole = th_format_new("%s%s%s", path, path[0] ? "/" : "", file);
-	free(path);
-	return whole;
+	for (size_t i = 0; i < length; i++)
+		if (path[i] == '.')
+			path[i] = '/';
+	return path;
 }
 
 static void
@@ -146,11 +136,11 @@ offer(struct sources *sources, const char *path)
 	for (size_t i = 0; i < sources->items_count; i++) {
 		struct wanted *wanted = &sources->items[i];
 
-		if (strcmp(th_text_base_name(wanted->path), th_text_base_name(path)) != 0)
-			continue;
 		size_t agreement = agreement_of(wanted->path, path);
 		/* A class of another package is another class; binaries are built elsewhere. */
-		if (wanted->is_java && agreement < strlen(wanted->path))
+		size_t least = wanted->is_java ? strlen(wanted->path) : 1;
+
+		if (agreement < least)
 			continue;
 		if (agreement == wanted->agreement)
 			wanted->is_ambiguous = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/push/deltas.h"
+#include "report/push/push.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/push/findings.h"
+#include "report/push/push.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 #include "report/base/format.h"
 #include "report/base/hash.h"
 #include "report/base/heap_names.h"
+#include "report/base/line.h"
 #include "report/leaks/causes.h"
 #include "report/leaks/leaks.h"
 #include "report/views/json_parts.h"
@@ -30,17 +31,16 @@ add_hash(struct th_findings *findings, uint64_t hash)
 
 /* Attributes */
 
-static void
-add_attribute(json_t *list, const char *key, const char *type, json_t *value)
+static json_t *
+attribute(const char *key, const char *type, json_t *value)
 {
-	json_array_append_new(
-		list, json_pack("{s:s, s:{s:o}}", "key", key, "value", type, value));
+	return th_json("key value", key, json_pack("{s:o}", type, value));
 }
 
-static void
-add_text(json_t *list, const char *key, const char *text)
+static json_t *
+text_attribute(const char *key, const char *text)
 {
-	add_attribute(list, key, "stringValue", json_string(text));
+	return attribute(key, "stringValue", json_string(text));
 }
 
 static void
@@ -55,7 +55,8 @@ add_estimate(json_t *list, const char *key, const struct th_estimate *estimate)
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
 		char *name = th_format_new("%s%s", key, values[i].suffix);
 
-		add_attribute(list, name, "doubleValue", json_real(values[i].value));
+		th_json_append(
+			list, attribute(name, "doubleValue", json_real(values[i].value)));
 		free(name);
 	}
 }
@@ -66,50 +67,46 @@ stack_text(const struct th_leaks *leaks, const struct th_leak_site *site)
 {
 	const struct th_frames *frames = leaks->profile->frames;
 	struct th_path path = th_leaks_path(leaks, site);
-	char *text;
-	size_t length;
-	FILE *file = open_memstream(&text, &length);
+	struct th_line text;
 
-	if (!file)
-		th_out_of_memory();
+	th_line_begin(&text);
 	for (uint32_t i = path.count; i-- > 0;)
-		fprintf(file, "%s\n",
+		fprintf(text.stream, "%s\n",
 			th_frames_function_name(
 				frames, th_frames_function_at(frames, path.frames[i])));
-	fclose(file);
-	return text;
+	return th_line_end(&text);
 }
 
 static json_t *
 record_json(const struct th_leaks *leaks, const struct th_listed *listed, const char *stack,
-	uint64_t now)
+	const char *time)
 {
+	const struct th_frames *frames = leaks->profile->frames;
 	struct th_finding finding = th_leaks_measured(leaks, listed);
 	const struct th_leak_site *site = &leaks->places.items[finding.place];
-	const char *class_name = th_frames_string(leaks->profile->frames, site->class_name);
-	char *time = th_format_new("%" PRIu64, now);
+	const char *class_name = th_frames_string(frames, site->class_name);
 	char *why = th_evidence_explain(&finding.evidence);
 	char *body = th_format_new("leak: %s live, %s/s, %.*s: %s",
 		th_format_number(finding.evidence.live_bytes.estimate, TH_UNIT_BYTES).text,
 		th_format_number(finding.evidence.growth.estimate, TH_UNIT_BYTES).text,
 		(int)strcspn(stack, "\n"), stack, why);
-	json_t *attributes = json_array();
+	json_t *attributes = th_json_list(
+		text_attribute("twinheap.heap", th_heap_word(site->heap)));
 
-	add_text(attributes, "twinheap.heap", th_heap_word(site->heap));
 	if (class_name[0])
-		add_text(attributes, "twinheap.class", class_name);
-	add_text(attributes, "thread.name",
-		th_frames_function_name(leaks->profile->frames, site->thread));
+		th_json_append(attributes, text_attribute("twinheap.class", class_name));
+	th_json_append(attributes,
+		text_attribute("thread.name", th_frames_function_name(frames, site->thread)));
 	add_estimate(attributes, "twinheap.live_bytes", &finding.evidence.live_bytes);
 	add_estimate(attributes, "twinheap.growth_bytes_per_s", &finding.evidence.growth);
-	add_text(attributes, "code.stacktrace", stack);
-	json_t *record = json_pack("{s:s, s:s, s:i, s:s, s:s, s:{s:s}, s:o}", "timeUnixNano",
-		time, "observedTimeUnixNano", time, "severityNumber", SEVERITY_WARN,
-		"severityText", "WARN", "eventName", "twinheap.leak", "body", "stringValue",
-		body, "attributes", attributes);
+	th_json_append(attributes, text_attribute("code.stacktrace", stack));
+	json_t *record = th_json(
+		"timeUnixNano observedTimeUnixNano severityNumber severityText eventName body "
+		"attributes",
+		time, time, SEVERITY_WARN, "WARN", "twinheap.leak",
+		th_json("stringValue", body), attributes);
 	free(body);
 	free(why);
-	free(time);
 	return record;
 }
 
@@ -117,6 +114,7 @@ record_json(const struct th_leaks *leaks, const struct th_listed *listed, const 
 static json_t *
 new_records(struct th_findings *findings, const struct th_leaks *leaks, uint64_t now)
 {
+	char *time = th_format_new("%" PRIu64, now);
 	json_t *records = json_array();
 
 	findings->hashes_count = findings->accepted;
@@ -129,26 +127,17 @@ new_records(struct th_findings *findings, const struct th_leaks *leaks, uint64_t
 			continue;
 		char *stack = stack_text(leaks, &leaks->places.items[listed->place]);
 		if (add_hash(findings, th_hash_text(stack)))
-			json_array_append_new(records, record_json(leaks, listed, stack, now));
+			th_json_append(records, record_json(leaks, listed, stack, time));
 		free(stack);
 	}
+	free(time);
 	return records;
-}
-
-static json_t *
-resource_json(const struct th_labels *labels)
-{
-	json_t *attributes = json_array();
-
-	for (size_t i = 0; i < labels->items_count; i++)
-		add_text(attributes, labels->items[i].key, labels->items[i].value);
-	return json_pack("{s:o}", "attributes", attributes);
 }
 
 bool
 th_findings_request(struct th_findings *findings, const struct th_profile *profile,
 	const char *url, const struct th_labels *labels, uint64_t now,
-	struct th_http_request *request_ret)
+	struct th_push_request *request_ret)
 {
 	struct th_leaks leaks;
 
@@ -159,10 +148,14 @@ th_findings_request(struct th_findings *findings, const struct th_profile *profi
 		json_decref(records);
 		return false;
 	}
-	json_t *body = json_pack("{s:[{s:o, s:[{s:{s:s, s:s}, s:o}]}]}", "resourceLogs",
-		"resource", resource_json(labels), "scopeLogs", "scope", "name", "twinheap",
-		"version", TH_VERSION, "logRecords", records);
-	*request_ret = (struct th_http_request){
+	json_t *resource = th_json_map(label, labels->items, labels->items_count,
+		text_attribute(label->key, label->value));
+	json_t *scope = th_json(
+		"scope logRecords", th_json("name version", "twinheap", TH_VERSION), records);
+	json_t *body = th_json(
+		"resourceLogs", th_json_list(th_json("resource scopeLogs",
+					th_json("attributes", resource), th_json_list(scope))));
+	*request_ret = (struct th_push_request){
 		.url = th_format_new("%s/v1/logs", url),
 		.content_type = "application/json",
 		.body = th_json_dump(body, 0),

@@ -21,7 +21,6 @@
 #include "report/base/end_signals.h"
 #include "report/control/request.h"
 #include "report/control/running.h"
-#include "report/push/source.h"
 #include "report/symbols/debuginfod.h"
 #include "report/symbols/symbols.h"
 #include "unify/shared/clock.h"
@@ -502,7 +501,7 @@ run(struct push *push)
 	struct th_error *error = th_receiver_init(&push->receiver, push->to);
 
 	if (!error)
-		error = th_http_init(push->timeout);
+		error = th_delivery_init(push->timeout);
 	if (error)
 		return error;
 	srandom((unsigned)getpid());
@@ -516,7 +515,7 @@ run(struct push *push)
 		error = push_one(push);
 	else
 		push_all(push);
-	th_http_deinit();
+	th_delivery_deinit();
 	return error;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/push/receiver.h"
+#include "report/push/push.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -7,12 +7,9 @@
 #include <string.h>
 
 #include "report/base/allocate.h"
-#include "report/base/format.h"
 #include "report/base/gzip.h"
+#include "report/base/line.h"
 #include "unify/shared/clock.h"
-
-#define FIRST_DELAY (TH_NS_PER_S)
-#define LAST_DELAY (300 * TH_NS_PER_S)
 
 static bool
 begins(const char *text, const char *start)
@@ -81,32 +78,26 @@ th_receiver_deinit(struct th_receiver *receiver)
 
 /* Requests */
 
-static FILE *
-open_body(struct th_http_request *request)
-{
-	FILE *file = open_memstream(&request->body, &request->length);
-
-	if (!file)
-		th_out_of_memory();
-	return file;
-}
-
 static void
 write_otlp(const struct th_receiver *receiver, const struct th_export_part *parts,
-	size_t parts_count, struct th_http_request *request)
+	size_t parts_count, struct th_push_request *request)
 {
 	size_t length;
 	uint8_t *bytes = th_export_otlp(parts, parts_count, &length);
-	FILE *file = open_body(request);
-	struct th_gzip *gzip = th_gzip_create(file);
+	struct th_line body;
 
+	th_line_begin(&body);
+	struct th_gzip *gzip = th_gzip_create(body.stream);
 	th_gzip_write(gzip, bytes, length);
 	th_gzip_destroy(gzip);
-	fclose(file);
 	free(bytes);
-	request->url = th_format_new("%s/v1development/profiles", receiver->url);
-	request->content_type = "application/x-protobuf";
-	request->is_gzipped = true;
+	*request = (struct th_push_request){
+		.url = th_format_new("%s/v1development/profiles", receiver->url),
+		.content_type = "application/x-protobuf",
+		.is_gzipped = true,
+		.body = th_line_end(&body),
+		.length = body.length,
+	};
 }
 
 /* A name of a label: letters, digits and "_". */
@@ -119,70 +110,68 @@ print_key(FILE *file, const char *key)
 		fputc(isalnum((unsigned char)*key) ? *key : '_', file);
 }
 
-/* Characters that separate labels are replaced. */
+/* Escaped as in a URL; characters that separate labels are replaced. */
 static void
 print_value(FILE *file, const char *value)
 {
-	for (; *value; value++)
-		fputc(strchr("{},=\"", *value) ? '_' : *value, file);
-}
-
-/* Pyroscope's "app{key=value,...}", escaped, to be freed. */
-static char *
-pyroscope_name(const struct th_labels *labels)
-{
-	const char *service = th_labels_get(labels, "service.name");
-	char *name;
-	size_t length;
-	FILE *file = open_memstream(&name, &length);
-
-	if (!file)
-		th_out_of_memory();
-	print_value(file, service ? service : "unknown_service");
-	for (size_t i = 0; i < labels->items_count; i++) {
-		fputs(i ? "," : "{", file);
-		print_key(file, labels->items[i].key);
-		fputc('=', file);
-		print_value(file, labels->items[i].value);
+	for (; *value; value++) {
+		if (strchr("{},=\"", *value))
+			fputc('_', file);
+		else
+			fprintf(file,
+				isalnum((unsigned char)*value) || strchr("-._~", *value)
+					? "%c"
+					: "%%%02X",
+				(unsigned char)*value);
 	}
-	fputs(labels->items_count ? "}" : "{}", file);
-	fclose(file);
-	char *escaped = th_http_escape(name);
-	free(name);
-	return escaped;
 }
 
+/* With Pyroscope's name, "app{key=value,...}". */
 static char *
 pyroscope_url(const struct th_receiver *receiver, const struct th_export_part *part)
 {
 	uint64_t from = part->start / TH_NS_PER_S;
 	uint64_t until = (part->start + part->duration + TH_NS_PER_S - 1) / TH_NS_PER_S;
-	char *name = pyroscope_name(part->labels);
-	char *url = th_format_new("%s/ingest?name=%s&from=%" PRIu64 "&until=%" PRIu64
-				  "&format=pprof",
-		receiver->url, name, from, until > from ? until : from + 1);
+	const struct th_labels *labels = part->labels;
+	const char *service = th_labels_get(labels, "service.name");
+	struct th_line url;
 
-	free(name);
-	return url;
+	th_line_begin(&url);
+	fprintf(url.stream, "%s/ingest?name=", receiver->url);
+	print_value(url.stream, service ? service : "unknown_service");
+	fputs("%7B", url.stream);
+	for (size_t i = 0; i < labels->items_count; i++) {
+		fputs(i ? "%2C" : "", url.stream);
+		print_key(url.stream, labels->items[i].key);
+		fputs("%3D", url.stream);
+		print_value(url.stream, labels->items[i].value);
+	}
+	fprintf(url.stream, "%%7D&from=%" PRIu64 "&until=%" PRIu64 "&format=pprof", from,
+		until > from ? until : from + 1);
+	return th_line_end(&url);
 }
 
 static void
 write_pprof(const struct th_receiver *receiver, const struct th_export_part *part,
-	struct th_http_request *request)
+	struct th_push_request *request)
 {
-	FILE *file = open_body(request);
+	struct th_line body;
 
-	th_export_pprof(file, part);
-	fclose(file);
-	request->content_type = "application/octet-stream";
-	request->url = receiver->kind == TH_TO_PYROSCOPE
+	th_line_begin(&body);
+	th_export_pprof(body.stream, part);
+	*request = (struct th_push_request){
+		.url = receiver->kind == TH_TO_PYROSCOPE
 			       ? pyroscope_url(receiver, part)
-			       : th_format_new("%s/v1/pprof", receiver->url);
+			       : th_format_new("%s/v1/pprof", receiver->url),
+		.content_type = "application/octet-stream",
+		.body = th_line_end(&body),
+		.length = body.length,
+	};
 }
 
 size_t
 th_receiver_requests(const struct th_receiver *receiver, const struct th_export_part *parts,
-	size_t parts_count, struct th_http_request requests_ret[TH_REQUESTS_MAX])
+	size_t parts_count, struct th_push_request requests_ret[TH_REQUESTS_MAX])
 {
 	if (receiver->kind == TH_TO_OTLP) {
 		write_otlp(receiver, parts, parts_count, &requests_ret[0]);
@@ -193,159 +182,10 @@ th_receiver_requests(const struct th_receiver *receiver, const struct th_export_
 	return parts_count;
 }
 
-/* Delivery */
-
-/* A fifth more or less, so that the processes of a fleet do not return at the same time. */
-static uint64_t
-spread(uint64_t delay)
+void
+th_push_request_deinit(struct th_push_request *request)
 {
-	return delay - delay / 5 + (uint64_t)random() % (delay / 5 * 2);
-}
-
-static void
-fail(struct th_receiver *receiver, uint64_t retry_after)
-{
-	uint64_t now = th_clock_now();
-
-	if (!receiver->delay) {
-		receiver->failing = now;
-		th_notice("push: %s: %s; trying again, windows are merged meanwhile",
-			receiver->text, receiver->reason);
-	}
-	receiver->delay = receiver->delay ? receiver->delay * 2 : FIRST_DELAY;
-	if (receiver->delay > LAST_DELAY)
-		receiver->delay = LAST_DELAY;
-	uint64_t wait = spread(receiver->delay);
-	receiver->blocked = now + (retry_after > wait ? retry_after : wait);
-}
-
-static void
-recover(struct th_receiver *receiver)
-{
-	if (receiver->delay)
-		th_notice("push: %s: accepts again, after %s", receiver->text,
-			th_format_seconds(
-				(double)(th_clock_now() - receiver->failing) / TH_NS_PER_S)
-				.text);
-	receiver->delay = 0;
-}
-
-/* A field of a protobuf message. */
-struct field {
-	uint64_t key;   /* field number << 3 | how it is encoded */
-	uint64_t value; /* of a text or message its length */
-	const char *text;
-};
-enum { FIELD_NUMBER = 0, FIELD_TEXT = 2 };
-
-static bool
-read_varint(const char **at, const char *end, uint64_t *ret)
-{
-	*ret = 0;
-	for (unsigned shift = 0; *at < end && shift < 64; shift += 7) {
-		const uint8_t byte = (uint8_t)(*at)[0];
-
-		*ret |= (uint64_t)(byte & 0x7f) << shift;
-		*at += 1;
-		if (byte < 0x80)
-			return true;
-	}
-	return false;
-}
-
-/* Reads the field at *at, and moves behind it; false: no number, text or message ends by `end`. */
-static bool
-read_field(const char **at, const char *end, struct field *field)
-{
-	if (!read_varint(at, end, &field->key) || !read_varint(at, end, &field->value))
-		return false;
-	field->text = *at;
-	if ((field->key & 7) == FIELD_NUMBER)
-		return true;
-	if ((field->key & 7) != FIELD_TEXT || field->value > (uint64_t)(end - *at))
-		return false;
-	*at += field->value;
-	return true;
-}
-
-/*
- * Reads ExportProfilesPartialSuccess, {rejected_profiles = 1, error_message = 2}; whether any
- * were rejected.
- */
-static bool
-read_partial(struct field part, struct th_http_answer *answer)
-{
-	const char *at = part.text;
-	const char *end = at + part.value;
-	struct field field, message = {.text = ""};
-	uint64_t rejected = 0;
-
-	while (at < end && read_field(&at, end, &field)) {
-		if (field.key == (1 << 3 | FIELD_NUMBER))
-			rejected = field.value;
-		else if (field.key == (2 << 3 | FIELD_TEXT))
-			message = field;
-	}
-	if (rejected)
-		snprintf(answer->reason, sizeof(answer->reason), "%.*s",
-			(int)(message.value < 200 ? message.value : 200), message.text);
-	return rejected;
-}
-
-/* OTLP: whether the answer to an accepted request says that items were rejected. */
-static bool
-is_partial(const struct th_receiver *receiver, struct th_http_answer *answer)
-{
-	const char *at = answer->body;
-	const char *end = at + answer->body_length;
-	struct field field;
-
-	/* A response for logs has the same fields: {partial_success = 1}. */
-	if (receiver->kind != TH_TO_OTLP || answer->body_length == sizeof(answer->body))
-		return false;
-	while (at < end && read_field(&at, end, &field))
-		if (field.key == (1 << 3 | FIELD_TEXT) && read_partial(field, answer))
-			return true;
-	return false;
-}
-
-/* Its reason is that of the receiver afterwards. */
-static struct th_http_answer
-post(struct th_receiver *receiver, const struct th_http_request *request)
-{
-	struct th_http_answer answer;
-
-	th_http_post(request, &receiver->headers, &answer);
-	if (answer.outcome == TH_HTTP_ACCEPTED && is_partial(receiver, &answer))
-		answer.outcome = TH_HTTP_REJECTED;
-	memcpy(receiver->reason, answer.reason, sizeof(receiver->reason));
-	return answer;
-}
-
-enum th_http_outcome
-th_receiver_send(struct th_receiver *receiver, const struct th_http_request *request)
-{
-	struct th_http_answer answer = post(receiver, request);
-
-	if (answer.outcome == TH_HTTP_ACCEPTED)
-		recover(receiver);
-	else if (answer.outcome != TH_HTTP_REJECTED)
-		fail(receiver, answer.wait);
-	return answer.outcome;
-}
-
-bool
-th_receiver_send_logs(struct th_receiver *receiver, const struct th_http_request *request)
-{
-	if (receiver->takes_no_logs)
-		return false;
-	struct th_http_answer answer = post(receiver, request);
-
-	if (answer.outcome == TH_HTTP_ACCEPTED)
-		return true;
-	th_notice("push: %s: leaks cannot be sent as log records: %s", receiver->text,
-		answer.reason);
-	receiver->takes_no_logs = answer.outcome == TH_HTTP_REJECTED ||
-				  !strcmp(answer.reason, "HTTP status 404");
-	return false;
+	free(request->url);
+	free(request->body);
+	*request = (struct th_push_request){0};
 }

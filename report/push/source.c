@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/push/source.h"
+#include "report/push/push.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -178,8 +178,8 @@ static void
 clear_window(struct th_source *source)
 {
 	for (size_t i = 0; i < source->requests_count; i++)
-		th_http_request_deinit(&source->requests[i]);
-	th_http_request_deinit(&source->leaks);
+		th_push_request_deinit(&source->requests[i]);
+	th_push_request_deinit(&source->leaks);
 	source->requests_count = source->requests_sent = 0;
 	source->repeats = 0;
 }
@@ -318,7 +318,7 @@ settle(struct th_source *source)
 static void
 send_leaks(struct th_source *source, struct th_receiver *receiver)
 {
-	if (source->leaks.body && th_receiver_send_logs(receiver, &source->leaks))
+	if (source->leaks.body && th_delivery_send_logs(receiver, &source->leaks))
 		source->findings.accepted = source->findings.hashes_count;
 }
 
@@ -337,12 +337,12 @@ th_source_send(
 	if (!source->requests_count)
 		make_window(source, receiver, symbols);
 	while (source->requests_sent < source->requests_count) {
-		switch (th_receiver_send(receiver, &source->requests[source->requests_sent])) {
-		case TH_HTTP_ACCEPTED:
+		switch (th_delivery_send(receiver, &source->requests[source->requests_sent])) {
+		case TH_DELIVERY_ACCEPTED:
 			settle(source);
 			source->requests_sent++;
 			break;
-		case TH_HTTP_REJECTED:
+		case TH_DELIVERY_REJECTED:
 			th_notice("push: %s: rejects a window of process %s, which is lost: %s",
 				receiver->text, th_labels_get(&source->labels, "process.pid"),
 				receiver->reason);
@@ -350,11 +350,11 @@ th_source_send(
 			source->is_lost = true;
 			end_window(source);
 			return true;
-		case TH_HTTP_UNKNOWN:
+		case TH_DELIVERY_UNKNOWN:
 			if (++source->repeats >= REPEATS_MAX)
 				clear_window(source);
 			return false;
-		case TH_HTTP_REFUSED:
+		case TH_DELIVERY_REFUSED:
 			return false;
 		}
 	}

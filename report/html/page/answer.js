@@ -99,6 +99,11 @@ function nextText(finding) {
 		: "Find where the block should be freed: see its stack.";
 }
 
+/* Terms with their texts, which may be empty. */
+const factsOf = (finding) => [["count", countText(finding)], ["why", finding.why],
+	["held by", holderText(finding)], ["later", finding.later],
+	["next", finding.verdict === "leak" ? nextText(finding) : ""]];
+
 /* --- live bytes over time ------------------------------------------------------------------------- */
 
 /* The live bytes of rows at the beginning of each slice and at the end, by group. */
@@ -264,16 +269,14 @@ function addCard(box, number, actions) {
 	addText(live, "b", formatRate(finding.growth_bytes_per_s.estimate));
 	drawCurve(card, number);
 	addSource(card, mainSource(finding));
-	const facts = addText(rest, "dl", "");
-	addFact(facts, "count", countText(finding));
+	const facts = addText(rest, "dl", ""), [count, ...others] = factsOf(finding);
+	addFact(facts, ...count);
 	for (const other of (finding.heaps || []).slice(1))
 		addFact(facts, "and", `${HEAPS.find(({word}) => word === other.heap).name}: `
 			+ `${estimateText(other.live_bytes, (value) => formatNumber(value, "bytes"))}, `
 			+ `grows by ${formatRate(other.growth_bytes_per_s.estimate)}`);
-	addFact(facts, "why", finding.why);
-	addFact(facts, "held by", holderText(finding));
-	addFact(facts, "later", finding.later);
-	addFact(facts, "next", nextText(finding));
+	for (const fact of others)
+		addFact(facts, ...fact);
 	addStack(rest, finding);
 	addActions(rest, number, actions);
 }

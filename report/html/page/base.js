@@ -1,22 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A comparison: the names and rows of the older snapshot are appended to those of the page, by
- * name, so that one tree and one selection cover both.  Rows from `newCount` on are the older
+ * A comparison: the names and rows of the older snapshot are appended to those of the page, and
+ * functions of the same name are one, so that one tree and one selection cover both.  Rows from `newCount` on are the older
  * snapshot's; they have no time slices and belong to no finding.
  */
 const newCount = data.rows.count;
-
-/* The numbers on the page of values of the older snapshot; `keyOf` and `append` take an index. */
-function matchAll(count, keyOf, known, append) {
-	const numbers = new Int32Array(count);
-	for (let i = 0; i < count; i++) {
-		const key = keyOf(i);
-		if (!known.has(key))
-			known.set(key, append(i));
-		numbers[i] = known.get(key);
-	}
-	return numbers;
-}
 
 /* Both arrays, which have the same type, in one. */
 function joined(a, b) {
@@ -26,42 +14,38 @@ function joined(a, b) {
 	return both;
 }
 
-/* Appends columns of the older snapshot, each value converted. */
+/* Appends all columns of the older snapshot, each value converted. */
 function joinColumns(to, from, convert) {
-	for (const name of Object.keys(convert))
-		to[name] = joined(to[name], from[name].map(convert[name]));
+	for (const name of Object.keys(from))
+		if (ArrayBuffer.isView(from[name]))
+			to[name] = joined(to[name], convert[name] ? from[name].map(convert[name]) : from[name]);
+		else if (typeof from[name] === "object")
+			joinColumns(to[name], from[name], convert);
+}
+
+/* By number of a function: the first one with the same name, module and kind. */
+function firstFunctions({name, module, kind}) {
+	const known = new Map();
+	return name.map((_, f) => {
+		const key = [data.strings[name[f]], data.strings[module[f]], kind[f]].join("\n");
+		return known.get(key) ?? known.set(key, f).get(key);
+	});
 }
 
 function joinBase(base) {
-	const strings = matchAll(base.strings.length, (i) => base.strings[i],
-		new Map(data.strings.map((text, i) => [text, i])),
-		(i) => data.strings.push(base.strings[i]) - 1);
-	const string = (i) => strings[i], same = (value) => value;
-	const {functions, frames, nodes} = base;
-	const added = [];
-	const keys = new Map(Array.from(data.functions.name, (name, f) =>
-		[[name, data.functions.module[f], data.functions.kind[f]].join(), f]));
-	const before = data.functions.name.length;
-	const numbers = matchAll(functions.name.length,
-		(f) => [strings[functions.name[f]], strings[functions.module[f]], functions.kind[f]].join(), keys,
-		(f) => before + added.push(f) - 1);
-	const only = (column) => Int32Array.from(added, (f) => column[f]);
-	joinColumns(data.functions, {name: only(functions.name), module: only(functions.module),
-		kind: only(functions.kind)}, {name: string, module: string, kind: same});
-	const frameCount = data.frames.function.length, nodeCount = data.nodes.parent.length;
-	joinColumns(data.frames, frames, {function: (f) => numbers[f], file: string, line: same, inlined: same});
-	joinColumns(data.nodes, nodes, {parent: (node) => node < 0 ? node : node + nodeCount,
-		frame: (frame) => frame + frameCount});
-	const sumCount = data.sums.samples.length, sum = (number) => number && number + sumCount;
-	joinColumns(data.rows, base.rows, {heap: same, thread: string, class: string,
-		node: (node) => node + nodeCount, package: string, library: string, contains: same,
-		alloc: sum, live: sum, temp: sum, peak: sum});
-	data.sums.samples = joined(data.sums.samples, base.sums.samples);
-	for (const unit of ["bytes", "objects"])
-		for (const name of SUMS)
-			data.sums[unit][name] = joined(data.sums[unit][name], base.sums[unit][name]);
+	const behind = ({length}) => (number) => number < 0 ? number : number + length;
+	const string = behind(data.strings), node = behind(data.nodes.parent);
+	const functionBehind = behind(data.functions.name), frame = behind(data.frames.function);
+	const sumBehind = behind(data.sums.samples), sum = (number) => number && sumBehind(number);
+	data.strings = data.strings.concat(base.strings);
+	joinColumns(data.functions, base.functions, {name: string, module: string});
+	const firsts = firstFunctions(data.functions);
+	joinColumns(data.frames, base.frames, {function: (f) => firsts[functionBehind(f)], file: string});
+	joinColumns(data.nodes, base.nodes, {parent: node, frame});
+	joinColumns(data.sums, base.sums, {});
+	joinColumns(data.rows, base.rows, {thread: string, class: string, node, package: string,
+		library: string, alloc: sum, live: sum, temp: sum, peak: sum});
 	data.finding_rows = joined(data.finding_rows, new Int32Array(base.rows.count).fill(-1));
-	data.sums.covariance = joined(data.sums.covariance, base.sums.covariance);
 	for (const name of ["strings", "functions", "frames", "nodes", "rows", "sums"])
 		delete base[name];
 }

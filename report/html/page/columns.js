@@ -2,7 +2,7 @@
 "use strict";
 /*
  * The data, with long columns as typed arrays, decoded when they are first read: a large page has
- * columns that only few views need.  page_columns.h defines the encoding, page.h the contents.
+ * columns that only few views need.  page.h defines the encoding and the contents.
  */
 const data = JSON.parse(document.getElementById("data").textContent);
 
@@ -44,40 +44,21 @@ function readFloats(text) {
 	return values;
 }
 
-function readColumns(object, read, names) {
-	for (const name of names) {
-		const text = object[name];
-		const store = (value) => Object.defineProperty(object, name,
-			{value, writable: true, enumerable: true, configurable: true});
-		Object.defineProperty(object, name, {configurable: true, enumerable: true, set: store,
-			get: () => store(read(text))[name]});
+/* A column is an object with its text as the only member. */
+function readColumns(object) {
+	for (const [name, value] of Object.entries(object)) {
+		const text = value?.integers ?? value?.floats;
+		const store = (column) => Object.defineProperty(object, name,
+			{value: column, writable: true, enumerable: true, configurable: true});
+		if (text !== undefined)
+			Object.defineProperty(object, name, {configurable: true, enumerable: true, set: store,
+				get: () => store((value.floats === undefined ? readIntegers : readFloats)(text))[name]});
+		else if (value && typeof value === "object" && !Array.isArray(value))
+			readColumns(value);
 	}
 }
 
-const SUMS = ["seen", "unseen", "variance", "doubt"];
-
-/* The names, rows and sums of the page, and of the snapshot that it is compared with. */
-function readSnapshot(data) {
-	readColumns(data.functions, readIntegers, ["name", "module", "kind"]);
-	readColumns(data.frames, readIntegers, ["function", "file", "line", "inlined"]);
-	readColumns(data.nodes, readIntegers, ["parent", "frame"]);
-	readColumns(data.rows, readIntegers, ["heap", "thread", "class", "node", "package", "library",
-		"contains", "alloc", "live", "temp", "peak"]);
-	readColumns(data.sums, readIntegers, ["samples"]);
-	readColumns(data.sums, readFloats, ["covariance"]);
-	readColumns(data.sums.bytes, readFloats, SUMS);
-	readColumns(data.sums.objects, readFloats, SUMS);
-}
-
-readSnapshot(data);
-if (data.base)
-	readSnapshot(data.base);
-readColumns(data, readIntegers, ["finding_rows"]);
-readColumns(data.timeline.live, readFloats, ["java", "native", "mapped"]);
-readColumns(data.cells, readIntegers, ["row", "birth", "death", "temp", "size"]);
-readColumns(data.cells, readFloats, ["bytes", "objects", "bytes_variance", "objects_variance"]);
-if (data.cells.live_bytes !== undefined)
-	readColumns(data.cells, readFloats, ["live_bytes", "live_objects"]);
-else
+readColumns(data);
+if (data.cells.live_bytes === undefined)
 	Object.defineProperties(data.cells, {live_bytes: {get: () => data.cells.bytes},
 		live_objects: {get: () => data.cells.objects}});

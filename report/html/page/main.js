@@ -367,7 +367,8 @@ function start() {
 	element("filters").textContent = data.filters ? "only " + data.filters : "";
 	element("filters").title = element("filters").textContent;
 	element("timeline").addEventListener("keydown", onTimelineKey);
-	for (const name of [...new Set(data.rows.thread)].map((i) => data.strings[i]).sort())
+	const threads = [...new Set(data.rows.thread)].map((number) => data.strings[number]);
+	for (const name of [...new Set(threads)].sort())
 		element("thread").append(new Option(name.slice(0, 80), name));
 	for (const part of document.querySelectorAll(".comparison"))
 		part.hidden = !data.base;

@@ -38,7 +38,6 @@ function markdownCode(text) {
 /* A finding with its figures and its stack, the allocation first. */
 function findingMarkdown(number) {
 	const finding = data.leaks[number], {place} = finding;
-	const fact = (term, text) => text ? [`- ${term}: ${text}`] : [];
 	const stack = finding.path.slice(-STEPS_SHOWN).reverse().map((frame) => {
 		const line = fileLine({file: data.strings[data.frames.file[frame]], line: data.frames.line[frame]});
 		return ("    " + functionName(data.frames.function[frame]).replace(/[\r\n]+/g, " ")
@@ -47,13 +46,9 @@ function findingMarkdown(number) {
 	return [
 		`**${finding.name || finding.verdict}** ${markdownCode(place.name)}`
 			+ (fileLine(place) ? ` (${markdownCode(fileLine(place))})` : "") + `, ${aboutFinding(finding)}`, "",
-		...fact("live", estimateText(finding.live_bytes, (value) => formatNumber(value, "bytes"))),
-		...fact("growth", estimateText(finding.growth_bytes_per_s, formatRate)),
-		...fact("count", countText(finding)),
-		...fact("why", finding.why),
-		...fact("held by", holderText(finding)),
-		...fact("later", finding.later),
-		...(finding.verdict === "leak" ? fact("next", nextText(finding)) : []),
+		...[["live", estimateText(finding.live_bytes, (value) => formatNumber(value, "bytes"))],
+			["growth", estimateText(finding.growth_bytes_per_s, formatRate)], ...factsOf(finding)]
+			.filter(([, text]) => text).map(([term, text]) => `- ${term}: ${text}`),
 		...(stack.length ? ["", ...stack] : []), "",
 		`${programName()}, ${data.process.seconds.toFixed(1)} s, ${data.process.sampling}; twinheap `
 			+ data.version, "",

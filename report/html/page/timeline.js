@@ -16,15 +16,11 @@ const sliceSeconds = (slice) => slice * data.timeline.seconds / data.timeline.sl
  * what adds to them.
  */
 function timelineCurves({state, model}) {
-	const {heap, thread, filter, around} = state;
-	const isShown = HEAPS.map(({word}, number) => data.heaps[number] && (heap === "all" || heap === word));
-	const isPart = thread || filter || around;
-	const needsCells = isPart || (heap === "all" && data.heaps[2]);
-	const below = around ? rowsBelow(model, 0) : model.selected;
-	const sums = needsCells ? liveCurves(3, (row) =>
-		(isPart ? below[row] : true) && addsUp(state, row) ? data.rows.heap[row] : -1) : null;
-	return isShown.map((shown, number) => !shown ? null
-		: isPart || number === 2 && sums ? sums[number] : data.timeline.live[HEAPS[number].word]);
+	const isChosen = state.around ? rowsBelow(model, 0) : model.selected;
+	const curves = liveCurves(HEAPS.length, (row) =>
+		isChosen[row] && addsUp(state, row) ? data.rows.heap[row] : -1);
+	return HEAPS.map(({word}, number) =>
+		data.heaps[number] && (state.heap === "all" || state.heap === word) ? curves[number] : null);
 }
 
 /* The leaks that are shown over time: bytes of the heaps that are shown, worst first. */
@@ -44,17 +40,15 @@ function drawTimeline(view, onRange) {
 	const node = timeline.box.node();
 	const width = node.clientWidth, height = node.clientHeight - KEY_HEIGHT;
 	const curves = timelineCurves(view);
-	const leaks = view.state.filter || view.state.thread || view.state.around ? []
-		: timelineLeaks(view.state);
 	const {heap} = view.state;
 	const isWhole = !view.state.filter && !view.state.thread && !view.state.around;
+	const leaks = isWhole ? timelineLeaks(view.state) : [];
 	const uses = isWhole && (heap === "all" || heap === "java")
 		? data.timeline.uses.filter(([seconds]) => seconds >= 0) : [];
 	const most = d3.max([...curves.filter((curve) => curve).map((curve) => d3.max(curve)),
 		...uses.map((use) => use[1]), ...leaks.map(({points}) => d3.max(points, (point) => point[1])), 1]);
 	const x = d3.scaleLinear([0, data.timeline.seconds || 1], [MARGIN.left, width - MARGIN.right]);
 	const y = d3.scaleLinear([0, most], [height - MARGIN.bottom, MARGIN.top]);
-	const moment = (i, curve) => i * data.timeline.seconds / (curve.length - 1);
 	timeline.box.selectAll("svg").remove();
 	const svg = timeline.box.append("svg").attr("viewBox", [0, 0, width, height]);
 	svg.append("g").attr("transform", `translate(0,${height - MARGIN.bottom})`)
@@ -71,7 +65,7 @@ function drawTimeline(view, onRange) {
 		document.querySelector(`#timeline [data-key=${word}]`).hidden = !curve;
 		if (!curve)
 			return;
-		const along = (shape) => shape.x((_, i) => x(moment(i, curve)));
+		const along = (shape) => shape.x((_, i) => x(sliceSeconds(i)));
 		svg.append("path").datum([...curve]).attr("class", "live-" + word)
 			.attr("d", number === 0 ? along(d3.area()).y0(y(0)).y1((value) => y(value))
 				: along(d3.line()).y((value) => y(value)));

@@ -129,20 +129,22 @@ function makeTree(state) {
 	return Object.assign(finishTree(tree, rowNode), {folded});
 }
 
+/* The nodes of a row that are shown, and those of `wanted`, from the allocating function to the root. */
+function shownNodes(state, row, wanted) {
+	const nodes = [];
+	for (let at = data.rows.node[row]; at >= 0; at = data.nodes.parent[at])
+		if (nodeFunction(at) === wanted || !isHidden(state, at, nodeFunction(at)))
+			nodes.push(at);
+	return nodes;
+}
+
 /* From the allocating function to the root of the thread. */
 function makeInvertedTree(state) {
 	const tree = new GrowingTree(data.nodes.parent.length);
 	const rowNode = new Int32Array(rowCount);
-	for (let row = 0; row < rowCount; row++) {
-		let node = 0;
-		for (let at = data.rows.node[row]; at >= 0; at = data.nodes.parent[at]) {
-			const frame = data.nodes.frame[at];
-			const f = data.frames.function[frame];
-			if (!isHidden(state, at, f))
-				node = tree.child(node, f, frame);
-		}
-		rowNode[row] = node;
-	}
+	for (let row = 0; row < rowCount; row++)
+		for (const at of shownNodes(state, row))
+			rowNode[row] = tree.child(rowNode[row], nodeFunction(at), data.nodes.frame[at]);
 	return finishTree(tree, rowNode);
 }
 
@@ -154,26 +156,20 @@ function makeInvertedTree(state) {
 function makeSandwich(state, wanted) {
 	const tree = new GrowingTree(rowCount);
 	const rowNode = new Int32Array(2 * rowCount).fill(-1);
-	const path = [];
+	const {frame} = data.nodes;
 	for (let row = 0; row < rowCount; row++) {
-		path.length = 0;
-		for (let at = data.rows.node[row]; at >= 0; at = data.nodes.parent[at]) {
-			const frame = data.nodes.frame[at], f = data.frames.function[frame];
-			if (f === wanted || !isHidden(state, at, f))
-				path.push([f, frame]);
-		}
-		path.reverse();
-		const first = path.findIndex(([f]) => f === wanted);
+		const shown = shownNodes(state, row, wanted);
+		const first = shown.findLastIndex((at) => nodeFunction(at) === wanted);
 		if (first < 0)
 			continue;
 		let node = 0, up = 0;
-		for (const [f, frame] of path.slice(first + 1))
-			node = tree.child(node, f, frame);
+		for (const at of shown.slice(0, first).reverse())
+			node = tree.child(node, nodeFunction(at), frame[at]);
 		/* Callers must not share nodes with callees: their functions are numbered on from the end. */
-		for (const [f, frame] of path.slice(0, first).reverse())
-			up = tree.child(up, f + functionCount, frame);
+		for (const at of shown.slice(first + 1))
+			up = tree.child(up, nodeFunction(at) + functionCount, frame[at]);
 		rowNode[row] = node;
-		rowNode[rowCount + row] = first ? up : -1;
+		rowNode[rowCount + row] = up || -1;
 	}
 	const isCaller = new Uint8Array(tree.count);
 	for (let i = 1; i < tree.count; i++)

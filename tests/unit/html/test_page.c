@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "report/base/allocate.h"
-#include "report/html/page_columns.h"
+#include "report/html/page.h"
 #include "report/profile/time_slices.h"
 #include "tests/unit/views/view_helper.h"
 #include "unify/shared/clock.h"
@@ -312,11 +312,11 @@ test_columns(void **state)
 		FILE *file = open_memstream(&text, &length);
 		struct th_page_column column;
 
-		th_page_column_begin(&column, file, "{", "integers");
+		th_page_column_begin(&column, file, "{", "first", "integer");
 		for (size_t i = 0; i < count; i++)
 			th_page_column_add_integer(&column, integers[i]);
 		th_page_column_end(&column);
-		th_page_column_begin(&column, file, ",", "numbers");
+		th_page_column_begin(&column, file, ",", "second", "float");
 		for (size_t i = 0; i < count && i < number_count; i++)
 			th_page_column_add_float(&column, numbers[i]);
 		th_page_column_end(&column);
@@ -324,7 +324,8 @@ test_columns(void **state)
 		fclose(file);
 		json_t *root = json_loads(text, 0, NULL);
 		assert_non_null(root);
-		size_t size = column_bytes(json_object_get(root, "integers"), bytes);
+		size_t size = column_bytes(
+			json_object_get(json_object_get(root, "first"), "integers"), bytes);
 		uint64_t value = 0;
 		size_t at = 0;
 		for (size_t i = 0; i < count; i++) {
@@ -332,7 +333,8 @@ test_columns(void **state)
 			assert_int_equal(value, (uint64_t)integers[i]);
 		}
 		assert_int_equal(at, size);
-		size = column_bytes(json_object_get(root, "numbers"), bytes);
+		size = column_bytes(
+			json_object_get(json_object_get(root, "second"), "floats"), bytes);
 		assert_int_equal(size, 4 * (count < number_count ? count : number_count));
 		for (size_t i = 0; 4 * i < size; i++) {
 			float read;

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "report/push/deltas.h"
+#include "report/push/push.h"
 #include "tests/unit/log/small_log.h"
 #include "tests/unit/views/view_helper.h"
 
