@@ -118,9 +118,10 @@ struct th_page_names {
 	struct th_page_index strings;
 	struct th_page_index functions;
 	struct th_page_index frames;
-	TH_ARRAY(uint64_t, nodes); /* parent << 32 | frame; the parent plus one, 0 = none */
-	uint32_t *row_nodes;       /* by row: node index plus one */
-	uint32_t *row_packages;    /* indices of strings: the groups that rows belong to */
+	TH_ARRAY(uint32_t, node_parents); /* node index plus one; 0 = no parent */
+	TH_ARRAY(uint32_t, node_frames);
+	uint32_t *row_nodes;    /* by row: node index plus one */
+	uint32_t *row_packages; /* indices of strings: the groups that rows belong to */
 	uint32_t *row_libraries;
 };
 

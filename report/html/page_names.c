@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers what rows refer to.  Rows are visited in the order of their paths, so that neighbors in the
- * tree have numbers that differ by little.
+ * Numbers what rows refer to.  Rows are visited in the order of their paths, so that a path
+ * shares its first nodes with its predecessor and the tree is built without a search.
  */
 #include "report/html/page.h"
 
@@ -92,23 +92,51 @@ frame_at(const struct th_page_names *names, const struct th_row *row,
 	return index ? path->frames[index - 1] : names->internal_frame;
 }
 
+static uint32_t
+length_of(const struct th_row *row, const struct th_path *path)
+{
+	return path->count + row->shows_internal;
+}
+
+/* The nodes from the root to the current row. */
+struct branch {
+	TH_ARRAY(uint32_t, frames);
+	TH_ARRAY(uint32_t, nodes); /* plus one */
+};
+
+/* Number of frames that the current row's path shares with the previous one's. */
+static uint32_t
+shared_length(const struct th_page_names *names, const struct branch *branch,
+	const struct th_row *row, const struct th_path *path)
+{
+	uint32_t length = length_of(row, path);
+	uint32_t shared = 0;
+
+	while (shared < length && shared < branch->frames_count &&
+		branch->frames[shared] == frame_at(names, row, path, shared))
+		shared++;
+	return shared;
+}
+
 /* Extends the tree by the path of a row and returns its last node, plus one. */
 static uint32_t
-add_path(struct th_page_names *names, struct th_id_map *nodes, const struct th_row *row)
+add_path(struct th_page_names *names, struct branch *branch, const struct th_row *row)
 {
 	struct th_path path = th_paths_get(names->profile->paths, row->path);
-	uint32_t node = 0;
-	bool added;
+	uint32_t shared = shared_length(names, branch, row, &path);
 
-	for (uint32_t i = 0; i < path.count + row->shows_internal; i++) {
-		uint32_t frame = th_page_names_frame(names, frame_at(names, row, &path, i));
-		uint64_t word = (uint64_t)node << 32 | frame;
+	branch->frames_count = branch->nodes_count = shared;
+	for (uint32_t i = shared; i < length_of(row, &path); i++) {
+		uint32_t frame = frame_at(names, row, &path, i);
+		uint32_t index = th_page_names_frame(names, frame);
+		uint32_t parent = i ? branch->nodes[i - 1] : 0;
 
-		node = th_id_map_intern(nodes, word, &added) + 1;
-		if (added)
-			th_array_append(names, nodes, word);
+		th_array_append(names, node_parents, parent);
+		th_array_append(names, node_frames, index);
+		th_array_append(branch, frames, frame);
+		th_array_append(branch, nodes, (uint32_t)names->node_parents_count);
 	}
-	return node;
+	return branch->nodes_count ? branch->nodes[branch->nodes_count - 1] : 0;
 }
 
 static void
@@ -116,11 +144,12 @@ make_tree(struct th_page_names *names)
 {
 	const struct th_profile *profile = names->profile;
 	uint32_t *order = th_row_order_by_path(profile);
-	struct th_id_map nodes = {0};
+	struct branch branch = {0};
 
 	for (size_t i = 0; i < profile->rows_count; i++)
-		names->row_nodes[order[i]] = add_path(names, &nodes, &profile->rows[order[i]]);
-	th_id_map_deinit(&nodes);
+		names->row_nodes[order[i]] = add_path(names, &branch, &profile->rows[order[i]]);
+	free(branch.frames);
+	free(branch.nodes);
 	free(order);
 }
 
@@ -146,12 +175,14 @@ number_names(struct th_page_names *names)
 void
 th_page_nodes_print(FILE *file, struct th_page_names *names)
 {
-	th_page_integers(file, ",\n\"nodes\":{", "parent", i, names->nodes_count,
-		(int64_t)(names->nodes[i] >> 32) - 1);
-	th_page_integers(file, ",", "frame", i, names->nodes_count, (uint32_t)names->nodes[i]);
+	th_page_integers(file, ",\n\"nodes\":{", "parent", i, names->node_parents_count,
+		(int64_t)names->node_parents[i] - 1);
+	th_page_integers(
+		file, ",", "frame", i, names->node_frames_count, names->node_frames[i]);
 	fputc('}', file);
-	free(names->nodes);
-	names->nodes = NULL;
+	free(names->node_parents);
+	free(names->node_frames);
+	names->node_parents = names->node_frames = NULL;
 }
 
 static const struct th_function *
@@ -226,7 +257,8 @@ th_page_names_deinit(struct th_page_names *names)
 		th_id_map_deinit(&all[i]->indices);
 		free(all[i]->numbers);
 	}
-	free(names->nodes);
+	free(names->node_parents);
+	free(names->node_frames);
 	free(names->row_nodes);
 	free(names->row_packages);
 	free(names->row_libraries);
