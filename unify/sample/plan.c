@@ -168,8 +168,10 @@ interval_at(const struct th_interval_control *control, uint32_t step)
 {
 	uint64_t base = control->least;
 
-	if (!base && step--)
+	if (!base && step) {
 		base = FIRST;
+		step--;
+	}
 	base <<= step / 2;
 	return step % 2 ? base * 181 / 128 : base;
 }
