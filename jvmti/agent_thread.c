@@ -244,7 +244,8 @@ work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 	th_full_collection_turn(jvmti);
 	if (th_full_collection_exit_turn(jvmti)) {
 		log_judged();
-		th_full_collection_await_threads();
+		if (th_full_collection_await_threads(jvmti))
+			log_judged();
 		th_full_collection_exit_done();
 	}
 	th_breakdown_poll(th_clock_now());

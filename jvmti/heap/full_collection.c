@@ -37,6 +37,10 @@
  * ends in each of these naps, the end waits longer.
  */
 #define THREADS_NAP_NS 200000000
+/* Where so many run, the first may take as long to end, on a busy machine. */
+#define THREADS_MANY 64
+/* What as many threads held may have shown as alive, so it is judged again. */
+#define THREADS_HOLD 8
 #define THREADS_WAIT_NS (TH_FULL_COLLECTION_WAIT_S * (uint64_t)TH_NS_PER_S - THREADS_NAP_NS)
 /* A signal may be handled without an end; then a later end is another one. */
 #define SAME_END_NS (60 * (uint64_t)TH_NS_PER_S)
@@ -50,7 +54,8 @@ static struct {
 	struct th_full_collection_plan plan; /* written before is_served */
 	uint64_t begun;
 	uint64_t next;
-	uint64_t exit_begun; /* when the last one at exit began */
+	uint64_t exit_begun; /* when the last one at exit began, */
+	uint64_t exit_took;  /* and how long it took */
 	uint64_t ended;      /* threads, before it */
 	uint32_t is_served;  /* atomic */
 	uint32_t exit;       /* atomic: enum exit_state */
@@ -208,6 +213,7 @@ th_full_collection_exit_turn(jvmtiEnv *jvmti)
 	full.ended = th_thread_starts_ended();
 	if (is_useful(th_clock_now()) &&
 		collect_or_note(jvmti, true, &full.exit_begun) == TH_CONTROL_DONE) {
+		full.exit_took = th_clock_now() - full.exit_begun;
 		await_cleaners();
 		th_control_log_forced_collection(th_clock_now() - full.exit_begun, true);
 		return true;
@@ -216,18 +222,28 @@ th_full_collection_exit_turn(jvmtiEnv *jvmti)
 	return false;
 }
 
-void
-th_full_collection_await_threads(void)
+/* Whether that much time is left of the wait for threads. */
+static bool
+has_time(uint64_t ns)
 {
-	uint64_t before = full.ended;
-	uint64_t ended = th_thread_starts_ended();
+	return is_awaited() && th_clock_now() - full.exit_begun + ns < THREADS_WAIT_NS;
+}
 
-	while (ended != before && is_awaited() &&
-		th_clock_now() - full.exit_begun + THREADS_NAP_NS < THREADS_WAIT_NS) {
+bool
+th_full_collection_await_threads(jvmtiEnv *jvmti)
+{
+	uint64_t ended = th_thread_starts_ended();
+	bool go_on = ended != full.ended || th_thread_starts_alive() >= THREADS_MANY;
+
+	while (go_on && has_time(THREADS_NAP_NS)) {
+		uint64_t before = ended;
+
 		th_system_nap(THREADS_NAP_NS);
-		before = ended;
 		ended = th_thread_starts_ended();
+		go_on = ended != before;
 	}
+	return ended - full.ended >= THREADS_HOLD && has_time(2 * full.exit_took) &&
+	       collect(jvmti, true);
 }
 
 void

@@ -13,7 +13,8 @@
 static struct th_tally threads = {.kind = TH_TALLY_THREADS};
 /* atomic: when a start writes the figures, in processes without an agent thread */
 static uint64_t next_log;
-static uint64_t ended; /* atomic: of those counted */
+static uint64_t started; /* atomic: of those counted */
+static uint64_t ended;   /* likewise */
 
 static bool
 is_wanted(void)
@@ -103,6 +104,7 @@ th_thread_starts_run(const struct th_tally_item *item)
 	record = th_thread_record();
 	if (record) {
 		record->start = *item;
+		th_add_relaxed(&started, 1);
 	} else {
 		/* Its end would not be seen. */
 		th_thread_starts_fail(item);
@@ -126,6 +128,15 @@ uint64_t
 th_thread_starts_ended(void)
 {
 	return th_load_relaxed(&ended);
+}
+
+uint64_t
+th_thread_starts_alive(void)
+{
+	uint64_t all_ended = th_load_relaxed(&ended);
+	uint64_t all_started = th_load_relaxed(&started);
+
+	return all_started > all_ended ? all_started - all_ended : 0;
 }
 
 void

@@ -33,8 +33,9 @@ void th_thread_starts_run(const struct th_tally_item *item);
 /* A thread ends; any record, also of a thread that was not counted. [any] */
 void th_thread_starts_end(struct th_thread_record *record);
 
-/* Number of counted threads that have ended. [any] */
+/* Number of counted threads that have ended, and of those that run; in a child, the parent's too. [any] */
 uint64_t th_thread_starts_ended(void);
+uint64_t th_thread_starts_alive(void);
 
 /* Writes changed figures to the log. [any] */
 void th_thread_starts_log(void);
