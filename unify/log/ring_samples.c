@@ -225,12 +225,17 @@ part_of(const struct th_id_entry *sample)
 		       : part;
 }
 
+/*
+ * Whether it stays.  A copy may lie behind the full chunk, if the last change of chunks was slow: it
+ * is in the log until the present chunk is full, so its end has to be copied in any case.
+ */
 static bool
 is_chosen(const struct th_id_entry *sample)
 {
 	uint64_t random = th_hash_mix(sample->key ^ UINT64_C(0x6a09e667f3bcc909));
 
-	return (double)((random >> 11) + 1) * 0x1p-53 <= part_of(sample);
+	return sample->place >= th_ring.end ||
+	       (double)((random >> 11) + 1) * 0x1p-53 <= part_of(sample);
 }
 
 static void

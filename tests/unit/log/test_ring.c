@@ -40,6 +40,8 @@ struct program {
 	uint64_t start;
 	uint64_t step; /* nanoseconds between two samples */
 	uint32_t leaked;
+	uint32_t
+		step_every; /* samples between two steps of a change of chunks that is not urgent */
 	uint32_t collections;
 	uint32_t checks; /* of the log so far */
 	enum th_heap heap;
@@ -87,6 +89,7 @@ begin_program(struct program *program, uint64_t samples, enum th_heap heap)
 	*program = (struct program){.start = th_log_header()->start_monotonic,
 		.step = STEP_NS,
 		.leaked = LEAKED,
+		.step_every = 1,
 		.heap = heap};
 	program->samples = samples;
 	program->ids = calloc(samples, sizeof(*program->ids));
@@ -212,6 +215,8 @@ run_program(struct program *program, uint64_t samples, void (*after_step)(struct
 		if (program->heap == TH_HEAP_JAVA && program->count % YOUNG_EVERY == 0)
 			collect(program);
 		free_due(program);
+		if (program->count % program->step_every && th_ring_urgency() != TH_RING_NOW)
+			continue;
 		while (th_ring_step(after_step ? 128u << 10 : 64u << 10))
 			if (after_step) {
 				after_step(program);
@@ -370,6 +375,8 @@ check_now(struct program *program)
 		leaked += i % STACKS == STACKS - 1 && i / STACKS % LEAKED == 0;
 	assert_float_equal(figures.leaked, (double)leaked, 0.001);
 	assert_true(figures.live[STACKS - 1] >= leaked);
+	for (unsigned k = 0; k < STACKS - 1; k++)
+		assert_true(figures.live[k] <= lives[k] / STACKS + 1);
 	assert_true(disk_bytes() <= RING);
 	program->checks++;
 }
@@ -377,17 +384,32 @@ check_now(struct program *program)
 #define STEPPED 120000u
 
 static void
-test_each_step(void **state)
+check_each_step(uint32_t step_every)
 {
 	struct program program;
 
-	(void)state;
 	open_log(true);
 	begin_program(&program, STEPPED, TH_HEAP_NATIVE);
+	program.step_every = step_every;
 	run_program(&program, STEPPED, check_now);
 	assert_true(th_ring_chunk() >= 4);
 	assert_true(program.checks > 100);
 	end_program(&program);
+}
+
+static void
+test_each_step(void **state)
+{
+	(void)state;
+	check_each_step(1);
+}
+
+/* A chunk is full by the time that the one before has been copied: copies lie behind its end. */
+static void
+test_each_slow_step(void **state)
+{
+	(void)state;
+	check_each_step(300);
 }
 
 /* Leaks */
@@ -508,6 +530,7 @@ main(void)
 		cmocka_unit_test_teardown(test_native_figures, log_fixture_teardown),
 		cmocka_unit_test_teardown(test_java_figures, log_fixture_teardown),
 		cmocka_unit_test_teardown(test_each_step, log_fixture_teardown),
+		cmocka_unit_test_teardown(test_each_slow_step, log_fixture_teardown),
 		cmocka_unit_test_teardown(test_native_leak_of_days, log_fixture_teardown),
 		cmocka_unit_test_teardown(test_java_leak_of_days, log_fixture_teardown),
 		cmocka_unit_test_teardown(
