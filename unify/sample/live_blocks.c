@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A shard is an open-addressing table with linear probing and backward-shift deletion, so there
- * are no tombstones.  Home slot = the hash bits below the shard's.  Entries of one filter bit
- * have the same home slot, so testing whether another block shares a bit is a scan of one
- * cluster.
+ * are no tombstones.  Shard and home slot are a hash of the filter's bit: entries of one bit have
+ * the same home slot, so testing whether another block shares a bit is a scan of one cluster.
  */
 #include "unify/sample/live_blocks.h"
 
@@ -53,16 +52,19 @@ static th_live_blocks_freed *on_late_free;
 static uintptr_t pins[TH_LIVE_BLOCKS_PINS_MAX];
 static unsigned pin_count;
 
+/* The bits of the shard and, below them, of the home slot: neighbours are spread. */
 static uint32_t
-filter_bit(uintptr_t address)
+home_bits(uintptr_t address)
 {
-	return th_live_blocks_hash(address) >> (64 - TH_LIVE_BLOCKS_FILTER_BITS);
+	uint32_t hash = th_live_blocks_bit(address) * 0x9e3779b9u;
+
+	return hash << (32 - TH_LIVE_BLOCKS_FILTER_BITS) >> (32 - SHARD_BITS - SLOT_BITS);
 }
 
 static struct shard **
 place_of(uintptr_t address)
 {
-	return &shards[th_live_blocks_hash(address) >> (64 - SHARD_BITS)];
+	return &shards[home_bits(address) >> SLOT_BITS];
 }
 
 /* NULL: no entries.  Read once: a handler that forks here leaves the child without one. */
@@ -75,7 +77,7 @@ shard_of(uintptr_t address)
 static uint32_t
 home_of(uintptr_t address)
 {
-	return th_live_blocks_hash(address) >> (64 - SHARD_BITS - SLOT_BITS) & (SLOTS - 1);
+	return home_bits(address) & (SLOTS - 1);
 }
 
 static uint32_t
@@ -94,7 +96,7 @@ static bool
 is_pinned(uint32_t bit)
 {
 	for (unsigned i = 0; i < pin_count; i++)
-		if (filter_bit(pins[i]) == bit)
+		if (th_live_blocks_bit(pins[i]) == bit)
 			return true;
 	return false;
 }
@@ -102,17 +104,17 @@ is_pinned(uint32_t bit)
 static bool
 has_bit(uintptr_t address, uint32_t bit)
 {
-	return filter_bit(address) == bit;
+	return th_live_blocks_bit(address) == bit;
 }
 
 /* Clears the bit of a removed block, unless another block or a pin shares it. */
 static void
 clear_bit(const struct shard *shard, uintptr_t address)
 {
-	uint32_t bit = filter_bit(address);
+	uint32_t bit = th_live_blocks_bit(address);
 
 	for (uint32_t i = home_of(address); shard->slots[i].address; i = next_slot(i))
-		if (filter_bit(shard->slots[i].address) == bit)
+		if (th_live_blocks_bit(shard->slots[i].address) == bit)
 			return;
 	if (is_pinned(bit))
 		return;
@@ -168,7 +170,7 @@ put(struct shard *shard, uintptr_t address, uint64_t sample)
 	th_store_relaxed(&shard->count, shard->count + !slot->address);
 	th_add_relaxed(&total, !slot->address);
 	*slot = (struct slot){address, sample};
-	set_bit(filter_bit(address));
+	set_bit(th_live_blocks_bit(address));
 	return true;
 }
 
@@ -238,7 +240,7 @@ defer(struct shard *shard, uintptr_t address, uint64_t sample)
 
 	if (!th_deferred_put(&shard->deferred, &item))
 		return false;
-	set_bit(filter_bit(address));
+	set_bit(th_live_blocks_bit(address));
 	return true;
 }
 
@@ -379,7 +381,7 @@ th_live_blocks_pin(uintptr_t address)
 	if (pin_count == TH_LIVE_BLOCKS_PINS_MAX)
 		return;
 	pins[pin_count++] = address;
-	set_bit(filter_bit(address));
+	set_bit(th_live_blocks_bit(address));
 }
 
 void
@@ -406,7 +408,7 @@ th_live_blocks_reset(void)
 		if (th_live_blocks_filter[i])
 			th_live_blocks_filter[i] = 0;
 	for (unsigned i = 0; i < pin_count; i++)
-		set_bit(filter_bit(pins[i]));
+		set_bit(th_live_blocks_bit(pins[i]));
 	/* The old shards stay mapped copy-on-write and untouched; new ones start empty. */
 	for (unsigned i = 0; i < SHARDS; i++)
 		th_store_relaxed(&shards[i], NULL);

@@ -3,9 +3,9 @@
  * The sampled native blocks that are alive: an exact table from address to sample, and in front
  * of it a bitmap with which free() skips blocks that were not sampled after one test.
  *
- * Both are indexed by one hash of the address: its top TH_LIVE_BLOCKS_FILTER_BITS bits select
- * the bit, the top bits of those the shard, so all blocks that share a bit share a shard and
- * its lock.
+ * Neighbouring blocks have neighbouring bits, as most blocks are freed near the one before: 13 KiB
+ * of a heap are a cache line.  Shard and slot follow from the bit, so all blocks that share a bit
+ * share a shard and its lock.
  */
 #ifndef TH_UNIFY_SAMPLE_LIVE_BLOCKS_H
 #define TH_UNIFY_SAMPLE_LIVE_BLOCKS_H
@@ -23,19 +23,27 @@
 extern uint32_t th_live_blocks_filter[1u << (TH_LIVE_BLOCKS_FILTER_BITS - 5)]
 	__attribute__((visibility("hidden")));
 
-/* Fibonacci hashing: the golden ratio times 2^64, odd. */
+/*
+ * The golden ratio times 2^40, odd: addresses 32 bytes apart have different bits, 26 MiB on they
+ * begin anew, and aligned blocks are spread over all bits (Fibonacci hashing).
+ */
 static inline uint64_t
 th_live_blocks_hash(uintptr_t address)
 {
-	return (uint64_t)address * 0x9e3779b97f4a7c15u;
+	return (uint64_t)address * 0x9e3779b97fu;
+}
+
+static inline uint32_t
+th_live_blocks_bit(uintptr_t address)
+{
+	return (uint32_t)(th_live_blocks_hash(address) >> (64 - TH_LIVE_BLOCKS_FILTER_BITS));
 }
 
 /* False: the block was certainly not sampled.  No lock, one read. [in-malloc] */
 static inline bool
 th_live_blocks_may_hold(const void *block)
 {
-	uint32_t bit = th_live_blocks_hash((uintptr_t)block) >>
-		       (64 - TH_LIVE_BLOCKS_FILTER_BITS);
+	uint32_t bit = th_live_blocks_bit((uintptr_t)block);
 
 	return __atomic_load_n(&th_live_blocks_filter[bit / 32], __ATOMIC_RELAXED) >> bit % 32 &
 	       1;
