@@ -243,7 +243,7 @@ set_interval(uint64_t interval)
 static uint64_t
 every_turn(void)
 {
-	uint64_t interval = th_throttle_interval();
+	uint64_t interval = th_throttle_interval(TH_HEAP_JAVA);
 
 	if (agent.samples_java && interval != agent.interval)
 		set_interval(interval);
@@ -257,7 +257,7 @@ take_sampling(void)
 	if (agent.samples_java || agent.is_refused || !th_admission_wants(TH_HEAP_JAVA) ||
 		!add_capabilities(&sampling))
 		return;
-	set_interval(th_throttle_interval());
+	set_interval(th_throttle_interval(TH_HEAP_JAVA));
 	agent.samples_java = set_event(JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, true);
 }
 
@@ -295,7 +295,7 @@ use_interval_here(JNIEnv *env)
 static void
 find_countdown(JNIEnv *env)
 {
-	uint64_t interval = th_throttle_interval();
+	uint64_t interval = th_throttle_interval(TH_HEAP_JAVA);
 	bool own_draws = agent.is_hotspot &&
 			 th_vm_countdown_find(agent.jvmti, env, &agent.hotspot, interval,
 				 agent.feature_release);

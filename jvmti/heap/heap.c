@@ -97,7 +97,7 @@ th_heap_restart(void)
 static void
 draw(struct th_thread_record *record, char *thread, uint64_t bytes)
 {
-	uint64_t interval = th_throttle_interval();
+	uint64_t interval = th_throttle_interval(TH_HEAP_JAVA);
 	uint64_t countdown = 1;
 
 	if (interval)

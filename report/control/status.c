@@ -166,7 +166,7 @@ print_interval(const struct th_log_header *header)
 	else
 		printf("interval every allocation");
 	if (interval != header->interval)
-		printf(" in each heap, at the current load");
+		printf(" of the C heap, at the current load");
 }
 
 static void

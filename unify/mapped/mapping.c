@@ -110,7 +110,7 @@ th_mapping_start(uint64_t seed)
 {
 	th_range_tree_init(&mapping.ranges, th_memory_map, NODES);
 	if (!mapping.has_drawn)
-		draw_first(seed, th_throttle_interval());
+		draw_first(seed, th_throttle_interval(TH_HEAP_NATIVE));
 	th_store_release(&mapping.begin, NULL);
 	/* Pairs with the acquire in enter(). */
 	th_store_release(&mapping.is_on, 1);
@@ -299,7 +299,7 @@ take_bytes(uint64_t bytes, uint32_t flags, struct due *due)
 		return;
 	due->event.interval = lane->interval;
 	due->event.total_bytes = lane->total;
-	draw(lane, th_throttle_interval());
+	draw(lane, th_throttle_interval(TH_HEAP_NATIVE));
 }
 
 /* Inserts the range of a call, or the part that it adds, into a gap. */

@@ -162,7 +162,7 @@ static const struct th_sample_lane lane = {.heap = TH_HEAP_NATIVE, .append = app
 static uint64_t
 next_interval(struct th_thread_record *record)
 {
-	uint64_t interval = th_throttle_interval();
+	uint64_t interval = th_throttle_interval(TH_HEAP_NATIVE);
 
 	if (th_admission_admits(record, TH_HEAP_NATIVE) || interval > CLOSED_INTERVAL)
 		return interval;

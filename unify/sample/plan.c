@@ -159,6 +159,10 @@ th_budget_look(struct th_budget *budget, uint64_t now, const struct th_budget_ti
 #define UP_MAX 6
 /* Time with a low load before the interval is lowered. */
 #define CALM_NS (2 * (uint64_t)TH_NS_PER_S)
+/* More samples than the other heap by this factor raise an interval; a step changes it by STEP. */
+#define UNEQUAL 2.0
+/* The intervals differ at most by a factor of 64. */
+#define AHEAD_MAX 12
 /* A least interval of 0 is below this one by a step: smaller ones are no less expensive. */
 #define FIRST 1024
 
@@ -174,6 +178,24 @@ interval_at(const struct th_interval_control *control, uint32_t step)
 	}
 	base <<= step / 2;
 	return step % 2 ? base * 181 / 128 : base;
+}
+
+/* The interval of a heap that is `behind` steps below the higher one. */
+static uint64_t
+interval_behind(const struct th_interval_control *control, int32_t behind)
+{
+	int64_t step = (int64_t)control->step - (behind > 0 ? behind : 0);
+	uint64_t value = interval_at(
+		control, step > control->least_step ? (uint32_t)step : control->least_step);
+
+	return value < TH_INTERVAL_MAX ? value : TH_INTERVAL_MAX;
+}
+
+static void
+set_values(struct th_interval_control *control)
+{
+	th_store_relaxed(&control->native, interval_behind(control, control->ahead));
+	th_store_relaxed(&control->java, interval_behind(control, -control->ahead));
 }
 
 /* The step of the lowest interval that is not below `bytes`. */
@@ -193,8 +215,10 @@ init_interval(struct th_interval_control *control, uint64_t value, uint64_t leas
 {
 	control->least = least;
 	control->calm_since = 0;
+	control->ahead = 0;
+	control->least_step = 0;
 	control->step = step_to(control, value);
-	th_store_relaxed(&control->value, interval_at(control, control->step));
+	set_values(control);
 }
 
 /* Whether the load was low for long enough. */
@@ -236,9 +260,19 @@ follow_load(struct th_interval_control *control, double load, uint64_t floor, ui
 		control->step -= load < LOW * LOW && control->step > 1 ? 2 : 1;
 	if (control->step < least)
 		control->step = least;
+	control->least_step = least;
 	while (interval_at(control, control->step) > TH_INTERVAL_MAX)
 		control->step--;
-	th_store_relaxed(&control->value, interval_at(control, control->step));
+}
+
+/* Follows the numbers of samples, of which no change is seen in fewer than a few. */
+static void
+balance(struct th_interval_control *control, double java, double native)
+{
+	if (java > UNEQUAL * (native + 1) && control->ahead < AHEAD_MAX)
+		control->ahead++;
+	else if (native > UNEQUAL * (java + 1) && control->ahead > -AHEAD_MAX)
+		control->ahead--;
 }
 
 /* The number of samples */
@@ -257,6 +291,8 @@ follow_load(struct th_interval_control *control, double load, uint64_t floor, ui
  * first, since its load may return at once.
  */
 #define IDLE 2
+/* Of each heap's samples, those of about so many steps count. */
+#define BALANCE_STEPS 3
 /* It is raised before the end of the second if these many times the wanted samples were due. */
 #define EARLY 3
 /* Before any was measured: a sample that meets cold tables. */
@@ -370,7 +406,7 @@ static bool
 is_step_due(const struct th_plan *plan, uint64_t now, uint64_t due)
 {
 	uint64_t elapsed = now - plan->step_time;
-	uint64_t passed = due - plan->step_due;
+	uint64_t passed = due - plan->step.due;
 
 	if ((double)passed >= EARLY * plan->wanted && passed >= STEP_SAMPLES)
 		return true;
@@ -380,19 +416,29 @@ is_step_due(const struct th_plan *plan, uint64_t now, uint64_t due)
 }
 
 static void
+note_samples(double *samples, uint64_t number)
+{
+	*samples += (double)number - *samples / BALANCE_STEPS;
+}
+
+static void
 step(struct th_plan *plan, uint64_t now, const struct th_plan_figures *figures)
 {
 	if (!is_step_due(plan, now, figures->due))
 		return;
 	uint64_t elapsed = now - plan->step_time > STEP_NS ? now - plan->step_time : STEP_NS;
-	double rate = (double)(figures->due - plan->step_due) / (double)elapsed * TH_NS_PER_S;
+	double rate = (double)(figures->due - plan->step.due) / (double)elapsed * TH_NS_PER_S;
 	uint64_t floor = floor_of(plan, figures);
 
 	if (rate < IDLE && floor < plan->limits.interval)
 		floor = plan->limits.interval;
 	follow_load(&plan->interval, rate / plan->wanted, floor, now);
+	note_samples(&plan->native, figures->native - plan->step.native);
+	note_samples(&plan->java, figures->java - plan->step.java);
+	balance(&plan->interval, plan->java, plan->native);
+	set_values(&plan->interval);
 	plan->step_time = now;
-	plan->step_due = figures->due;
+	plan->step = *figures;
 }
 
 /* Review */
@@ -438,9 +484,10 @@ th_plan_set_interval(struct th_plan *plan, uint64_t interval)
 }
 
 uint64_t
-th_plan_interval(const struct th_plan *plan)
+th_plan_interval(const struct th_plan *plan, enum th_heap heap)
 {
-	return th_load_relaxed(&plan->interval.value);
+	return th_load_relaxed(
+		heap == TH_HEAP_JAVA ? &plan->interval.java : &plan->interval.native);
 }
 
 void

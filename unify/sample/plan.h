@@ -7,7 +7,9 @@
  *   the budget          CPU time that samples may take / what one has cost lately
  *   the log's growth    so that the log never becomes full
  *
- * All heaps have the same interval: a byte that leaks is equally likely to be sampled in each.
+ * The C heap and the Java heap have about equally many samples, as far as both have an interval within
+ * the limits: most programs allocate far more Java objects, nearly all of which die young, and these
+ * would take the samples from the leaks of native code.
  *
  * Nothing here reads a clock or the log: the caller brings all figures.
  */
@@ -16,6 +18,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "unify/shared/log_format.h"
 
 /* The budget */
 
@@ -86,9 +90,12 @@ double th_budget_first(const struct th_budget *budget);
  */
 
 struct th_interval_control {
-	uint64_t value;      /* bytes; atomic: one writer, any reader */
-	uint64_t least;      /* bytes: the value is this, or above it */
-	uint32_t step;       /* by so many factors of the root of 2 */
+	uint64_t native;     /* bytes; atomic: one writer, any reader */
+	uint64_t java;       /* likewise */
+	uint64_t least;      /* bytes: both are this, or above it */
+	uint32_t step;       /* of the higher one: by so many factors of the root of 2 */
+	uint32_t least_step; /* of both, for now */
+	int32_t ahead;       /* factors of the root of 2 from the native to the Java one */
 	uint64_t calm_since; /* ns: the load has been low since; 0 = it is not */
 };
 
@@ -105,6 +112,8 @@ struct th_plan_limits {
 /* Totals since the start of the recording, unless stated otherwise. */
 struct th_plan_figures {
 	uint64_t due;                 /* samples */
+	uint64_t native;              /* samples recorded of the C heap */
+	uint64_t java;                /* of the Java heap */
 	struct th_budget_times times; /* zero without a budget */
 	uint64_t times_cost;          /* ns: CPU time of getting them */
 	uint64_t log_bytes;
@@ -118,7 +127,9 @@ struct th_plan {
 	struct th_budget budget;
 	struct th_interval_control interval;
 	uint64_t step_time;          /* ns: the last time that the interval could change */
-	uint64_t step_due;           /* samples due by then */
+	struct th_plan_figures step; /* by then */
+	double native;               /* samples in the last steps, fading */
+	double java;
 	uint64_t begun;              /* ns */
 	uint64_t next;               /* ns: time of the next review */
 	double allowance;            /* ns of CPU time per second, for samples */
@@ -144,7 +155,7 @@ void th_plan_review(struct th_plan *plan, uint64_t now, const struct th_plan_fig
 void th_plan_set_interval(struct th_plan *plan, uint64_t interval);
 void th_plan_set_rate(struct th_plan *plan, uint64_t rate);
 
-/* Mean bytes between two samples in each heap, for the next draw. [in-malloc] */
-uint64_t th_plan_interval(const struct th_plan *plan);
+/* Mean bytes between two samples of a heap, for the next draw. [in-malloc] */
+uint64_t th_plan_interval(const struct th_plan *plan, enum th_heap heap);
 
 #endif

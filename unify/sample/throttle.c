@@ -51,9 +51,9 @@ th_throttle_reset(void)
 }
 
 uint64_t
-th_throttle_interval(void)
+th_throttle_interval(enum th_heap heap)
 {
-	return th_plan_interval(&throttle.plan);
+	return th_plan_interval(&throttle.plan, heap);
 }
 
 uint64_t
@@ -87,7 +87,7 @@ log_rate(uint64_t now)
 	uint64_t due = th_throttle_due();
 	struct th_event_rate event = {
 		.time = now,
-		.interval = th_throttle_interval(),
+		.interval = th_throttle_interval(TH_HEAP_NATIVE),
 		.target = (uint64_t)throttle.plan.wanted,
 		.due = due - throttle.due_logged,
 	};
@@ -121,6 +121,8 @@ static void
 get_figures(const struct th_log_header *header, struct th_plan_figures *figures)
 {
 	figures->due = th_throttle_due();
+	figures->native = counter(header, TH_COUNTER_NATIVE_SAMPLES);
+	figures->java = counter(header, TH_COUNTER_JAVA_SAMPLES);
 	figures->log_bytes = th_load_relaxed(&header->tail);
 	figures->ring_bytes = header->ring_bytes;
 	if (header->most_bytes > figures->log_bytes)
@@ -161,7 +163,7 @@ th_throttle_set_rate(uint64_t rate)
 void
 th_throttle_show(struct th_log_control *control)
 {
-	th_store_relaxed(&control->interval, th_throttle_interval());
+	th_store_relaxed(&control->interval, th_throttle_interval(TH_HEAP_NATIVE));
 	th_store_relaxed(&control->due, throttle.due_lately);
 }
 

@@ -15,8 +15,8 @@
 /* Before recording begins. */
 void th_throttle_start(const struct th_plan_limits *limits);
 
-/* Current mean bytes between two samples, in each heap. [any] */
-uint64_t th_throttle_interval(void);
+/* Current mean bytes between two samples of a heap. [any] */
+uint64_t th_throttle_interval(enum th_heap heap);
 
 /* The configured maximum of samples per second, all heaps together; 0 = none. [any] */
 uint64_t th_throttle_rate(void);

@@ -545,7 +545,7 @@ enum th_content_type {
 	F(TEXT, NONE, name, "Name")
 #define TH_FIELDS_RATE(F)                                                                      \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
-	F(U64, BYTES, interval, "Sampling interval from here on")                              \
+	F(U64, BYTES, interval, "Sampling interval of the C heap")                              \
 	F(U64, COUNT, target, "Samples per second that it follows; 0 = it is fixed")           \
 	F(U64, COUNT, due, "Samples due since the last RATE event")
 #define TH_FIELDS_CONTROL(F)                                                                   \

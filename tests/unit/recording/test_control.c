@@ -61,7 +61,7 @@ settings_change(void **state)
 {
 	(void)state;
 	assert_int_equal(ask(TH_CONTROL_INTERVAL, 65536, ""), TH_CONTROL_DONE);
-	assert_int_equal(th_throttle_interval(), 65536);
+	assert_int_equal(th_throttle_interval(TH_HEAP_NATIVE), 65536);
 	assert_int_equal(th_log_header()->interval, 65536);
 	assert_int_equal(page()->interval, 65536);
 	assert_int_equal(ask(TH_CONTROL_RATE, 50, ""), TH_CONTROL_DONE);
@@ -82,7 +82,7 @@ nonsense_is_refused(void **state)
 	assert_int_equal(ask(TH_CONTROL_RATE, UINT64_MAX, ""), TH_CONTROL_REFUSED);
 	assert_int_equal(ask(TH_CONTROL_MARK, 0, ""), TH_CONTROL_REFUSED);
 	assert_int_equal(ask(77, 1, "x"), TH_CONTROL_UNKNOWN);
-	assert_int_equal(th_throttle_interval(), INTERVAL);
+	assert_int_equal(th_throttle_interval(TH_HEAP_NATIVE), INTERVAL);
 	assert_int_equal(th_throttle_rate(), TARGET);
 	assert_int_equal(th_log_header()->tail, tail);
 }
@@ -282,7 +282,7 @@ no_log(void **state)
 	(void)state;
 	log_fixture_detach();
 	th_control_poll(NOW);
-	assert_int_equal(th_throttle_interval(), INTERVAL);
+	assert_int_equal(th_throttle_interval(TH_HEAP_NATIVE), INTERVAL);
 }
 
 int

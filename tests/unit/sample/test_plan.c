@@ -20,18 +20,20 @@
 #define GIB ((uint64_t)1024 * MIB)
 
 struct process {
-	double bytes; /* per second, all heaps */
+	double bytes; /* per second, all heaps but the Java heap */
 	double cpu;   /* processors in use */
 	double capture_ns;
 	double sample_bytes; /* in the log */
 	double agent_ns;     /* per second */
+	double java_bytes;   /* per second */
 };
 
 struct run {
 	struct th_plan plan;
 	struct th_plan_figures figures;
 	uint64_t now;
-	double due;
+	double native;
+	double java;
 	double log;
 };
 
@@ -55,10 +57,17 @@ pass_tick(struct run *run, const struct process *process)
 {
 	const double part = (double)TICK / SECOND;
 
-	double due = process->bytes * part / (double)th_plan_interval(&run->plan);
+	double native = process->bytes * part /
+			(double)th_plan_interval(&run->plan, TH_HEAP_NATIVE);
+	double java = process->java_bytes * part /
+		      (double)th_plan_interval(&run->plan, TH_HEAP_JAVA);
+	double due = native + java;
 
-	run->due += due;
-	run->figures.due = (uint64_t)run->due;
+	run->native += native;
+	run->java += java;
+	run->figures.native = (uint64_t)run->native;
+	run->figures.java = (uint64_t)run->java;
+	run->figures.due = (uint64_t)(run->native + run->java);
 	run->figures.times.samples += (uint64_t)(due * process->capture_ns);
 	run->log += due * process->sample_bytes;
 	run->figures.times.others += (uint64_t)(process->agent_ns * part);
@@ -82,7 +91,7 @@ pass(struct run *run, const struct process *process, double seconds)
 static uint64_t
 interval_of(const struct run *run)
 {
-	return th_plan_interval(&run->plan);
+	return th_plan_interval(&run->plan, TH_HEAP_NATIVE);
 }
 
 static double
@@ -92,9 +101,9 @@ spent(const struct run *run)
 }
 
 /* A service of 80 MB/s that uses one processor. */
-static const struct process quiet = {80e6, 1, 5000, 110, 1e6};
+static const struct process quiet = {80e6, 1, 5000, 110, 1e6, 0};
 /* 3 GB/s on two processors. */
-static const struct process heavy = {3e9, 2, 6000, 110, 2e6};
+static const struct process heavy = {3e9, 2, 6000, 110, 2e6, 0};
 
 /* Finer than the first interval, within 20 seconds, and within the budget. */
 static void
@@ -150,7 +159,7 @@ the_log_lasts(void **state)
 static void
 an_idle_heap_is_not_sampled_finely(void **state)
 {
-	const struct process idle = {0, 0.01, 5000, 110, 1e6};
+	const struct process idle = {0, 0.01, 5000, 110, 1e6, 0};
 	struct run run;
 
 	(void)state;
@@ -193,7 +202,7 @@ a_given_interval(void **state)
 	init(&run, &limits);
 	pass(&run, &heavy, 10);
 	assert_true(interval_of(&run) > 256 * KIB);
-	pass(&run, &(const struct process){2e6, 1, 5000, 110, 1e6}, 60);
+	pass(&run, &(const struct process){2e6, 1, 5000, 110, 1e6, 0}, 60);
 	assert_int_equal(interval_of(&run), 16 * KIB);
 }
 
@@ -215,13 +224,57 @@ every_allocation(void **state)
 			figures.times.process += SECOND / 10;
 			th_plan_review(&plan, now, &figures);
 		}
-		assert_true(th_plan_interval(&plan) > 0);
+		assert_true(th_plan_interval(&plan, TH_HEAP_NATIVE) > 0);
 		for (int i = 0; i < 1000; i++, now += SECOND / 10) {
 			figures.times.process += SECOND / 10;
 			th_plan_review(&plan, now, &figures);
 		}
-		assert_int_equal(th_plan_interval(&plan), 0);
+		assert_int_equal(th_plan_interval(&plan, TH_HEAP_NATIVE), 0);
 	}
+}
+
+/* Samples of the Java heap for each one of the C heap, in a minute. */
+static double
+java_per_native(struct run *run, const struct process *process)
+{
+	double native = run->native, java = run->java;
+
+	pass(run, process, 60);
+	return (run->java - java) / (run->native - native);
+}
+
+/* 640 MB/s of Java objects and 20 MB/s of blocks, and then the other way round. */
+static void
+heaps_have_equally_many_samples(void **state)
+{
+	const struct process mixed = {20e6, 1, 5000, 110, 1e6, 640e6};
+	const struct process native = {640e6, 1, 5000, 110, 1e6, 20e6};
+	struct run run;
+
+	(void)state;
+	init(&run, &adaptive);
+	pass(&run, &mixed, 30);
+	double ratio = java_per_native(&run, &mixed);
+	assert_true(ratio > 0.5 && ratio < 2.1);
+	assert_true(spent(&run) <= 50e6 + 0.0105 * (double)run.figures.times.process);
+	pass(&run, &native, 30);
+	ratio = java_per_native(&run, &native);
+	assert_true(ratio > 0.47 && ratio < 2);
+}
+
+/* A given interval is that of both heaps where the budget allows it. */
+static void
+a_given_interval_is_that_of_both(void **state)
+{
+	const struct th_plan_limits limits = {
+		.interval = 512 * KIB, .least_interval = 512 * KIB, .overhead = 10000};
+	struct run run;
+
+	(void)state;
+	init(&run, &limits);
+	pass(&run, &(const struct process){1e6, 1, 5000, 110, 1e6, 200e6}, 120);
+	assert_int_equal(interval_of(&run), 512 * KIB);
+	assert_int_equal(th_plan_interval(&run.plan, TH_HEAP_JAVA), 512 * KIB);
 }
 
 int
@@ -235,6 +288,8 @@ main(void)
 		cmocka_unit_test(live_blocks_limit_the_interval),
 		cmocka_unit_test(a_given_interval),
 		cmocka_unit_test(every_allocation),
+		cmocka_unit_test(heaps_have_equally_many_samples),
+		cmocka_unit_test(a_given_interval_is_that_of_both),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
