@@ -580,6 +580,7 @@ go_live(JNIEnv *env, jthread thread)
 {
 	static struct th_agent_duties duties = {.every_turn = every_turn,
 		.every_second = retry_sampling,
+		.control.flush = th_agent_thread_flush,
 		.control.switch_ledger = switch_ledger,
 		.control.switch_sampling = switch_sampling,
 		.control.count_buffers = count_buffers,
