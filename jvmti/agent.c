@@ -22,7 +22,6 @@
 #include "jvmti/heap/heap.h"
 #include "jvmti/holders/holders.h"
 #include "jvmti/vm/hotspot.h"
-#include "jvmti/vm/hotspot_check.h"
 #include "jvmti/stacks/java_stack.h"
 #include "jvmti/names/jni_names.h"
 #include "jvmti/ledger/functions.h"
