@@ -29,7 +29,6 @@
 #include "jvmti/ledger/takes.h"
 #include "jvmti/heap/live_objects.h"
 #include "jvmti/names/methods.h"
-#include "jvmti/vm/missed_names.h"
 #include "jvmti/shutdown.h"
 #include "jvmti/heap/vm_countdown.h"
 #include "jvmti/vm/vm_exports.h"
@@ -212,12 +211,6 @@ static const jvmtiCapabilities lines = {
 	.can_get_source_file_name = 1, .can_get_line_numbers = 1};
 static const jvmtiCapabilities collections = {.can_generate_garbage_collection_events = 1};
 static const jvmtiCapabilities binding = {.can_generate_native_method_bind_events = 1};
-static const jvmtiCapabilities further = {
-	.can_get_source_file_name = 1,
-	.can_get_line_numbers = 1,
-	.can_generate_garbage_collection_events = 1,
-	.can_generate_native_method_bind_events = 1,
-};
 
 static bool
 add_capabilities(const jvmtiCapabilities *wanted)
@@ -493,7 +486,9 @@ static void
 retire(void)
 {
 	th_vm_memory_stop();
-	(*agent.jvmti)->RelinquishCapabilities(agent.jvmti, &further);
+	(*agent.jvmti)->RelinquishCapabilities(agent.jvmti, &lines);
+	(*agent.jvmti)->RelinquishCapabilities(agent.jvmti, &collections);
+	(*agent.jvmti)->RelinquishCapabilities(agent.jvmti, &binding);
 	th_store_release(&agent.state, ENDED);
 }
 
