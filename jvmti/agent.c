@@ -22,7 +22,6 @@
 #include "jvmti/heap/heap.h"
 #include "jvmti/holders/holders.h"
 #include "jvmti/vm/hotspot.h"
-#include "jvmti/vm/hotspot_check.h"
 #include "jvmti/stacks/java_stack.h"
 #include "jvmti/names/jni_names.h"
 #include "jvmti/ledger/functions.h"
@@ -30,7 +29,6 @@
 #include "jvmti/ledger/takes.h"
 #include "jvmti/heap/live_objects.h"
 #include "jvmti/names/methods.h"
-#include "jvmti/vm/missed_names.h"
 #include "jvmti/shutdown.h"
 #include "jvmti/heap/vm_countdown.h"
 #include "jvmti/vm/vm_exports.h"
@@ -213,12 +211,6 @@ static const jvmtiCapabilities lines = {
 	.can_get_source_file_name = 1, .can_get_line_numbers = 1};
 static const jvmtiCapabilities collections = {.can_generate_garbage_collection_events = 1};
 static const jvmtiCapabilities binding = {.can_generate_native_method_bind_events = 1};
-static const jvmtiCapabilities further = {
-	.can_get_source_file_name = 1,
-	.can_get_line_numbers = 1,
-	.can_generate_garbage_collection_events = 1,
-	.can_generate_native_method_bind_events = 1,
-};
 
 static bool
 add_capabilities(const jvmtiCapabilities *wanted)
@@ -494,7 +486,9 @@ static void
 retire(void)
 {
 	th_vm_memory_stop();
-	(*agent.jvmti)->RelinquishCapabilities(agent.jvmti, &further);
+	(*agent.jvmti)->RelinquishCapabilities(agent.jvmti, &lines);
+	(*agent.jvmti)->RelinquishCapabilities(agent.jvmti, &collections);
+	(*agent.jvmti)->RelinquishCapabilities(agent.jvmti, &binding);
 	th_store_release(&agent.state, ENDED);
 }
 
@@ -580,6 +574,7 @@ go_live(JNIEnv *env, jthread thread)
 {
 	static struct th_agent_duties duties = {.every_turn = every_turn,
 		.every_second = retry_sampling,
+		.control.flush = th_agent_thread_flush,
 		.control.switch_ledger = switch_ledger,
 		.control.switch_sampling = switch_sampling,
 		.control.count_buffers = count_buffers,

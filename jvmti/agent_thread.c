@@ -253,14 +253,8 @@ work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 	filter_by_names(jvmti, env);
 }
 
-/*
- * Brings the log up to date on request: looks for dead objects now, even if the last search was
- * expensive, or if the collector clears references concurrently and the search after its pauses
- * is still to come.  At the end of the process another thread may call this, after this thread
- * has ended or, if this thread hangs, concurrently with it.
- */
-static void
-flush(void)
+void
+th_agent_thread_flush(void)
 {
 	if (!th_load_relaxed(&thread.is_alive))
 		return;
@@ -315,7 +309,6 @@ work_if_second(jvmtiEnv *jvmti, JNIEnv *env)
 static void
 start_serving(void)
 {
-	th_control_on_flush(flush);
 	th_control_set_java(&thread.duties->control);
 	th_full_collection_start(&thread.duties->full_collections);
 	th_housekeeping_set_server(true);

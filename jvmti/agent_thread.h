@@ -30,6 +30,14 @@ struct th_agent_duties {
  */
 bool th_agent_thread_start(jvmtiEnv *jvmti, JNIEnv *env, const struct th_agent_duties *duties);
 
+/*
+ * th_control_java.flush: brings the log up to date.  Looks for dead objects now, even if the last
+ * search was expensive, or if the collector clears references concurrently and the search after its
+ * pauses is still to come.  At the end of the process another thread may call this, after this thread
+ * has ended or, if this thread hangs, concurrently with it. [agent-thread]
+ */
+void th_agent_thread_flush(void);
+
 /* Whether the thread runs. [any] */
 bool th_agent_thread_is_alive(void);
 

@@ -23,7 +23,6 @@
 
 #include "jvmti/agent_thread.h"
 #include "jvmti/heap/full_collection.h"
-#include "jvmti/vm/missed_names.h"
 #include "jvmti/vm/vm_exports.h"
 #include "unify/base/atomic.h"
 #include "unify/base/system.h"

@@ -11,14 +11,12 @@
 #include "jvmti/holders/holder_walk.h"
 
 #include <stddef.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include "jvmti/ledger/held.h"
 #include "jvmti/ledger/takes.h"
 #include "unify/base/atomic.h"
 #include "unify/base/memory.h"
+#include "unify/base/observed.h"
 #include "unify/shared/clock.h"
 
 /* More roots are not recorded. */
@@ -202,13 +200,10 @@ take_reference(uintptr_t reference, uint64_t take, void *data)
 	struct th_holder_walk *walk = data;
 	uintptr_t slot = reference & ~(uintptr_t)JNI_KIND_BITS;
 	struct th_holder_reference *item = &walk->references[walk->reference_count];
-	const struct iovec to = {&item->object, sizeof(item->object)};
-	const struct iovec from = {(void *)slot, sizeof(item->object)};
 
 	/* If another agent hides calls from the ledger, the slot may be gone. */
 	if (walk->reference_count == TH_HELD_MAX ||
-		syscall(SYS_process_vm_readv, getpid(), &to, 1UL, &from, 1UL, 0UL) !=
-			sizeof(item->object))
+		!th_observed_copy(slot, &item->object, sizeof(item->object)))
 		return;
 	item->take = take;
 	walk->reference_count++;

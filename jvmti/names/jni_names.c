@@ -4,111 +4,51 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "unify/log/log.h"
 #include "unify/log/module.h"
 
-/* Names in the order of the table; each has a comma. */
-#define PRIMITIVES(before, after)                                              \
-	before "Boolean" after, before "Byte" after, before "Char" after,      \
-		before "Short" after, before "Int" after, before "Long" after, \
-		before "Float" after, before "Double" after,
-#define CALL(name) name "Method", name "MethodV", name "MethodA",
-#define CALLS(name)          \
-	CALL(name "Object")  \
-	CALL(name "Boolean") \
-	CALL(name "Byte")    \
-	CALL(name "Char")    \
-	CALL(name "Short")   \
-	CALL(name "Int")     \
-	CALL(name "Long")    \
-	CALL(name "Float")   \
-	CALL(name "Double")  \
-	CALL(name "Void")
+/* In the order of the table. */
+/* clang-format off */
+#define PRIMITIVES(before, after)                                                              \
+	before "Boolean" after before "Byte" after before "Char" after before "Short" after    \
+	before "Int" after before "Long" after before "Float" after before "Double" after
+#define CALL(name) name "Method " name "MethodV " name "MethodA "
+#define CALLS(name)                                                                            \
+	CALL(name "Object") CALL(name "Boolean") CALL(name "Byte") CALL(name "Char")           \
+	CALL(name "Short") CALL(name "Int") CALL(name "Long") CALL(name "Float")               \
+	CALL(name "Double") CALL(name "Void")
 
 /*
- * The functions of JNI in the order of their table (JNI specification, "Interface Function
- * Table"); "" where an entry is reserved.  Later releases append.  Not pointers, which the loader
- * would have to relocate in every process.
+ * The functions of JNI from RESERVED on in the order of their table (JNI specification, "Interface
+ * Function Table"), each followed by a blank.  Later releases append.
  */
-static const char functions[][32] = {
-	"",
-	"",
-	"",
-	"",
-	"GetVersion",
-	"DefineClass",
-	"FindClass",
-	"FromReflectedMethod",
-	"FromReflectedField",
-	"ToReflectedMethod",
-	"GetSuperclass",
-	"IsAssignableFrom",
-	"ToReflectedField",
-	"Throw",
-	"ThrowNew",
-	"ExceptionOccurred",
-	"ExceptionDescribe",
-	"ExceptionClear",
-	"FatalError",
-	"PushLocalFrame",
-	"PopLocalFrame",
-	"NewGlobalRef",
-	"DeleteGlobalRef",
-	"DeleteLocalRef",
-	"IsSameObject",
-	"NewLocalRef",
-	"EnsureLocalCapacity",
-	"AllocObject",
-	"NewObject",
-	"NewObjectV",
-	"NewObjectA",
-	"GetObjectClass",
-	"IsInstanceOf",
-	"GetMethodID",
-	CALLS("Call") CALLS("CallNonvirtual") "GetFieldID",
-	"GetObjectField",
-	PRIMITIVES("Get", "Field") "SetObjectField",
-	PRIMITIVES("Set", "Field") "GetStaticMethodID",
-	CALLS("CallStatic") "GetStaticFieldID",
-	"GetStaticObjectField",
-	PRIMITIVES("GetStatic", "Field") "SetStaticObjectField",
-	PRIMITIVES("SetStatic", "Field") "NewString",
-	"GetStringLength",
-	"GetStringChars",
-	"ReleaseStringChars",
-	"NewStringUTF",
-	"GetStringUTFLength",
-	"GetStringUTFChars",
-	"ReleaseStringUTFChars",
-	"GetArrayLength",
-	"NewObjectArray",
-	"GetObjectArrayElement",
-	"SetObjectArrayElement",
-	PRIMITIVES("New", "Array") PRIMITIVES("Get", "ArrayElements")
-		PRIMITIVES("Release", "ArrayElements") PRIMITIVES("Get", "ArrayRegion")
-			PRIMITIVES("Set", "ArrayRegion") "RegisterNatives",
-	"UnregisterNatives",
-	"MonitorEnter",
-	"MonitorExit",
-	"GetJavaVM",
-	"GetStringRegion",
-	"GetStringUTFRegion",
-	"GetPrimitiveArrayCritical",
-	"ReleasePrimitiveArrayCritical",
-	"GetStringCritical",
-	"ReleaseStringCritical",
-	"NewWeakGlobalRef",
-	"DeleteWeakGlobalRef",
-	"ExceptionCheck",
-	"NewDirectByteBuffer",
-	"GetDirectBufferAddress",
-	"GetDirectBufferCapacity",
-	"GetObjectRefType",
-	"GetModule",
-	"IsVirtualThread",
-	"GetStringUTFLengthAsLong",
-};
+static const char functions[] =
+	"GetVersion DefineClass FindClass FromReflectedMethod FromReflectedField ToReflectedMethod "
+	"GetSuperclass IsAssignableFrom ToReflectedField Throw ThrowNew ExceptionOccurred "
+	"ExceptionDescribe ExceptionClear FatalError PushLocalFrame PopLocalFrame NewGlobalRef "
+	"DeleteGlobalRef DeleteLocalRef IsSameObject NewLocalRef EnsureLocalCapacity AllocObject "
+	"NewObject NewObjectV NewObjectA GetObjectClass IsInstanceOf GetMethodID "
+	CALLS("Call") CALLS("CallNonvirtual")
+	"GetFieldID GetObjectField " PRIMITIVES("Get", "Field ")
+	"SetObjectField " PRIMITIVES("Set", "Field ")
+	"GetStaticMethodID " CALLS("CallStatic")
+	"GetStaticFieldID GetStaticObjectField " PRIMITIVES("GetStatic", "Field ")
+	"SetStaticObjectField " PRIMITIVES("SetStatic", "Field ")
+	"NewString GetStringLength GetStringChars ReleaseStringChars NewStringUTF "
+	"GetStringUTFLength GetStringUTFChars ReleaseStringUTFChars GetArrayLength NewObjectArray "
+	"GetObjectArrayElement SetObjectArrayElement "
+	PRIMITIVES("New", "Array ") PRIMITIVES("Get", "ArrayElements ")
+	PRIMITIVES("Release", "ArrayElements ") PRIMITIVES("Get", "ArrayRegion ")
+	PRIMITIVES("Set", "ArrayRegion ")
+	"RegisterNatives UnregisterNatives MonitorEnter MonitorExit GetJavaVM GetStringRegion "
+	"GetStringUTFRegion GetPrimitiveArrayCritical ReleasePrimitiveArrayCritical "
+	"GetStringCritical ReleaseStringCritical NewWeakGlobalRef DeleteWeakGlobalRef "
+	"ExceptionCheck NewDirectByteBuffer GetDirectBufferAddress GetDirectBufferCapacity "
+	"GetObjectRefType GetModule IsVirtualThread GetStringUTFLengthAsLong ";
+/* clang-format on */
+#define RESERVED 4
 
 /* Entries of the table by the version of JNI that the VM implements. */
 #define ENTRIES_BEFORE_19 234
@@ -121,13 +61,11 @@ entry_count(jint version)
 {
 	if (version < JNI_19)
 		return ENTRIES_BEFORE_19;
-	if (version < JNI_24)
-		return ENTRIES_BEFORE_24;
-	return sizeof(functions) / sizeof(functions[0]);
+	return version < JNI_24 ? ENTRIES_BEFORE_24 : SIZE_MAX;
 }
 
 static void
-log_function(uintptr_t address, const char *function)
+log_function(uintptr_t address, const char *function, size_t length)
 {
 	const struct th_module *module = th_module_find(address);
 	struct th_event_symbol event = {0};
@@ -137,7 +75,7 @@ log_function(uintptr_t address, const char *function)
 		return;
 	event.module = module->id;
 	event.offset = address - module->bias;
-	snprintf(name, sizeof(name), "jni_%.*s", (int)sizeof(functions[0]), function);
+	snprintf(name, sizeof(name), "jni_%.*s", (int)length, function);
 	struct th_log_part part = th_log_text(name);
 	th_log_append(TH_EVENT_SYMBOL, &event, &part, 1);
 }
@@ -147,8 +85,13 @@ th_jni_names_log(JNIEnv *env)
 {
 	const uintptr_t *table = (const uintptr_t *)(const void *)*env;
 	size_t count = entry_count((*env)->GetVersion(env));
+	const char *function = functions;
 
-	for (size_t i = 0; i < count; i++)
-		if (*functions[i] && table[i])
-			log_function(table[i], functions[i]);
+	for (size_t i = RESERVED; i < count && *function; i++) {
+		size_t length = strcspn(function, " ");
+
+		if (table[i])
+			log_function(table[i], function, length);
+		function += length + 1;
+	}
 }

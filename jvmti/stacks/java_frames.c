@@ -8,7 +8,6 @@
 #include "jvmti/vm/code_blob.h"
 #include "jvmti/names/methods.h"
 #include "jvmti/stacks/scopes.h"
-#include "jvmti/vm/vm_words.h"
 #include "unify/base/atomic.h"
 #include "unify/base/memory.h"
 #include "unify/base/version.h"
@@ -33,15 +32,17 @@
 #define FREE_WORDS 64
 /* compressedStream.hpp: without bytes of 0. */
 #define FIRST_WITHOUT_ZERO 20
-/* Bits of `layout`. */
+/* Bits of `layout`; blobs are aligned to 8 bytes. */
+#define STUB_BIT 0x10000u
 #define NATIVE_BIT 0x8000u
 #define WORDS_MAX 0x7fffu
 
+/* Code of a Java method, the interpreter, or a stub of the VM, which is never freed. */
 struct code {
 	uint64_t check; /* atomic: pc ^ layout ^ id */
-	uint64_t
-		layout; /* atomic: blob << 16 | native bit | words of a frame; 0 = interpreter */
-	uint64_t id;    /* atomic: compilation */
+	/* atomic: blob << 16 | bits of its kind | words of a frame; 0 words = interpreter */
+	uint64_t layout;
+	uint64_t id; /* atomic: compilation; address of a stub's name */
 };
 
 /* The methods of a frame, the innermost first. */
@@ -82,10 +83,19 @@ code_of(uintptr_t pc)
 static uintptr_t
 blob_of(const struct code *code)
 {
-	return code->layout >> 16;
+	return code->layout >> 16 & ~(uintptr_t)7;
 }
 
-/* What was stored is used only while the same compilation is there. */
+/* Of what is at the blob now. */
+static uint64_t
+read_id(const struct code *code)
+{
+	if (code->layout & STUB_BIT)
+		return th_field_at(blob_of(code), memo.hotspot->blob_name);
+	return (uint32_t)int_at(blob_of(code), memo.hotspot->code_compile_id);
+}
+
+/* What was stored is used only while the same compilation, or the same stub, is there. */
 static bool
 recall(uintptr_t pc, struct code *ret)
 {
@@ -96,8 +106,11 @@ recall(uintptr_t pc, struct code *ret)
 	ret->id = th_load_relaxed(&code->id);
 	if ((ret->check ^ ret->layout ^ ret->id) != pc || !ret->layout)
 		return false;
-	return !(ret->layout & WORDS_MAX) ||
-	       (uint32_t)int_at(blob_of(ret), memo.hotspot->code_compile_id) == ret->id;
+	uint32_t words = ret->layout & WORDS_MAX;
+	if (ret->layout & STUB_BIT &&
+		(uint32_t)int_at(blob_of(ret), memo.hotspot->blob_frame_size) != words)
+		return false;
+	return !words || read_id(ret) == ret->id;
 }
 
 static void
@@ -121,16 +134,21 @@ find(uintptr_t pc, struct code *ret)
 	if (!th_code_blob_find(hotspot, pc, &blob))
 		return false;
 	enum th_code_kind kind = th_code_blob_kind(hotspot, blob);
-	bool is_compiled = kind == TH_CODE_METHOD || kind == TH_CODE_NATIVE;
-	if (kind != TH_CODE_INTERPRETER &&
-		(!is_compiled || !th_code_blob_words(hotspot, blob, &words) ||
-			words > (int32_t)WORDS_MAX))
+	if (kind != TH_CODE_INTERPRETER && (kind == TH_CODE_UNKNOWN || blob % 8 ||
+						   !th_code_blob_words(hotspot, blob, &words) ||
+						   words > (int32_t)WORDS_MAX))
 		return false;
-	ret->layout = (uint64_t)blob << 16 | (kind == TH_CODE_NATIVE ? NATIVE_BIT : 0) |
-		      (uint32_t)words;
-	ret->id = words ? (uint32_t)int_at(blob, hotspot->code_compile_id) : 0;
+	ret->layout = (uint64_t)blob << 16 | (kind == TH_CODE_OTHER ? STUB_BIT : 0) |
+		      (kind == TH_CODE_NATIVE ? NATIVE_BIT : 0) | (uint32_t)words;
+	ret->id = words ? read_id(ret) : 0;
 	remember(pc, ret);
 	return true;
+}
+
+static bool
+find_code(uintptr_t pc, struct code *ret)
+{
+	return recall(pc, ret) || find(pc, ret);
 }
 
 /* Frames */
@@ -238,7 +256,7 @@ set_frame(struct th_frame_walk *walk)
 {
 	struct code code;
 
-	if (!recall(walk->pc, &code) && !find(walk->pc, &code))
+	if (!find_code(walk->pc, &code) || code.layout & STUB_BIT)
 		return false;
 	walk->words = code.layout & WORDS_MAX;
 	walk->is_native = code.layout & NATIVE_BIT;
@@ -257,10 +275,11 @@ set_frame(struct th_frame_walk *walk)
 static bool
 leave_stub(struct th_frame_walk *walk)
 {
-	const struct th_java_frame frame = {walk->sp, walk->fp, walk->pc};
 	struct th_java_frame caller;
+	struct code code;
 
-	if (!th_runtime_stub_caller(memo.hotspot, &frame, &caller) ||
+	if (!find_code(walk->pc, &code) || !(code.layout & STUB_BIT) ||
+		!th_stub_caller(walk->sp, code.layout & WORDS_MAX, &caller) ||
 		!is_on_stack(walk, caller.sp))
 		return false;
 	set_position(walk, &caller);
@@ -270,7 +289,7 @@ leave_stub(struct th_frame_walk *walk)
 static bool
 set_youngest(struct th_frame_walk *walk)
 {
-	if (!th_runtime_stub_is_known(walk->pc) && set_frame(walk))
+	if (set_frame(walk))
 		return true;
 	return leave_stub(walk) && walk->pc != *memo.hotspot->call_stub_return &&
 	       set_frame(walk);

@@ -10,7 +10,6 @@
 #include "jvmti/stacks/java_frames.h"
 #include "jvmti/names/methods.h"
 #include "jvmti/vm/vm_exports.h"
-#include "jvmti/vm/vm_words.h"
 #include "unify/base/atomic.h"
 #include "unify/log/log.h"
 #include "unify/sample/thread.h"
@@ -297,8 +296,6 @@ walk(struct th_java_stack *stack)
  */
 
 static struct {
-	const struct th_hotspot *hotspot; /* NULL: no keys */
-	bool has_virtual_threads;
 	uintptr_t interpreter;       /* its code */
 	uintptr_t interpreter_bytes; /* 0: unknown, and there are no keys of stacks */
 } keys;
@@ -337,7 +334,7 @@ add_callers(uint64_t key, uintptr_t sp, uintptr_t base)
 	for (unsigned i = 0; i < WORDS && i < words && found < CALLERS; i++) {
 		uintptr_t at = sp + i * sizeof(uintptr_t);
 
-		if (!th_hotspot_is_code(keys.hotspot, th_word_at(at)))
+		if (!th_hotspot_is_code(java.hotspot, th_word_at(at)))
 			continue;
 		key = th_hash_mix(key ^ frame_key(at, sp, base));
 		found++;
@@ -352,10 +349,10 @@ add_callers(uint64_t key, uintptr_t sp, uintptr_t base)
 static uint64_t
 leaf_key(uintptr_t thread, uintptr_t sp, uintptr_t base)
 {
-	const struct th_hotspot *hotspot = keys.hotspot;
+	const struct th_hotspot *hotspot = java.hotspot;
 
 	if (!keys.interpreter_bytes ||
-		th_hotspot_is_virtual(hotspot, thread, keys.has_virtual_threads))
+		th_hotspot_is_virtual(hotspot, thread, java.has_virtual_threads))
 		return 0;
 	uintptr_t pc = th_field_at(thread, hotspot->last_java_pc);
 	if (!pc)
@@ -373,7 +370,7 @@ leaf_key(uintptr_t thread, uintptr_t sp, uintptr_t base)
 static uint64_t
 key_of_callers(const char *java_thread)
 {
-	const struct th_hotspot *hotspot = keys.hotspot;
+	const struct th_hotspot *hotspot = java.hotspot;
 	uintptr_t thread = (uintptr_t)java_thread;
 	uintptr_t sp = th_field_at(thread, hotspot->last_java_sp);
 	uintptr_t base = th_field_at(thread, hotspot->stack_base);
@@ -391,25 +388,12 @@ key_of_callers(const char *java_thread)
 uint64_t
 th_java_key_of_object(const char *thread)
 {
-	uint64_t key = keys.hotspot ? key_of_callers(thread) : 0;
+	uint64_t key = java.running.key ? key_of_callers(thread) : 0;
 
 	if (!key)
 		return 0;
-	return th_hash_mix(key ^ (th_field_at((uintptr_t)thread, keys.hotspot->stack_base) -
+	return th_hash_mix(key ^ (th_field_at((uintptr_t)thread, java.hotspot->stack_base) -
 					 (uintptr_t)__builtin_frame_address(0)));
-}
-
-/* False: the VM does not export what it takes, and there are no keys. */
-static bool
-start_keys(const struct th_hotspot *hotspot, bool has_virtual_threads)
-{
-	if (hotspot->stack_base <= 0)
-		return false;
-	keys.has_virtual_threads = has_virtual_threads;
-	if (th_hotspot_has_java_frames(hotspot))
-		th_hotspot_interpreter(hotspot, &keys.interpreter, &keys.interpreter_bytes);
-	keys.hotspot = hotspot;
-	return true;
 }
 
 /* The provider */
@@ -482,7 +466,10 @@ th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, uint32_t feature_release)
 	java.running.code_low = java.hotspot->code_low;
 	java.running.code_high = java.hotspot->code_high;
 	java.running.walk = walk;
-	if (start_keys(java.hotspot, java.has_virtual_threads))
+	if (th_hotspot_has_java_frames(java.hotspot))
+		th_hotspot_interpreter(
+			java.hotspot, &keys.interpreter, &keys.interpreter_bytes);
+	if (java.hotspot->stack_base > 0)
 		java.running.key = key;
 	if (java.hotspot->stack_base > 0 && java.hotspot->stack_size > 0)
 		java.running.stack_end = stack_end;

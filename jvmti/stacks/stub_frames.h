@@ -34,17 +34,10 @@ struct th_java_frame {
 };
 
 /*
- * Whether `pc` is in a stub that th_runtime_stub_caller() has found before and remembers.
- * [in-malloc]
+ * The caller of the frame of a stub at `sp` of so many words; false: it cannot be read.  All reads are
+ * checked. [in-malloc]
  */
-bool th_runtime_stub_is_known(uintptr_t pc);
-
-/*
- * The caller of `frame` if that is a runtime stub's frame (`fp` is not needed).  False: it is
- * not, or the VM does not export enough of its layout.  All reads are checked. [in-malloc]
- */
-bool th_runtime_stub_caller(const struct th_hotspot *hotspot, const struct th_java_frame *frame,
-	struct th_java_frame *caller_ret);
+bool th_stub_caller(uintptr_t sp, uint32_t words, struct th_java_frame *ret);
 
 /*
  * The frame of the Java code that called the downcall's stub, if `registers` are those of such a

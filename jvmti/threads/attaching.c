@@ -154,7 +154,7 @@ th_attaching_begin(
 		return true;
 	pthread_mutex_lock(&vm_wide.lock);
 	if (!vm_wide.flag && hotspot->export_flag)
-		vm_wide.flag = find_flag(jvmti, hotspot->export_flag);
+		vm_wide.flag = find_flag(jvmti, (const void *)hotspot->export_flag);
 	bool is_found = vm_wide.flag;
 	if (is_found)
 		replace_functions(vm);

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "jvmti/vm/vm_words.h"
+#include "unify/base/safe_read.h"
 
 #define UNKNOWN (-1)
 
@@ -141,26 +141,6 @@ static_field(const struct field_table *fields, const char *type, const char *nam
 		     : NULL;
 }
 
-/* For JDK 11 and for later ones; all such arrays have the same layout. */
-static void
-read_code_heaps(struct th_hotspot *hotspot, const struct field_table *fields)
-{
-	int64_t memory = field_offset(fields, "CodeHeap", "_memory");
-
-	hotspot->array_length = field_offset(fields,
-		type_with(fields, "GrowableArrayBase", "GenericGrowableArray", "_len"), "_len");
-	hotspot->array_data = field_offset(fields, "GrowableArray<int>", "_data");
-	hotspot->code_heap_start = inner_offset(
-		memory, field_offset(fields, "VirtualSpace", "_low_boundary"));
-	hotspot->code_heap_end = inner_offset(
-		memory, field_offset(fields, "VirtualSpace", "_high_boundary"));
-	hotspot->code_heap_low = inner_offset(
-		memory, field_offset(fields, "VirtualSpace", "_low"));
-	hotspot->code_heap_high = inner_offset(
-		memory, field_offset(fields, "VirtualSpace", "_high"));
-	hotspot->code_heaps = static_field(fields, "CodeCache", "_heaps");
-}
-
 /* G1's regions; "Heap" in their names up to JDK 22. */
 static void
 read_g1(struct th_hotspot *hotspot, const struct field_table *fields)
@@ -201,15 +181,12 @@ type_bytes(const struct th_hotspot_source *source, const char *name)
 }
 
 static void
-read_flags(struct th_hotspot *hotspot, const struct field_table *fields,
-	const struct th_hotspot_source *source)
+read_flags(struct th_hotspot *hotspot, const struct field_table *fields)
 {
 	const uintptr_t *flags = static_field(fields, "JVMFlag", "flags");
 	const uintptr_t *count = static_field(fields, "JVMFlag", "numFlags");
 
-	hotspot->flag_name = field_offset(fields, "JVMFlag", "_name");
-	hotspot->flag_address = field_offset(fields, "JVMFlag", "_addr");
-	hotspot->flag_bytes = type_bytes(source, "JVMFlag");
+	hotspot->flag_bytes = type_bytes(fields->source, "JVMFlag");
 	if (!flags || !count || hotspot->flag_name == UNKNOWN ||
 		hotspot->flag_address == UNKNOWN || !hotspot->flag_bytes)
 		return;
@@ -242,131 +219,35 @@ block_header_bytes(const struct field_table *fields)
 }
 
 static void
-read_code_blobs(struct th_hotspot *hotspot, const struct field_table *fields)
+read_fields(struct th_hotspot *hotspot, const struct field_table *fields)
 {
-	hotspot->code_heap_segments = inner_offset(field_offset(fields, "CodeHeap", "_segmap"),
-		field_offset(fields, "VirtualSpace", "_low"));
-	hotspot->code_heap_log2 = field_offset(fields, "CodeHeap", "_log2_segment_size");
+#define F(member, type, name) hotspot->member = field_offset(fields, type, name);
+#define N(member, type, name) hotspot->member = newer_offset(fields, type, name);
+#define E(member, today, older, name) \
+	hotspot->member = field_offset(fields, type_with(fields, today, older, name), name);
+#define I(member, outer, name, inner, inner_name) \
+	hotspot->member = inner_offset(           \
+		field_offset(fields, outer, name), field_offset(fields, inner, inner_name));
+	TH_HOTSPOT_FIELDS(F, N, E, I)
+#undef F
+#undef N
+#undef E
+#undef I
+#define A(member, type, name) hotspot->member = static_field(fields, type, name);
+	TH_HOTSPOT_STATIC_FIELDS(A)
+#undef A
+	read_g1(hotspot, fields);
 	hotspot->code_block_header = block_header_bytes(fields);
-	hotspot->blob_name = field_offset(fields, "CodeBlob", "_name");
-	hotspot->blob_frame_size = field_offset(fields, "CodeBlob", "_frame_size");
-	/* Of CompiledMethod up to JDK 22. */
-	hotspot->code_method = field_offset(
-		fields, type_with(fields, "nmethod", "CompiledMethod", "_method"), "_method");
-	hotspot->code_compile_id = field_offset(fields, "nmethod", "_compile_id");
-	hotspot->code_stub_offset = field_offset(fields, "nmethod", "_stub_offset");
-}
-
-/* Where the methods of a compiled frame are described; moved in 23 and 25. */
-static void
-read_scopes(struct th_hotspot *hotspot, const struct field_table *fields)
-{
-	hotspot->blob_bytes = field_offset(fields, "CodeBlob", "_size");
-	hotspot->blob_code = newer_offset(fields, "CodeBlob", "_code_begin");
-	hotspot->blob_code_offset = newer_offset(fields, "CodeBlob", "_code_offset");
-	hotspot->blob_data = newer_offset(fields, "CodeBlob", "_data_offset");
-	hotspot->blob_mutable = newer_offset(fields, "CodeBlob", "_mutable_data");
-	hotspot->blob_relocation_size = newer_offset(fields, "CodeBlob", "_relocation_size");
-	hotspot->code_original_pc = field_offset(fields, "nmethod", "_orig_pc_offset");
-	hotspot->code_immutable = newer_offset(fields, "nmethod", "_immutable_data");
-	hotspot->code_pcs = field_offset(fields, "nmethod", "_scopes_pcs_offset");
-	hotspot->code_scopes = newer_offset(fields, "CompiledMethod", "_scopes_data_begin");
-	hotspot->code_scopes_offset = newer_offset(fields, "nmethod", "_scopes_data_offset");
-	hotspot->code_metadata = newer_offset(fields, "nmethod", "_metadata_offset");
 	hotspot->code_pcs_end = hotspot->code_immutable == UNKNOWN
 					? newer_offset(
 						  fields, "nmethod", "_dependencies_offset")
 					: hotspot->code_scopes_offset;
-}
-
-static void
-read_methods(struct th_hotspot *hotspot, const struct field_table *fields)
-{
-	hotspot->method_fixed = field_offset(fields, "Method", "_constMethod");
-	hotspot->method_access = field_offset(fields, "Method", "_access_flags");
 	hotspot->fixed_bytes = (int64_t)type_bytes(fields->source, "ConstMethod");
-	hotspot->fixed_pool = field_offset(fields, "ConstMethod", "_constants");
 	hotspot->fixed_flags = newer_offset(fields, "ConstMethod", "_flags._flags");
 	if (hotspot->fixed_flags == UNKNOWN)
 		hotspot->fixed_flags = field_offset(fields, "ConstMethod", "_flags");
-	hotspot->fixed_code_bytes = field_offset(fields, "ConstMethod", "_code_size");
-	hotspot->fixed_name = field_offset(fields, "ConstMethod", "_name_index");
-	hotspot->fixed_signature = field_offset(fields, "ConstMethod", "_signature_index");
 	hotspot->pool_bytes = (int64_t)type_bytes(fields->source, "ConstantPool");
-	hotspot->pool_length = field_offset(fields, "ConstantPool", "_length");
-	hotspot->pool_holder = field_offset(fields, "ConstantPool", "_pool_holder");
-	hotspot->pool_source = newer_offset(fields, "ConstantPool", "_source_file_name_index");
-	hotspot->class_source = newer_offset(
-		fields, "InstanceKlass", "_source_file_name_index");
-	hotspot->class_name = field_offset(fields, "Klass", "_name");
-	hotspot->symbol_length = field_offset(fields, "Symbol", "_length");
-	hotspot->symbol_text = field_offset(fields, "Symbol", "_body");
-}
-
-static void
-read_threads(struct th_hotspot *hotspot, const struct field_table *fields)
-{
-	hotspot->stack_base = field_offset(fields,
-		type_with(fields, "JavaThread", "Thread", "_stack_base"), "_stack_base");
-	hotspot->stack_size = field_offset(fields,
-		type_with(fields, "JavaThread", "Thread", "_stack_size"), "_stack_size");
-	hotspot->thread_object = field_offset(fields, "JavaThread", "_threadObj");
-	hotspot->virtual_thread = newer_offset(fields, "JavaThread", "_vthread");
-	hotspot->unpacking = field_offset(fields, "JavaThread", "_vframe_array_head");
-}
-
-static void
-read_fields(struct th_hotspot *hotspot, const struct field_table *fields)
-{
-	int64_t anchor = field_offset(fields, "JavaThread", "_anchor");
-	int64_t sp = field_offset(fields, "JavaFrameAnchor", "_last_Java_sp");
-	int64_t tlab = field_offset(fields, "Thread", "_tlab");
-	int64_t wrapper = field_offset(fields, "JavaCallWrapper", "_anchor");
-	int64_t reserved = field_offset(fields, "CollectedHeap", "_reserved");
-
-	hotspot->thread_state = field_offset(fields, "JavaThread", "_thread_state");
-	hotspot->last_java_sp = inner_offset(anchor, sp);
-	hotspot->last_java_pc = inner_offset(
-		anchor, field_offset(fields, "JavaFrameAnchor", "_last_Java_pc"));
-	hotspot->last_java_fp = inner_offset(
-		anchor, field_offset(fields, "JavaFrameAnchor", "_last_Java_fp"));
-	hotspot->allocated_bytes = field_offset(fields, "Thread", "_allocated_bytes");
-	hotspot->tlab_start = inner_offset(
-		tlab, field_offset(fields, "ThreadLocalAllocBuffer", "_start"));
-	hotspot->tlab_top = inner_offset(
-		tlab, field_offset(fields, "ThreadLocalAllocBuffer", "_top"));
-	hotspot->tlab_end = inner_offset(
-		tlab, field_offset(fields, "ThreadLocalAllocBuffer", "_end"));
-	hotspot->tlab_desired_size = inner_offset(
-		tlab, field_offset(fields, "ThreadLocalAllocBuffer", "_desired_size"));
-	hotspot->tlab_refill_waste_limit = inner_offset(
-		tlab, field_offset(fields, "ThreadLocalAllocBuffer", "_refill_waste_limit"));
-	hotspot->wrapper_last_java_sp = inner_offset(wrapper, sp);
-	hotspot->heap_start = inner_offset(
-		reserved, field_offset(fields, "MemRegion", "_start"));
-	hotspot->heap_words = inner_offset(
-		reserved, field_offset(fields, "MemRegion", "_word_size"));
-	hotspot->collected_heap = static_field(fields, "Universe", "_collectedHeap");
-	hotspot->total_collections = field_offset(
-		fields, "CollectedHeap", "_total_collections");
-	hotspot->perf_data = static_field(fields, "PerfMemory", "_start");
-	hotspot->code_low = static_field(fields, "CodeCache", "_low_bound");
-	hotspot->code_high = static_field(fields, "CodeCache", "_high_bound");
-	hotspot->interpreter_code = static_field(fields, "AbstractInterpreter", "_code");
-	hotspot->queue_start = field_offset(fields, "StubQueue", "_stub_buffer");
-	hotspot->queue_bytes = field_offset(fields, "StubQueue", "_buffer_limit");
-	hotspot->call_stub_return = static_field(
-		fields, "StubRoutines", "_call_stub_return_address");
-	hotspot->global_references = static_field(fields, "JNIHandles", "_global_handles");
-	hotspot->weak_references = static_field(fields, "JNIHandles", "_weak_global_handles");
-	hotspot->export_flag = (const void *)static_field(
-		fields, "JvmtiExport", "_can_post_on_exceptions");
-	read_threads(hotspot, fields);
-	read_code_heaps(hotspot, fields);
-	read_g1(hotspot, fields);
-	read_code_blobs(hotspot, fields);
-	read_scopes(hotspot, fields);
-	read_methods(hotspot, fields);
+	read_flags(hotspot, fields);
 }
 
 /* Constants */
@@ -489,7 +370,6 @@ th_hotspot_read(struct th_hotspot *hotspot, const struct th_hotspot_source *sour
 	if (!fields.table.base || !fields.table.stride || !read_constants(hotspot, source))
 		return false;
 	read_fields(hotspot, &fields);
-	read_flags(hotspot, &fields, source);
 	return true;
 }
 
@@ -623,4 +503,88 @@ th_hotspot_has_bytes(const struct th_hotspot *hotspot)
 {
 	return hotspot->env > 0 && hotspot->allocated_bytes > 0 && hotspot->tlab_start > 0 &&
 	       hotspot->tlab_top > 0;
+}
+
+/* Checks: all reads are checked, since with a wrong offset they may go to any address. */
+
+/* Larger than any distance from our frame to the base of a stack. */
+#define STACK_MAX ((uintptr_t)4 << 30)
+/* More than any thread allocates: 60 GB/s for half a year. */
+#define BYTES_MAX (UINT64_C(1) << 60)
+
+static bool
+read_word_of(const char *thread, int64_t offset, uintptr_t *ret)
+{
+	struct th_safe_read memory = {0};
+
+	return th_read_word(&memory, (uintptr_t)(thread + offset), ret);
+}
+
+static bool
+is_in_native(const struct th_hotspot *hotspot, const char *thread)
+{
+	struct th_safe_read memory = {0};
+	int32_t state;
+
+	return th_read_bytes(&memory, (uintptr_t)(thread + hotspot->thread_state), &state,
+		       sizeof(state)) &&
+	       state == hotspot->state_in_native;
+}
+
+static bool
+holds_call_stub(const struct th_hotspot *hotspot)
+{
+	uintptr_t low = *hotspot->code_low;
+	uintptr_t high = *hotspot->code_high;
+	uintptr_t stub = *hotspot->call_stub_return;
+
+	return low < high && stub >= low && stub < high;
+}
+
+static bool
+is_on_stack(const struct th_hotspot *hotspot, const char *thread)
+{
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	uintptr_t base;
+
+	return read_word_of(thread, hotspot->stack_base, &base) && here < base &&
+	       base - here < STACK_MAX;
+}
+
+static bool
+has_fair_bytes(const struct th_hotspot *hotspot, const char *thread)
+{
+	uintptr_t start, top, bytes;
+
+	return read_word_of(thread, hotspot->tlab_start, &start) &&
+	       read_word_of(thread, hotspot->tlab_top, &top) &&
+	       read_word_of(thread, hotspot->allocated_bytes, &bytes) && start <= top &&
+	       top - start < BYTES_MAX && bytes < BYTES_MAX;
+}
+
+unsigned
+th_hotspot_check(struct th_hotspot *hotspot, JNIEnv *env)
+{
+	const char *thread = th_hotspot_thread(hotspot, env);
+	unsigned faults = 0;
+
+	if (th_hotspot_has_frames(hotspot) && !is_in_native(hotspot, thread)) {
+		hotspot->thread_state = UNKNOWN;
+		faults |= TH_HOTSPOT_STATE;
+	}
+	if (hotspot->code_low && hotspot->code_high && hotspot->call_stub_return &&
+		!holds_call_stub(hotspot)) {
+		hotspot->code_low = NULL;
+		hotspot->call_stub_return = NULL;
+		faults |= TH_HOTSPOT_CODE_CACHE;
+	}
+	if (hotspot->env > 0 && hotspot->stack_base > 0 && !is_on_stack(hotspot, thread)) {
+		hotspot->stack_base = UNKNOWN;
+		faults |= TH_HOTSPOT_STACK;
+	}
+	if (th_hotspot_has_bytes(hotspot) && !has_fair_bytes(hotspot, thread)) {
+		hotspot->allocated_bytes = UNKNOWN;
+		faults |= TH_HOTSPOT_TLAB;
+	}
+	return faults;
 }

@@ -53,4 +53,14 @@ bool th_perf_data_exists(void);
 const int64_t *th_perf_data_long(const char *name);
 const char *th_perf_data_text(const char *name);
 
+/*
+ * Names of the VM and its class library that the library uses and that this VM lacks: one note in the
+ * log, so that the first recording on a new release lists them (scripts/hotspot-names).  `type` is the
+ * type or class that should have it; NULL: none.  Not from the malloc path.
+ */
+void th_missed_names_add(const char *type, const char *name);
+
+/* Writes the note, if anything is missed; names added later get a note each. */
+void th_missed_names_log(void);
+
 #endif

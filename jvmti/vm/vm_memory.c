@@ -9,7 +9,6 @@
 #include <stddef.h>
 
 #include "jvmti/vm/vm_exports.h"
-#include "jvmti/vm/vm_words.h"
 #include "unify/base/atomic.h"
 #include "unify/log/log.h"
 #include "unify/resident/breakdown.h"
@@ -26,9 +25,6 @@ static struct {
 	jvmtiEnv *jvmti;
 	const struct th_hotspot *hotspot;
 	uint32_t is_on; /* atomic */
-	jclass bits;    /* java.nio.Bits, a global reference; NULL: not found yet */
-	/* sun.nio.ch.FileChannelImpl, or the class that counts mapped buffers */
-	jclass file_channel;
 } memory;
 
 /* Address ranges */
@@ -42,11 +38,9 @@ claim_heap(struct th_breakdown_claims *claims)
 	if (!hotspot->collected_heap || !*hotspot->collected_heap || hotspot->heap_start < 0 ||
 		hotspot->heap_words < 0)
 		return;
-	claim.start = *(
-		const uintptr_t *)(*hotspot->collected_heap + (uintptr_t)hotspot->heap_start);
+	claim.start = th_field_at(*hotspot->collected_heap, hotspot->heap_start);
 	claim.end = claim.start +
-		    sizeof(void *) * *(const size_t *)(*hotspot->collected_heap +
-						       (uintptr_t)hotspot->heap_words);
+		    sizeof(void *) * th_field_at(*hotspot->collected_heap, hotspot->heap_words);
 	th_breakdown_claim(claims, TH_CLAIM_EXACT, &claim);
 }
 
@@ -138,21 +132,6 @@ log_counters(uint32_t account, const char *used_name, const char *committed_name
 
 /* Buffers */
 
-/* A class that is already loaded, as a global reference kept in `*kept`. */
-static jclass
-loaded_class(JNIEnv *env, const char *name, jclass *kept)
-{
-	jclass found;
-
-	if (*kept)
-		return *kept;
-	found = th_loaded_class_find(env, name);
-	if (found)
-		*kept = (*env)->NewGlobalRef(env, found);
-	(*env)->DeleteLocalRef(env, found);
-	return *kept;
-}
-
 /* The value of a static field that is an AtomicLong; 0 if there is none. */
 static uint64_t
 atomic_long(JNIEnv *env, jclass type, const char *name)
@@ -174,7 +153,7 @@ atomic_long(JNIEnv *env, jclass type, const char *name)
 static void
 log_direct_buffers(JNIEnv *env, uint32_t account)
 {
-	jclass bits = loaded_class(env, "java.nio.Bits", &memory.bits);
+	jclass bits = th_loaded_class_find(env, "java.nio.Bits");
 	struct th_event_pool event = {.account = account, .kind = TH_POOL_BUFFERS};
 
 	if (!bits)
@@ -182,6 +161,7 @@ log_direct_buffers(JNIEnv *env, uint32_t account)
 	event.used = atomic_long(env, bits, "RESERVED_MEMORY");
 	event.committed = atomic_long(env, bits, "TOTAL_CAPACITY");
 	event.count = atomic_long(env, bits, "COUNT");
+	(*env)->DeleteLocalRef(env, bits);
 	log_pool(&event, "direct");
 }
 
@@ -202,18 +182,18 @@ static_number(JNIEnv *env, jclass type, const char *name, const char *signature)
 static void
 log_mapped_buffers(JNIEnv *env, uint32_t account)
 {
-	jclass unmapper = loaded_class(
-		env, "sun.nio.ch.FileChannelImpl$DefaultUnmapper", &memory.file_channel);
+	jclass unmapper = th_loaded_class_find(
+		env, "sun.nio.ch.FileChannelImpl$DefaultUnmapper");
 	struct th_event_pool event = {.account = account, .kind = TH_POOL_BUFFERS};
 
 	if (!unmapper)
-		unmapper = loaded_class(
-			env, "sun.nio.ch.FileChannelImpl$Unmapper", &memory.file_channel);
+		unmapper = th_loaded_class_find(env, "sun.nio.ch.FileChannelImpl$Unmapper");
 	if (!unmapper)
 		return;
 	event.used = (uint64_t)static_number(env, unmapper, "totalSize", "J");
 	event.committed = (uint64_t)static_number(env, unmapper, "totalCapacity", "J");
 	event.count = (uint64_t)static_number(env, unmapper, "count", "I");
+	(*env)->DeleteLocalRef(env, unmapper);
 	log_pool(&event, "mapped");
 }
 

@@ -19,7 +19,6 @@
 #include "jvmti/stacks/java_frames.h"
 #include "jvmti/stacks/java_stack.h"
 #include "jvmti/names/methods.h"
-#include "jvmti/vm/vm_words.h"
 #include "unify/base/atomic.h"
 
 #define CAPACITY 4096

@@ -166,21 +166,10 @@ th_memory_map_once(void *place, size_t bytes)
 
 	if (found)
 		return found;
-	start = take_retired(bytes);
-	if (start) {
-		if (th_cas_acq_rel(pointer, &found, start))
-			return start;
-		th_memory_retire(start);
-		return found;
-	}
-	start = th_memory_reserve(bytes);
-	if (!start)
-		return NULL;
-	if (th_cas_acq_rel(pointer, &found, start)) {
-		remember(start, bytes);
+	start = th_memory_map(bytes);
+	if (!start || th_cas_acq_rel(pointer, &found, start))
 		return start;
-	}
-	th_memory_system_unmap(start, bytes);
+	th_memory_retire(start);
 	return found;
 }
 
@@ -207,11 +196,10 @@ uint64_t
 th_memory_resident(void)
 {
 	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-	uint32_t count = th_load_relaxed(&memory.count);
 	int saved_errno = errno;
 	uint64_t pages = 0;
 
-	for (uint32_t i = 0; i < count && i < REGIONS_MAX; i++) {
+	for (uint32_t i = 0; i < listed(); i++) {
 		char *start = th_load_acquire(&memory.regions[i].start);
 		size_t bytes = memory.regions[i].bytes;
 
@@ -226,9 +214,7 @@ th_memory_resident(void)
 void
 th_memory_each(void (*visit)(const void *start, size_t bytes, void *data), void *data)
 {
-	uint32_t count = th_load_relaxed(&memory.count);
-
-	for (uint32_t i = 0; i < count && i < REGIONS_MAX; i++) {
+	for (uint32_t i = 0; i < listed(); i++) {
 		const char *start = th_load_acquire(&memory.regions[i].start);
 
 		if (start)

@@ -2,7 +2,10 @@
 #include "unify/base/observed.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
+
+#include "unify/base/memory.h"
 
 static pid_t other; /* 0 = this process */
 
@@ -43,4 +46,22 @@ th_observed_copy_pieces(
 {
 	return process_vm_readv(other ? other : getpid(), to, count, from, count, 0) ==
 	       (ssize_t)bytes;
+}
+
+bool
+th_observed_copy_chunks(uintptr_t from, void *ours, uint32_t count, size_t bytes)
+{
+	uintptr_t theirs[TH_OBSERVED_CHUNKS_MAX];
+	void **chunks = ours;
+
+	if (!th_observed_copy(from, theirs, count * sizeof(theirs[0])))
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		if (theirs[i] && (!th_memory_map_once(&chunks[i], bytes) ||
+					 !th_observed_copy(theirs[i], chunks[i], bytes)))
+			return false;
+		if (!theirs[i] && chunks[i])
+			memset(chunks[i], 0, bytes);
+	}
+	return true;
 }

@@ -8,6 +8,7 @@
 #define TH_UNIFY_BASE_OBSERVED_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -39,5 +40,13 @@ bool th_observed_copy(uintptr_t from, void *ret, uint64_t bytes);
 /* The same for `count` consecutive pieces with a total of `bytes` bytes, in one call. [any] */
 bool th_observed_copy_pieces(
 	const struct iovec *from, const struct iovec *to, unsigned count, uint64_t bytes);
+
+/*
+ * Copies a table of `count` chunks of `bytes`, at most TH_OBSERVED_CHUNKS_MAX: at `from` is the array of
+ * their addresses, NULL where there is none, which is zeros here.  `ours` is the array of ours, made as
+ * needed (memory.h). [offline]
+ */
+#define TH_OBSERVED_CHUNKS_MAX 256
+bool th_observed_copy_chunks(uintptr_t from, void *ours, uint32_t count, size_t bytes);
 
 #endif

@@ -139,41 +139,13 @@ memory_of(const struct place *place)
 			     : th_log_file.whole + place->offset;
 }
 
+/*
+ * The end of a record with these parts, which are written to `record` unless it is NULL.  New pages of
+ * the file are zero, so padding need not be written.
+ */
 static uint32_t
-part_end(const struct th_log_field *field, const struct th_log_part *part, uint32_t at)
-{
-	at = (uint32_t)th_align_up(at, 4) + 4;
-	if (field->data == TH_DATA_U64_ARRAY)
-		return (uint32_t)th_align_up(at, 8) + 8 * part->length;
-	return at + part->length;
-}
-
-static const struct th_log_field *
-next_variable_field(const struct th_log_field *field)
-{
-	while (th_log_data_bytes((enum th_data_type)field->data))
-		field++;
-	return field;
-}
-
-static uint32_t
-record_bytes(const struct th_log_event_type *event, const struct th_log_part *parts,
+put_parts(char *record, const struct th_log_event_type *event, const struct th_log_part *parts,
 	unsigned part_count)
-{
-	uint32_t end = th_log_file.fixed_bytes[event->type];
-	const struct th_log_field *field = event->fields;
-
-	for (unsigned i = 0; i < part_count; i++, field++) {
-		field = next_variable_field(field);
-		end = part_end(field, &parts[i], end);
-	}
-	return (uint32_t)th_align_up(end, 8);
-}
-
-/* New pages of the file are zero, so padding need not be written. */
-static void
-write_parts(char *record, const struct th_log_event_type *event,
-	const struct th_log_part *parts, unsigned part_count)
 {
 	uint32_t at = th_log_file.fixed_bytes[event->type];
 	const struct th_log_field *field = event->fields;
@@ -181,18 +153,21 @@ write_parts(char *record, const struct th_log_event_type *event,
 	for (unsigned i = 0; i < part_count; i++, field++) {
 		uint32_t bytes = parts[i].length;
 
-		field = next_variable_field(field);
+		while (th_log_data_bytes((enum th_data_type)field->data))
+			field++;
 		at = (uint32_t)th_align_up(at, 4);
-		memcpy(record + at, &parts[i].length, 4);
+		if (record)
+			memcpy(record + at, &parts[i].length, 4);
 		at += 4;
 		if (field->data == TH_DATA_U64_ARRAY) {
 			at = (uint32_t)th_align_up(at, 8);
 			bytes *= 8;
 		}
-		if (bytes)
+		if (record && bytes)
 			memcpy(record + at, parts[i].data, bytes);
 		at += bytes;
 	}
+	return (uint32_t)th_align_up(at, 8);
 }
 
 /* The commit: pairs with the acquire load of the header word in a reader. */
@@ -219,14 +194,14 @@ th_log_append_ours(enum th_event_type type, const void *fixed, const struct th_l
 
 	if (!header)
 		return 0;
-	uint32_t size = record_bytes(event, parts, part_count);
+	uint32_t size = put_parts(NULL, event, parts, part_count);
 	if (size > TH_LOG_WINDOW_OVERLAP || !reserve(header, size, &place)) {
 		errno = saved_errno;
 		return 0;
 	}
 	char *record = memory_of(&place);
 	memcpy(record + head, (const char *)fixed + head, th_log_file.fixed_bytes[type] - head);
-	write_parts(record, event, parts, part_count);
+	put_parts(record, event, parts, part_count);
 	commit(record, place.offset, size, type);
 	if (place.window)
 		th_log_window_leave(place.window);

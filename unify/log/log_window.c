@@ -40,8 +40,8 @@ number_of(uint64_t offset)
 
 /* Entering */
 
-static void
-leave(struct th_log_window *window)
+void
+th_log_window_leave(struct th_log_window *window)
 {
 	/* Pairs with the check in retire(): writes to the window are complete. */
 	__atomic_fetch_sub(&window->users, 1, __ATOMIC_SEQ_CST);
@@ -55,7 +55,7 @@ enter(struct th_log_window *window, uint64_t number)
 	__atomic_fetch_add(&window->users, 1, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&window->number, __ATOMIC_SEQ_CST) == number)
 		return true;
-	leave(window);
+	th_log_window_leave(window);
 	return false;
 }
 
@@ -71,12 +71,6 @@ th_log_window_enter(uint64_t offset)
 			return window;
 	}
 	return NULL;
-}
-
-void
-th_log_window_leave(struct th_log_window *window)
-{
-	leave(window);
 }
 
 char *
@@ -203,7 +197,7 @@ open_locked(uint64_t offset, uint64_t used)
 		return TH_LOG_WINDOW_BUSY;
 	window = th_log_window_enter(offset);
 	if (window)
-		leave(window);
+		th_log_window_leave(window);
 	else
 		result = open_up_to(number_of(offset), number_of(used));
 	if (result == TH_LOG_WINDOW_OPEN)
@@ -298,7 +292,7 @@ th_log_windows_each(void (*visit)(const void *start, size_t bytes, void *data), 
 		if (!number || !enter(window, number))
 			continue;
 		visit(window->start, MAPPED_BYTES, data);
-		leave(window);
+		th_log_window_leave(window);
 	}
 }
 

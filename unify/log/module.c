@@ -40,6 +40,7 @@
 /* Modules per chunk of the table, 42 KiB. */
 #define SLOTS_CHUNK 64u
 #define SLOTS_CHUNKS ((TH_MODULE_MAX + SLOTS_CHUNK - 1) / SLOTS_CHUNK)
+_Static_assert(SLOTS_CHUNKS <= TH_OBSERVED_CHUNKS_MAX, "copied at once");
 /* Maximum number of objects in a snapshot; further ones are not found. */
 #define SNAPSHOT_MAX 2048u
 
@@ -544,38 +545,20 @@ th_module_part(void)
 	return (struct th_observed_part){&parts, sizeof(parts), sizeof(struct slot)};
 }
 
-static bool
-copy_chunk(uint32_t number, uintptr_t from)
-{
-	const size_t bytes = SLOTS_CHUNK * sizeof(struct slot);
-
-	if (!from) {
-		if (slots[number])
-			memset(slots[number], 0, bytes);
-		return true;
-	}
-	if (!th_memory_map_once(&slots[number], bytes) ||
-		!th_observed_copy(from, slots[number], bytes))
-		return false;
-	for (uint32_t i = 0; i < SLOTS_CHUNK; i++)
-		slots[number][i].module.path[TH_MODULE_PATH_MAX - 1] = '\0';
-	return true;
-}
-
 bool
 th_module_observe(const void *part)
 {
-	uintptr_t chunks[SLOTS_CHUNKS];
 	struct parts theirs;
 
 	if (!th_observed_copy((uintptr_t)part, &theirs, sizeof(theirs)) ||
 		!th_observed_copy((uintptr_t)theirs.claimed, &claimed, sizeof(claimed)) ||
-		!th_observed_copy((uintptr_t)theirs.slots, chunks, sizeof(chunks)))
+		!th_observed_copy_chunks((uintptr_t)theirs.slots, slots, SLOTS_CHUNKS,
+			SLOTS_CHUNK * sizeof(struct slot)))
 		return false;
 	if (claimed > TH_MODULE_MAX)
 		claimed = TH_MODULE_MAX;
-	for (uint32_t i = 0; i < SLOTS_CHUNKS; i++)
-		if (!copy_chunk(i, chunks[i]))
-			return false;
+	for (uint32_t id = 1; id <= SLOTS_CHUNKS * SLOTS_CHUNK; id++)
+		if (slot_of(id))
+			slot_of(id)->module.path[TH_MODULE_PATH_MAX - 1] = '\0';
 	return true;
 }

@@ -105,27 +105,20 @@ th_id_table_add(struct th_id_table *table, uint64_t key)
 	return entry;
 }
 
-/* Whether an entry with that home, which is at `at`, can be reached if `hole` becomes empty. */
-static bool
-is_reachable(uint32_t home, uint32_t hole, uint32_t at)
-{
-	return hole <= at ? hole < home && home <= at : hole < home || home <= at;
-}
-
 void
 th_id_table_remove(struct th_id_table *table, struct th_id_entry *entry)
 {
+	const uint32_t mask = table->slots - 1;
 	uint32_t hole = (uint32_t)(entry - table->entries);
-	uint32_t at = hole;
 
-	for (;;) {
-		at = (at + 1) & (table->slots - 1);
-		if (!table->entries[at].key)
-			break;
-		if (is_reachable(home_of(table, table->entries[at].key), hole, at))
-			continue;
-		table->entries[hole] = table->entries[at];
-		hole = at;
+	for (uint32_t at = (hole + 1) & mask; table->entries[at].key; at = (at + 1) & mask) {
+		uint32_t home = home_of(table, table->entries[at].key);
+
+		/* An entry may move to the hole unless its home is cyclically in (hole, at]. */
+		if (((at - home) & mask) >= ((at - hole) & mask)) {
+			table->entries[hole] = table->entries[at];
+			hole = at;
+		}
 	}
 	table->entries[hole] = (struct th_id_entry){0};
 	table->count--;

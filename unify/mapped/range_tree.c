@@ -8,6 +8,8 @@
 
 #include <stddef.h>
 
+#include "unify/shared/hash.h"
+
 void
 th_range_tree_init(
 	struct th_range_tree *ranges, th_range_tree_provide *provide, uint32_t capacity)
@@ -29,15 +31,6 @@ static struct th_range *
 range_at(const struct th_range_tree *ranges, uint32_t index)
 {
 	return index ? &node_at(ranges, index)->range : NULL;
-}
-
-/* The finalizer of MurmurHash3 for 32 bits: a bijection. */
-static uint32_t
-mix(uint32_t x)
-{
-	x = (x ^ x >> 16) * 0x85ebca6bu;
-	x = (x ^ x >> 13) * 0xc2b2ae35u;
-	return x ^ x >> 16;
 }
 
 /* Whether there is memory for a node that was never used. */
@@ -170,7 +163,7 @@ insert(struct th_range_tree *ranges, const struct th_range *range)
 	if (!index)
 		return false;
 	node->range = *range;
-	node->priority = mix(index);
+	node->priority = (uint32_t)th_hash_mix(index);
 	link_node(ranges, index);
 	return true;
 }

@@ -11,17 +11,12 @@
 #include "unify/base/atomic.h"
 #include "unify/log/log.h"
 #include "unify/mapped/mapping.h"
+#include "unify/recording/recorder.h"
 #include "unify/sample/admission.h"
 #include "unify/sample/thread.h"
 #include "unify/sample/throttle.h"
 #include "unify/shared/clock.h"
 #include "unify/shared/settings_table.h"
-
-static struct {
-	struct th_spinlock lock; /* protects registration */
-	uint32_t count;          /* atomic */
-	void (*hooks[TH_CONTROL_HOOKS_MAX])(void);
-} flushing;
 
 static const struct th_control_java *java; /* atomic; NULL: no Java VM */
 
@@ -48,52 +43,22 @@ static uint32_t seen_heaps = TH_HEAPS_ALL; /* set before requests are served */
 
 /* Flushing */
 
-static bool
-has_hook(void (*hook)(void))
-{
-	for (uint32_t i = 0; i < flushing.count; i++) {
-		if (flushing.hooks[i] == hook)
-			return true;
-	}
-	return false;
-}
-
-bool
-th_control_on_flush(void (*hook)(void))
-{
-	bool has_room = false;
-
-	if (!th_lock_bounded(&flushing.lock))
-		return false;
-	if (has_hook(hook)) {
-		has_room = true;
-	} else if (flushing.count < TH_CONTROL_HOOKS_MAX) {
-		flushing.hooks[flushing.count] = hook;
-		/* Pairs with the acquire in flush_all(): the hook is stored. */
-		th_store_release(&flushing.count, flushing.count + 1);
-		has_room = true;
-	}
-	th_unlock(&flushing.lock);
-	return has_room;
-}
-
-/* Writes the counters and exact bytes of threads, then runs all hooks. */
+/* Writes what is otherwise written periodically. */
 static void
 flush_all(void)
 {
-	uint32_t count = th_load_acquire(&flushing.count);
+	const struct th_control_java *vm = th_load_acquire(&java);
 
 	th_thread_log_bytes(false);
 	th_mapping_log_use();
-	for (uint32_t i = 0; i < count; i++)
-		flushing.hooks[i]();
+	th_recorder_refresh();
+	if (vm && vm->flush)
+		vm->flush();
 }
 
 void
 th_control_reset(void)
 {
-	flushing.count = 0;
-	flushing.lock.held = 0;
 	java = NULL;
 	collection.is_possible = false;
 	collection.state = COLLECTION_NONE;

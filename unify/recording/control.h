@@ -60,6 +60,10 @@ struct th_holders_cost {
 /* What only the Java VM can do, on the thread that serves requests. */
 struct th_control_java {
 	/*
+	 * At flush requests: logs what is otherwise logged periodically.  NULL: nothing is to be done.
+	 */
+	void (*flush)(void);
+	/*
 	 * Takes the Java heap's sampler, or gives it back; false: another agent holds it.  NULL: nothing
 	 * is to be done.
 	 */
@@ -98,16 +102,7 @@ void th_control_log_forced_collection(uint64_t duration, bool at_exit);
 /* Sets in the log's header whether another agent holds the Java heap's sampler. [any] */
 void th_control_show_java(bool is_elsewhere);
 
-/*
- * Registers a `hook` for flush requests and for the end of the recording: it logs what is
- * otherwise logged periodically.  It runs on the thread that serves requests: the agent thread,
- * or without one any thread inside malloc, under the guard.  A repeated registration has no
- * effect; false: there are TH_CONTROL_HOOKS_MAX already. [any]
- */
-#define TH_CONTROL_HOOKS_MAX 8
-bool th_control_on_flush(void (*hook)(void));
-
-/* In a forked child: removes the hooks. */
+/* In a forked child: there is no Java VM, and no request. */
 void th_control_reset(void);
 
 #endif

@@ -70,7 +70,6 @@ th_recorder_start(const struct th_recorder_settings *settings)
 		th_log_note(1,
 			"the self-check of the live block table failed: frees of native blocks "
 			"are not tracked");
-	th_control_on_flush(th_recorder_refresh);
 	if (settings->seen & 1u << TH_HEAP_MAPPED)
 		th_mapping_start(settings->seed);
 	th_breakdown_start(settings->heaps & 1u << TH_HEAP_MAPPED);

@@ -11,6 +11,7 @@
 #include "unify/base/align.h"
 #include "unify/log/log.h"
 #include "unify/sample/thread.h"
+#include "unify/shared/hash.h"
 
 /*
  * Mapped files with fewer resident bytes share a row: 60 libraries of a VM would fill a screen.
@@ -27,15 +28,10 @@
  * longer fit under their name, one row for each category, so that the sum is always complete.
  */
 
-/* FNV-1a, 32 bits. */
 static uint32_t
 hash_of(const char *name)
 {
-	uint32_t hash = 2166136261u;
-
-	for (; *name; name++)
-		hash = (hash ^ (unsigned char)*name) * 16777619u;
-	return hash;
+	return (uint32_t)th_hash_bytes(TH_HASH_START, name, strlen(name));
 }
 
 static struct th_breakdown_row *

@@ -9,7 +9,6 @@
 #include <stddef.h>
 
 #include "unify/base/atomic.h"
-#include "unify/base/deferred.h"
 #include "unify/base/memory.h"
 #include "unify/log/log.h"
 #include "unify/sample/thread.h"
@@ -22,18 +21,46 @@
 /* Above this many entries clusters become long (Knuth: 5.5 probes for a miss at 7/8 x 90 %). */
 #define SHARD_FULL (SLOTS * 7 / 8)
 _Static_assert(SHARDS *SHARD_FULL == TH_LIVE_BLOCKS_MAX, "full shards");
+_Static_assert(SHARDS <= TH_OBSERVED_CHUNKS_MAX, "copied at once");
 /* Slots that th_live_blocks_each() copies under one hold of a shard's lock: 2 KiB of stack. */
 #define SLOTS_AT_ONCE 128
+
+/* Changes of a shard that wait; few threads wait for one lock at the same time: there are many locks. */
+#define DEFERRED_MAX 8
 
 struct slot {
 	uintptr_t address; /* 0 = empty */
 	uint64_t sample;
 };
 
+/* A change that was deferred because the holder of the lock was not running. */
+struct change {
+	uintptr_t address;
+	uint64_t sample; /* sample to insert; 0: the block was freed */
+	uint64_t time;
+	uint32_t thread;
+};
+
+/*
+ * Any thread queues changes without a lock; the next holder of the lock applies them before its own.
+ * They are applied in the order of queueing if one call returned before the next began, which holds
+ * for all changes of one block.
+ */
+struct deferred {
+	uint32_t waiting; /* atomic: number of cells in use */
+	uint64_t tickets; /* atomic */
+	struct {
+		uint32_t state; /* atomic: FREE, CLAIMED, READY */
+		uint64_t ticket;
+		struct change change;
+	} cells[DEFERRED_MAX];
+};
+enum { FREE, CLAIMED, READY };
+
 struct shard {
 	struct th_spinlock lock;
 	uint32_t count;
-	struct th_deferred deferred;
+	struct deferred deferred;
 	struct slot slots[SLOTS];
 };
 
@@ -42,7 +69,7 @@ uint32_t th_live_blocks_filter[1u << (TH_LIVE_BLOCKS_FILTER_BITS - 5)];
 /* Blocks whose deferred removal was applied under the lock. */
 struct late {
 	uint32_t count;
-	struct th_deferred_item items[TH_DEFERRED_MAX];
+	struct change items[DEFERRED_MAX];
 };
 
 static struct shard *shards[SHARDS]; /* atomic; NULL: no entries yet */
@@ -101,10 +128,65 @@ is_pinned(uint32_t bit)
 	return false;
 }
 
+/* Deferred changes */
+
+/* False: the queue is full. */
 static bool
-has_bit(uintptr_t address, uint32_t bit)
+queue_change(struct deferred *deferred, const struct change *change)
 {
-	return th_live_blocks_bit(address) == bit;
+	for (unsigned i = 0; i < DEFERRED_MAX; i++) {
+		uint32_t state = FREE;
+
+		if (!th_cas_acq_rel(&deferred->cells[i].state, &state, CLAIMED))
+			continue;
+		deferred->cells[i].ticket = th_add_acq_rel(&deferred->tickets, 1);
+		deferred->cells[i].change = *change;
+		th_add_acq_rel(&deferred->waiting, 1);
+		__atomic_store_n(&deferred->cells[i].state, READY, __ATOMIC_SEQ_CST);
+		return true;
+	}
+	return false;
+}
+
+/* Pairs with the store in queue_change(): the change is complete. */
+static bool
+is_ready(const struct deferred *deferred, unsigned i)
+{
+	return __atomic_load_n(&deferred->cells[i].state, __ATOMIC_SEQ_CST) == READY;
+}
+
+/* Removes the oldest complete change; false: there is none.  Under the lock. */
+static bool
+take_change(struct deferred *deferred, struct change *ret)
+{
+	unsigned oldest = DEFERRED_MAX;
+
+	if (!th_load_acquire(&deferred->waiting))
+		return false;
+	for (unsigned i = 0; i < DEFERRED_MAX; i++)
+		if (is_ready(deferred, i) &&
+			(oldest == DEFERRED_MAX ||
+				deferred->cells[i].ticket < deferred->cells[oldest].ticket))
+			oldest = i;
+	if (oldest == DEFERRED_MAX)
+		return false;
+	*ret = deferred->cells[oldest].change;
+	th_add_acq_rel(&deferred->waiting, -1u);
+	th_store_release(&deferred->cells[oldest].state, FREE);
+	return true;
+}
+
+/* Whether a block with this bit waits. */
+static bool
+waits(const struct deferred *deferred, uint32_t bit)
+{
+	if (!th_load_acquire(&deferred->waiting))
+		return false;
+	for (unsigned i = 0; i < DEFERRED_MAX; i++)
+		if (is_ready(deferred, i) &&
+			th_live_blocks_bit(deferred->cells[i].change.address) == bit)
+			return true;
+	return false;
 }
 
 /* Clears the bit of a removed block, unless another block or a pin shares it. */
@@ -121,7 +203,7 @@ clear_bit(const struct shard *shard, uintptr_t address)
 	__atomic_fetch_and(
 		&th_live_blocks_filter[bit / 32], ~(1u << bit % 32), __ATOMIC_SEQ_CST);
 	/* Deferring a block precedes setting its bit: one of the two threads sees the other. */
-	if (th_deferred_has(&shard->deferred, has_bit, bit))
+	if (waits(&shard->deferred, bit))
 		set_bit(bit);
 }
 
@@ -192,9 +274,9 @@ take(struct shard *shard, uintptr_t address)
 static void
 apply_deferred(struct shard *shard, struct late *late)
 {
-	struct th_deferred_item item;
+	struct change item;
 
-	while (late->count < TH_DEFERRED_MAX && th_deferred_take(&shard->deferred, &item)) {
+	while (late->count < DEFERRED_MAX && take_change(&shard->deferred, &item)) {
 		if (item.sample) {
 			if (!put(shard, item.address, item.sample))
 				th_log_count(TH_COUNTER_LIVE_TABLE_FULL, 1);
@@ -231,14 +313,14 @@ leave(struct shard *shard, const struct late *late)
 static bool
 defer(struct shard *shard, uintptr_t address, uint64_t sample)
 {
-	const struct th_deferred_item item = {
+	const struct change item = {
 		.address = address,
 		.sample = sample,
 		.time = th_clock_now(),
 		.thread = th_thread.record ? th_thread.record->id : 0,
 	};
 
-	if (!th_deferred_put(&shard->deferred, &item))
+	if (!queue_change(&shard->deferred, &item))
 		return false;
 	set_bit(th_live_blocks_bit(address));
 	return true;
@@ -277,22 +359,6 @@ th_live_blocks_remove(uintptr_t address)
 	sample = take(shard, address);
 	leave(shard, &late);
 	return sample;
-}
-
-bool
-th_live_blocks_replace(uintptr_t address, uint64_t sample, uint64_t by)
-{
-	struct shard *shard = shard_of(address);
-	struct late late;
-
-	if (!shard || !enter(shard, &late))
-		return false;
-	struct slot *slot = &shard->slots[find_slot(shard, address)];
-	bool is_there = slot->address && slot->sample == sample;
-	if (is_there)
-		slot->sample = by;
-	leave(shard, &late);
-	return is_there;
 }
 
 void
@@ -424,33 +490,16 @@ th_live_blocks_part(void)
 }
 
 /* An entry that moves meanwhile may be missed, or occur twice. */
-static bool
-copy_shard(struct shard *ours, uintptr_t theirs)
-{
-	if (!theirs) {
-		ours->count = 0;
-		return true;
-	}
-	if (!th_observed_copy(theirs, ours, sizeof(*ours)))
-		return false;
-	ours->lock.held = 0;
-	ours->deferred = (struct th_deferred){.waiting = 0};
-	return true;
-}
-
 bool
 th_live_blocks_observe(const void *part)
 {
-	uintptr_t theirs[SHARDS];
-
-	if (!th_observed_copy((uintptr_t)part, theirs, sizeof(theirs)))
+	if (!th_observed_copy_chunks((uintptr_t)part, shards, SHARDS, sizeof(struct shard)))
 		return false;
 	for (uint32_t i = 0; i < SHARDS; i++) {
-		if (!theirs[i] && !shards[i])
+		if (!shards[i])
 			continue;
-		if (!th_memory_map_once(&shards[i], sizeof(*shards[i])) ||
-			!copy_shard(shards[i], theirs[i]))
-			return false;
+		shards[i]->lock.held = 0;
+		shards[i]->deferred = (struct deferred){.waiting = 0};
 	}
 	return true;
 }

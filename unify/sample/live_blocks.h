@@ -68,12 +68,6 @@ bool th_live_blocks_insert(uintptr_t address, uint64_t sample);
 uint64_t th_live_blocks_remove(uintptr_t address);
 
 /*
- * Gives a block that is in the table with `sample` another one; false: it is not, or the table cannot
- * be changed now.  The guard must be held. [any]
- */
-bool th_live_blocks_replace(uintptr_t address, uint64_t sample, uint64_t by);
-
-/*
  * Called when a deferred removal is applied: the block was freed at `time`, by `thread`.  It
  * may run in any call of this table. [in-malloc]
  */

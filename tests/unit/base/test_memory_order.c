@@ -364,7 +364,7 @@ windows(void **state)
 }
 
 /*
- * unify/sample/live_blocks.c with unify/base/deferred.c: a thread defers a block whose filter bit another
+ * unify/sample/live_blocks.c: a thread defers a block whose filter bit another
  * clears for a block that it has removed; a third takes what was deferred.
  */
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "jvmti/vm/hotspot_check.h"
+#include "jvmti/vm/hotspot.h"
 
 #define IN_NATIVE 4
 

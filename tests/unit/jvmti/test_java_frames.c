@@ -15,7 +15,7 @@
 #define SEGMENT_LOG2 7
 #define BLOCK_HEADER 16
 /* Two segments each. */
-enum { METHOD, OTHER_METHOD, INTERPRETER, CALL_STUB, BLOBS };
+enum { METHOD, OTHER_METHOD, INTERPRETER, CALL_STUB, RUNTIME_STUB, BLOBS };
 #define BLOB_BYTES (2 << SEGMENT_LOG2)
 #define CODE_END 200 /* the stub section, from the blob on */
 #define FRAME_WORDS 4
@@ -196,6 +196,7 @@ make_code(void)
 			.stub_offset = CODE_END},
 		{.name = "Interpreter"},
 		{.name = "StubRoutines (1)"},
+		{.name = "_new_array_Java", .frame_size = FRAME_WORDS},
 	};
 
 	for (int i = 0; i < BLOBS; i++) {
@@ -485,6 +486,32 @@ anchor_without_pc(void **state)
 	assert_int_equal(vm.thread.pc, 0);
 }
 
+/*
+ * Compiled code that called a runtime stub, whose frame has no methods.  The stub is found again without a
+ * search, unless other code is in its place.
+ */
+static void
+runtime_stubs(void **state)
+{
+	uint64_t words[MANY];
+
+	(void)state;
+	forget();
+	vm.thread.sp = address(FIRST - FRAME_WORDS);
+	vm.thread.pc = pc_in(RUNTIME_STUB, 40);
+	vm.stack[FIRST - 1] = stored(pc_in(METHOD, CALL));
+	for (int i = 0; i < 2; i++) { /* found, remembered */
+		assert_int_equal(walk(words), 4);
+		assert_frame(words[0], &methods[2], 6);
+		vm.map[2 * RUNTIME_STUB] = 0xff;
+	}
+	blob(RUNTIME_STUB)->frame_size++;
+	assert_false(is_walked());
+	blob(RUNTIME_STUB)->frame_size--;
+	blob(RUNTIME_STUB)->name = "nmethod";
+	assert_false(is_walked());
+}
+
 /* Java frames beyond the call stub, called by native code. */
 static void
 older_segments(void **state)
@@ -615,6 +642,7 @@ main(void)
 		cmocka_unit_test_setup(frames_to_deoptimize, set_up),
 		cmocka_unit_test_setup(remembered_frames_are_told_apart, set_up),
 		cmocka_unit_test_setup(anchor_without_pc, set_up),
+		cmocka_unit_test_setup(runtime_stubs, set_up),
 		cmocka_unit_test_setup(older_segments, set_up),
 		cmocka_unit_test_setup(wrong_words_on_the_stack, set_up),
 		cmocka_unit_test_setup(wrong_words_in_the_vm, set_up),

@@ -154,14 +154,14 @@ count_flush(void)
 	flushes++;
 }
 
-/* A hook that was added twice is called once per request. */
+static const struct th_control_java flushed = {.flush = count_flush};
+
 static void
-flush_calls_the_hooks(void **state)
+flush_calls_the_agent(void **state)
 {
 	(void)state;
 	th_control_reset();
-	assert_true(th_control_on_flush(count_flush));
-	assert_true(th_control_on_flush(count_flush));
+	th_control_set_java(&flushed);
 	assert_int_equal(ask(TH_CONTROL_FLUSH, 0, ""), TH_CONTROL_DONE);
 	assert_int_equal(flushes, 1);
 	th_control_reset();
@@ -189,9 +189,9 @@ buffers_are_counted_by_the_agent(void **state)
 	(void)state;
 	flushes = 0;
 	th_control_reset();
-	assert_true(th_control_on_flush(count_flush));
 	assert_int_equal(ask(TH_CONTROL_BUFFERS, 0, ""), TH_CONTROL_NO_VM);
-	th_control_set_java(&(const struct th_control_java){.count_buffers = count_buffers});
+	th_control_set_java(&(const struct th_control_java){
+		.flush = count_flush, .count_buffers = count_buffers});
 	count_answer = TH_CONTROL_FAILED;
 	assert_int_equal(ask(TH_CONTROL_BUFFERS, 0, ""), TH_CONTROL_FAILED);
 	assert_int_equal(counts, 1);
@@ -254,7 +254,7 @@ collections_do_not_delay_the_poll(void **state)
 	(void)state;
 	flushes = 0;
 	th_control_reset();
-	assert_true(th_control_on_flush(count_flush));
+	th_control_set_java(&flushed);
 	assert_int_equal(ask(TH_CONTROL_COLLECT, 0, ""), TH_CONTROL_NO_VM);
 	assert_false(th_control_wants_collection());
 	th_control_set_collects(true);
@@ -298,7 +298,7 @@ main(void)
 			requests_are_done_once, set_up, log_fixture_teardown),
 		cmocka_unit_test_setup_teardown(marks_are_found, set_up, log_fixture_teardown),
 		cmocka_unit_test_setup_teardown(
-			flush_calls_the_hooks, set_up, log_fixture_teardown),
+			flush_calls_the_agent, set_up, log_fixture_teardown),
 		cmocka_unit_test_setup_teardown(
 			buffers_are_counted_by_the_agent, set_up, log_fixture_teardown),
 		cmocka_unit_test_setup_teardown(
