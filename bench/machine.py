@@ -73,6 +73,13 @@ def find_async_profiler(scratch):
     return None
 
 
+def convert(recording, path, *options):
+    """Writes a recording of async-profiler to `path` as collapsed stacks with bytes."""
+    jar = glob.glob(os.path.join(find_fetched(), "jfr-converter-*.jar"))[0]
+    subprocess.run([java_of(find_jdks()[-1]), "-jar", jar, *options, "--total", "-o", "collapsed",
+                    recording, path], stdout=subprocess.DEVNULL, check=True)
+
+
 def find_jdks(wanted=()):
     """JDKs and runtimes of this machine, oldest first; those of the feature releases wanted."""
     lines = output_of(os.path.join(ROOT, "scripts/find-jdks")).splitlines()

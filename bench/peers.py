@@ -121,23 +121,24 @@ def run(config, command, meanwhile=None, read=None, output=True):
     the process and the directory when it has started, `read` with the directory afterwards.
     output: False if it is not wanted.
     """
-    with tempfile.TemporaryDirectory() as directory:
+    with tempfile.TemporaryDirectory() as directory, tempfile.TemporaryFile() as errors:
         begin = time.monotonic()
         process = subprocess.Popen(
             command, env=config.environment(), cwd=directory, stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE if output else subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            stdout=subprocess.PIPE if output else subprocess.DEVNULL, stderr=errors)
         if meanwhile:
             meanwhile(process, directory)
         text = process.stdout.read().decode() if output else ""
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.monotonic() - begin
         process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode != 0:
-            sys.exit("bench: %s ended with %d: %s" % (
-                config.name, process.returncode, " ".join(command)))
         process.stdin.close()
         if output:
             process.stdout.close()
+        if process.returncode != 0:
+            errors.seek(0)
+            sys.exit("bench: %s ended with %d: %s\n%s" % (
+                config.name, process.returncode, " ".join(command), errors.read().decode()))
         recorded = sum(os.stat(path).st_blocks * 512
                        for path in glob.glob(os.path.join(directory, "*")))
         return Run(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, recorded, text,

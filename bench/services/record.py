@@ -218,8 +218,6 @@ class Bench:
         if not os.path.exists(self.jar):
             sys.exit("services: %s is missing: run scons" % self.jar)
         self.class_path = "%s:%s/*" % (self.jar, fetched)
-        self.converter = next(os.path.join(fetched, name) for name in os.listdir(fetched)
-                              if name.startswith("jfr-converter-"))
         self.agent = machine.find_async_profiler(directory)
 
     def run(self, outcome):
@@ -288,14 +286,10 @@ class Bench:
         outcome.totals = dict(exported["totals"], duration_s=exported["process"]["duration_s"])
 
     def read_peer(self, outcome, base):
-        java = machine.java_of(machine.find_jdks()[-1])
         outcome.peer_rows = {}
         for name, options in (("leak", ["--nativemem", "--leak"]), ("live", ["--live"])):
             path = "%s.%s.collapsed" % (base, name)
             if not os.path.exists(path) or not self.again:
-                subprocess.run(
-                    [java, "-jar", self.converter, *options, "--total", "--lines", "--dot",
-                     "--norm", "-o", "collapsed", base + ".jfr", path],
-                    stdout=subprocess.DEVNULL, check=True)
+                machine.convert(base + ".jfr", path, *options, "--lines", "--dot", "--norm")
             with open(path, encoding="utf-8") as file:
                 outcome.peer_rows[name] = rows_of(file.read())
