@@ -115,6 +115,7 @@ main(int argc, char **argv)
 		return 2;
 	}
 	if (strcmp(argv[3], "cold") == 0)
-		slots = COLD_BYTES / (block_bytes > SMALLEST_BYTES ? block_bytes : SMALLEST_BYTES);
+		slots = COLD_BYTES /
+			(block_bytes > SMALLEST_BYTES ? block_bytes : SMALLEST_BYTES);
 	return pthread_create(&thread, NULL, work, NULL) || pthread_join(thread, NULL);
 }
