@@ -31,6 +31,7 @@ APPLICATION = "services."
 # [0.123s][info][gc] GC(3) Pause Young (Normal) (G1 Evacuation Pause) 10M->5M(20M) 1.2ms
 # [0.123s][info][gc,phases] GC(3) y: Pause Mark Start 0.012ms
 PAUSE = re.compile(r" GC\(\d+\) (?:\w: )?Pause (.*) ([0-9.]+)ms$", re.MULTILINE)
+FORCED = "JvmtiEnv ForceGarbageCollection"
 STALL = re.compile(r" Allocation Stall \(.*ms$", re.MULTILINE)
 
 # What `twinheap leaks` counts as leaks.
@@ -71,8 +72,8 @@ class Outcome:
             self.counters["process_cpu_ns"])
 
     def read_pauses(self, text):
-        """The log of the collector."""
-        found = PAUSE.findall(text)
+        """The log of the collector, without a collection that the library requested at the end."""
+        found = [pause for pause in PAUSE.findall(text) if FORCED not in pause[0]]
         self.pauses = [float(ms) for _, ms in found]
         self.unwanted = (sum(what.startswith("Full") for what, _ in found)
                          + len(STALL.findall(text)))
