@@ -1,28 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// usage: SampleCost FRAMES COUNT [native]
-// Allocates COUNT arrays of 64 bytes (or as many blocks of memory outside the heap, which it frees)
-// below FRAMES Java frames, in compiled code, and prints nanoseconds of this thread's CPU time per
-// array. bench/sample-cost runs it.
+// usage: SampleCost FRAMES COUNT
+// Allocates COUNT arrays of 64 bytes below FRAMES Java frames, in compiled code, and prints nanoseconds
+// of this thread's CPU time per array. bench/sample-cost runs it.
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
-import java.lang.reflect.Field;
-import sun.misc.Unsafe;
 
 public class SampleCost {
     static volatile Object sink;
-    static Unsafe unsafe; // null: arrays
-
-    static void allocateOutside(long count) {
-        for (long i = 0; i < count; i++) {
-            unsafe.freeMemory(unsafe.allocateMemory(64));
-        }
-    }
 
     static void allocate(long count) {
-        if (unsafe != null) {
-            allocateOutside(count);
-            return;
-        }
         for (long i = 0; i < count; i++) {
             sink = new byte[48];
         }
@@ -37,16 +23,7 @@ public class SampleCost {
         sink = null; // prevents a tail call
     }
 
-    static Unsafe findUnsafe() throws ReflectiveOperationException {
-        Field field = Unsafe.class.getDeclaredField("theUnsafe");
-        field.setAccessible(true);
-        return (Unsafe) field.get(null);
-    }
-
-    public static void main(String[] arguments) throws ReflectiveOperationException {
-        if (arguments.length > 2) {
-            unsafe = findUnsafe();
-        }
+    public static void main(String[] arguments) {
         int frames = Integer.parseInt(arguments[0]) - 3;
         long count = Long.parseLong(arguments[1]);
         ThreadMXBean threads = ManagementFactory.getThreadMXBean();

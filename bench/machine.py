@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The environment of measurements: the machine, JDKs, peers and their versions."""
 
+import argparse
 import collections
 import glob
 import os
@@ -54,10 +55,9 @@ def find_library(peer):
     return None
 
 
-def find_fetched(directory="bench/realworld"):
-    """Where bench/realworld/fetch has put the libraries of that directory's pom.xml, or None."""
-    return output_of(os.path.join(ROOT, "bench/realworld/fetch"), "--where",
-                     os.path.join(ROOT, directory)) or None
+def find_fetched():
+    """Where bench/realworld/fetch has put the libraries, or None."""
+    return output_of(os.path.join(ROOT, "bench/realworld/fetch"), "--where") or None
 
 
 def find_async_profiler(scratch):
@@ -71,6 +71,13 @@ def find_async_profiler(scratch):
             if name.endswith(directory + "/libasyncProfiler.so"):
                 return archive.extract(name, scratch)
     return None
+
+
+def convert(recording, path, *options):
+    """Writes a recording of async-profiler to `path` as collapsed stacks with bytes."""
+    jar = glob.glob(os.path.join(find_fetched(), "jfr-converter-*.jar"))[0]
+    subprocess.run([java_of(find_jdks()[-1]), "-jar", jar, *options, "--total", "-o", "collapsed",
+                    recording, path], stdout=subprocess.DEVNULL, check=True)
 
 
 def find_jdks(wanted=()):
@@ -103,6 +110,15 @@ def collector_options(jdk, collector):
     tried = subprocess.run([java_of(jdk)] + options + ["-version"], stdout=subprocess.DEVNULL,
                            stderr=subprocess.DEVNULL, check=False)
     return options if tried.returncode == 0 else None
+
+
+def with_collectors(jdks, collectors):
+    """(JDK, collector, its options) of all that these JDKs have; "all" stands for every collector."""
+    for jdk in jdks:
+        for collector in list(COLLECTORS) if collectors == ["all"] else collectors:
+            options = collector_options(jdk, collector)
+            if options is not None:
+                yield jdk, collector, options
 
 
 def counters(tool, log):
@@ -172,22 +188,46 @@ def vendor(jdk):
     return found.group(1) if found else "unknown builder"
 
 
-def how(command, seconds=None):
-    """One line below a block: date, command, duration."""
-    took = ", %.0f s" % seconds if seconds is not None else ""
-    return "Measured on %s by `%s`%s; load of the machine at the end: %.1f." % (
-        time.strftime("%Y-%m-%d", time.gmtime()), command, took, os.getloadavg()[0])
+# --- the command line ----------------------------------------------------------------------------
+
+def read_arguments(usage, *words, **defaults):
+    """
+    Those of a measurement: --build DIR, --markdown FILE, and an option for each of `defaults`,
+    whose default has its type; False is a switch, None one without a default that is a text.
+    words: names of further arguments, lists.
+    """
+    parser = argparse.ArgumentParser(usage=usage.replace("%", "%%"))
+    for name, default in {"build": os.path.join(ROOT, "build"), "markdown": None,
+                          **defaults}.items():
+        option = "--" + name.replace("_", "-")
+        if default is False:
+            parser.add_argument(option, action="store_true")
+        else:
+            parser.add_argument(option, default=default,
+                                type=str if default is None else type(default))
+    for word in words:
+        parser.add_argument(word, nargs="*")
+    arguments = parser.parse_args()
+    arguments.build = os.path.abspath(arguments.build)
+    return arguments
 
 
-def command_line(name, arguments):
-    """The command without options that only name output files."""
-    words = []
+def command_line(words):
+    """This command with these arguments, without options that only name files."""
+    kept = []
     skip = False
-    for word in arguments:
+    for word in words:
         if word in ("--markdown", "--json", "--build"):
             skip = True
         elif skip:
             skip = False
         elif not word.startswith(("--markdown=", "--json=", "--build=")):
-            words.append(word)
-    return shlex.join(["bench/" + name] + words)
+            kept.append(word)
+    return shlex.join([os.path.relpath(os.path.abspath(sys.argv[0]), ROOT)] + kept)
+
+
+def how(seconds, words=None):
+    """One line below a block: date, command, duration."""
+    return "Measured on %s by `%s`, %.0f s; load of the machine at the end: %.1f." % (
+        time.strftime("%Y-%m-%d", time.gmtime()),
+        command_line(sys.argv[1:] if words is None else words), seconds, os.getloadavg()[0])

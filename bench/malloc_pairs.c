@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * usage: malloc_pairs THREADS BYTES PAIRS hot|cold [MIB]
+ * usage: malloc_pairs BYTES PAIRS hot|cold
  *
- * THREADS threads make PAIRS pairs of malloc and free each: of BYTES bytes or, with BYTES 0, of
- * 16 bytes to 64 KiB, each power of two equally often. hot: a block is freed at once. cold: it
- * replaces a random one of the blocks that make up MIB (256), so that the memory read by free
- * is no longer in the caches.  Waits for a line on stdin once everything is set up, and prints
- * nanoseconds of CPU time per pair.
+ * Makes PAIRS pairs of malloc and free, of BYTES bytes.  hot: a block is freed at once.  cold: it
+ * replaces a random one of the blocks that make up 256 MiB, so that the memory read by free is no
+ * longer in the caches.  Waits for a line on stdin once everything is set up, and prints nanoseconds of
+ * CPU time per pair.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -15,26 +14,14 @@
 #include <string.h>
 #include <time.h>
 
-#define THREADS_MAX 256
-#define SMALLEST_SHIFT 4
-#define SIZES 13 /* 2^4 .. 2^16 */
-#define COLD_MIB 256
-/* The mean of mixed sizes is 10 KB. */
-#define MIXED_MEAN_BYTES 10082
+#define COLD_BYTES ((size_t)256 << 20)
 /* Minimum size of a block: glibc's smallest chunk. */
 #define SMALLEST_BYTES 32
 
-struct worker {
-	pthread_t thread;
-	uint64_t random;
-	double ns;
-};
-
 static size_t block_bytes;
 static long pairs;
-static size_t slots; /* per thread; 0 = hot */
-static pthread_barrier_t ready;
-static pthread_barrier_t start;
+static size_t slots; /* 0 = hot */
+static uint64_t random_state = 0x9e3779b97f4a7c15U;
 
 static double
 cpu_ns(void)
@@ -47,27 +34,19 @@ cpu_ns(void)
 
 /* xorshift64* (Marsaglia 2003, Vigna 2016): cheap compared to a pair. */
 static uint64_t
-next_random(struct worker *worker)
+next_random(void)
 {
-	worker->random ^= worker->random >> 12;
-	worker->random ^= worker->random << 25;
-	worker->random ^= worker->random >> 27;
-	return worker->random * 0x2545f4914f6cdd1dU;
-}
-
-static size_t
-next_bytes(struct worker *worker)
-{
-	if (block_bytes)
-		return block_bytes;
-	return (size_t)1 << (SMALLEST_SHIFT + next_random(worker) % SIZES);
+	random_state ^= random_state >> 12;
+	random_state ^= random_state << 25;
+	random_state ^= random_state >> 27;
+	return random_state * 0x2545f4914f6cdd1dU;
 }
 
 static void
-run_hot(struct worker *worker)
+run_hot(void)
 {
 	for (long i = 0; i < pairs; i++) {
-		char *volatile block = malloc(next_bytes(worker));
+		char *volatile block = malloc(block_bytes);
 
 		*block = 1;
 		free(block);
@@ -75,52 +54,48 @@ run_hot(struct worker *worker)
 }
 
 static void
-run_cold(struct worker *worker, char **blocks)
+run_cold(char **blocks)
 {
 	for (long i = 0; i < pairs; i++) {
-		size_t slot = next_random(worker) % slots;
+		size_t slot = next_random() % slots;
 
 		free(blocks[slot]);
-		blocks[slot] = malloc(next_bytes(worker));
+		blocks[slot] = malloc(block_bytes);
 		*blocks[slot] = 1;
 	}
 }
 
-/* Number of blocks that make up one thread's share of the memory. */
-static size_t
-count_slots(size_t mib, unsigned threads)
-{
-	size_t mean = block_bytes ? block_bytes : MIXED_MEAN_BYTES;
-
-	return (mib << 20) / (mean > SMALLEST_BYTES ? mean : SMALLEST_BYTES) / threads;
-}
-
 static char **
-fill(struct worker *worker)
+fill(void)
 {
 	char **blocks = calloc(slots, sizeof(*blocks));
 
 	for (size_t i = 0; i < slots; i++) {
-		blocks[i] = malloc(next_bytes(worker));
+		blocks[i] = malloc(block_bytes);
 		*blocks[i] = 1;
 	}
 	return blocks;
 }
 
+/* In a thread of its own, so that glibc's malloc takes its locks. */
 static void *
-work(void *argument)
+work(void *unused)
 {
-	struct worker *worker = argument;
-	char **blocks = slots ? fill(worker) : NULL;
+	char **blocks = slots ? fill() : NULL;
+	char line[16];
+	double begin;
 
-	pthread_barrier_wait(&ready);
-	pthread_barrier_wait(&start);
-	worker->ns = cpu_ns();
+	(void)unused;
+	printf("ready\n");
+	fflush(stdout);
+	if (!fgets(line, sizeof(line), stdin))
+		exit(2);
+	begin = cpu_ns();
 	if (blocks)
-		run_cold(worker, blocks);
+		run_cold(blocks);
 	else
-		run_hot(worker);
-	worker->ns = cpu_ns() - worker->ns;
+		run_hot();
+	printf("ns %.3f\n", (cpu_ns() - begin) / (double)pairs);
 	/*
 	 * Cold blocks are not freed: the process ends here, and freeing them would take longer
 	 * than the run.
@@ -131,37 +106,16 @@ work(void *argument)
 int
 main(int argc, char **argv)
 {
-	static struct worker workers[THREADS_MAX];
-	char line[16];
-	double ns = 0;
+	pthread_t thread;
 
-	if (argc < 5 || argc > 6) {
-		fprintf(stderr, "usage: malloc_pairs THREADS BYTES PAIRS hot|cold [MIB]\n");
+	block_bytes = argc == 4 ? strtoul(argv[1], NULL, 10) : 0;
+	pairs = argc == 4 ? strtol(argv[2], NULL, 10) : 0;
+	if (block_bytes < 1 || pairs < 1) {
+		fprintf(stderr, "usage: malloc_pairs BYTES PAIRS hot|cold\n");
 		return 2;
 	}
-	unsigned threads = (unsigned)strtoul(argv[1], NULL, 10);
-	block_bytes = strtoul(argv[2], NULL, 10);
-	pairs = strtol(argv[3], NULL, 10);
-	if (threads < 1 || threads > THREADS_MAX || pairs < 1)
-		return 2;
-	if (strcmp(argv[4], "cold") == 0)
-		slots = count_slots(argc > 5 ? strtoul(argv[5], NULL, 10) : COLD_MIB, threads);
-	pthread_barrier_init(&ready, NULL, threads + 1);
-	pthread_barrier_init(&start, NULL, threads + 1);
-	for (unsigned i = 0; i < threads; i++) {
-		workers[i].random = 0x9e3779b97f4a7c15U * (i + 1);
-		pthread_create(&workers[i].thread, NULL, work, &workers[i]);
-	}
-	pthread_barrier_wait(&ready);
-	printf("ready\n");
-	fflush(stdout);
-	if (!fgets(line, sizeof(line), stdin))
-		return 2;
-	pthread_barrier_wait(&start);
-	for (unsigned i = 0; i < threads; i++) {
-		pthread_join(workers[i].thread, NULL);
-		ns += workers[i].ns;
-	}
-	printf("ns %.3f\n", ns / (double)pairs / threads);
-	return 0;
+	if (strcmp(argv[3], "cold") == 0)
+		slots = COLD_BYTES /
+			(block_bytes > SMALLEST_BYTES ? block_bytes : SMALLEST_BYTES);
+	return pthread_create(&thread, NULL, work, NULL) || pthread_join(thread, NULL);
 }

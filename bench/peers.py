@@ -1,7 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The configurations in which bench/run runs a program: plain, under twinheap, under its peers."""
+"""
+The configurations in which a program is measured: plain, under twinheap, under its peers; and the
+runs.
+"""
 
+import collections
+import glob
 import os
+import subprocess
+import sys
+import tempfile
+import time
 
 import machine
 
@@ -97,3 +106,55 @@ def for_java(build, scratch):
     configs.append(Config("JFR, allocation samples", rounds=FEW, java=[
         "-XX:StartFlightRecording=filename=flight.jfr,settings=profile", "-Xlog:jfr*=off"]))
     return configs
+
+
+# --- runs ----------------------------------------------------------------------------------------
+
+# One run of a command: seconds of wall and CPU time, peak of the resident set in MiB, bytes of the
+# files that it left, what it printed, and what `read` returned.
+Run = collections.namedtuple("Run", "wall cpu memory recorded output found")
+
+
+def run(config, command, meanwhile=None, read=None, output=True):
+    """
+    Runs a command once, in a directory of its own; exits if it fails.  `meanwhile` is called with
+    the process and the directory when it has started, `read` with the directory afterwards.
+    output: False if it is not wanted.
+    """
+    with tempfile.TemporaryDirectory() as directory, tempfile.TemporaryFile() as errors:
+        begin = time.monotonic()
+        process = subprocess.Popen(
+            command, env=config.environment(), cwd=directory, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE if output else subprocess.DEVNULL, stderr=errors)
+        if meanwhile:
+            meanwhile(process, directory)
+        text = process.stdout.read().decode() if output else ""
+        _, status, usage = os.wait4(process.pid, 0)
+        wall = time.monotonic() - begin
+        process.returncode = os.waitstatus_to_exitcode(status)
+        process.stdin.close()
+        if output:
+            process.stdout.close()
+        if process.returncode != 0:
+            errors.seek(0)
+            sys.exit("bench: %s ended with %d: %s\n%s" % (
+                config.name, process.returncode, " ".join(command), errors.read().decode()))
+        recorded = sum(os.stat(path).st_blocks * 512
+                       for path in glob.glob(os.path.join(directory, "*")))
+        return Run(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, recorded, text,
+                   read(directory) if read else None)
+
+
+def interleave(cases, rounds, run_once, limits=None):
+    """
+    {case: [result per round]}: in each round run_once(case) for each of them, in an order that
+    changes from round to round.  limits: {case: its maximum of rounds}
+    """
+    cases = list(cases)
+    results = {case: [] for case in cases}
+    for number in range(rounds):
+        shift = number % len(cases)
+        for case in cases[shift:] + cases[:shift]:
+            if number < (limits or {}).get(case, rounds):
+                results[case].append(run_once(case))
+    return results

@@ -11,17 +11,16 @@ Markers in a page, by which a command finds its block:
 
 The lines in between are replaced when the block is done; the rest of the page, and blocks that
 were not measured, stay unchanged.
-
-usage: tables.py PAGE NAME COMMAND [ARGUMENT...]     for scripts in other languages: reads the
-output of the command from stdin, prints it, and writes it unchanged into that block
 """
 
+import contextlib
 import math
 import os
 import re
 import statistics
 import sys
 import tempfile
+import time
 
 import machine
 
@@ -145,6 +144,15 @@ class Tables:
             write_whole(self.page, replace_block(text, self.name, inside))
         self.name, self.lines = None, []
 
+    @contextlib.contextmanager
+    def block(self, name, words=None):
+        """A block of what is measured meanwhile, with a last line about how (machine.how)."""
+        begin = time.monotonic()
+        self.begin(name)
+        yield self
+        self.say(machine.how(time.monotonic() - begin, words))
+        self.end()
+
     def describe(self, name, pairs):
         """A separate block of names and versions."""
         self.begin(name)
@@ -172,19 +180,3 @@ class Tables:
         print(text, flush=True)
         self.lines.append(text)
 
-
-def main():
-    page, name, command = sys.argv[1:4]
-    tables = Tables(page, [name])
-    tables.begin(name)
-    tables.lines.append("```")
-    for line in sys.stdin:
-        print(line, end="", flush=True)
-        tables.lines.append(line.rstrip("\n"))
-    tables.lines.append("```")
-    tables.say(machine.how(machine.command_line(command, sys.argv[4:])))
-    tables.end()
-
-
-if __name__ == "__main__":
-    main()

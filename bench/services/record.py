@@ -28,6 +28,12 @@ BARE = re.compile(r"(^|\+)0x[0-9a-f]+$")
 STRIPPED = re.compile(r"^(libonnxruntime|sqlite-|snappy-|libz\.so|libstdc\+\+)")
 APPLICATION = "services."
 
+# [0.123s][info][gc] GC(3) Pause Young (Normal) (G1 Evacuation Pause) 10M->5M(20M) 1.2ms
+# [0.123s][info][gc,phases] GC(3) y: Pause Mark Start 0.012ms
+PAUSE = re.compile(r" GC\(\d+\) (?:\w: )?Pause (.*) ([0-9.]+)ms$", re.MULTILINE)
+FORCED = "JvmtiEnv ForceGarbageCollection"
+STALL = re.compile(r" Allocation Stall \(.*ms$", re.MULTILINE)
+
 # What `twinheap leaks` counts as leaks.
 LEAKS = ("leak", "unclosed")
 FIRST_FINDINGS = 3
@@ -46,6 +52,7 @@ class Outcome:
         self.truth, self.cpu, self.log_bytes, self.failure = [], None, None, None
         self.findings, self.status, self.totals, self.counters = [], None, None, {}
         self.named, self.peer_rows = None, None
+        self.pauses, self.unwanted = [], 0  # ms; full collections and stalls
 
     def of_kind(self, kind):
         return [entry for entry in self.truth if entry["kind"] == kind]
@@ -55,8 +62,21 @@ class Outcome:
         return next((entry["bytes"] for entry in self.of_kind("leak")
                      if entry["name"] == name), None)
 
-    def steps(self):
-        return self.of_kind("work")[0]["steps"]
+    def work(self):
+        """The steps: how many were done and due, and their times (services/Load.java)."""
+        return self.of_kind("work")[0]
+
+    def own_cpu(self):
+        """The library's share of the CPU time of the process, by its own counters."""
+        return (self.counters["self_capture_ns"] + self.counters["self_agent_ns"]) / (
+            self.counters["process_cpu_ns"])
+
+    def read_pauses(self, text):
+        """The log of the collector, without a collection that the library requested at the end."""
+        found = [pause for pause in PAUSE.findall(text) if FORCED not in pause[0]]
+        self.pauses = [float(ms) for _, ms in found]
+        self.unwanted = (sum(what.startswith("Full") for what, _ in found)
+                         + len(STALL.findall(text)))
 
     def growth(self, what):
         """Of "rss" or "malloc" in bytes, from the first fifth of the time to the end."""
@@ -195,12 +215,10 @@ class Bench:
         fetched = machine.find_fetched()
         if not fetched:
             sys.exit("services: run bench/realworld/fetch first")
-        self.jar = os.path.join(os.path.abspath(build), "bench/services/services.jar")
+        self.jar = os.path.join(build, "bench/services/services.jar")
         if not os.path.exists(self.jar):
             sys.exit("services: %s is missing: run scons" % self.jar)
         self.class_path = "%s:%s/*" % (self.jar, fetched)
-        self.converter = next(os.path.join(fetched, name) for name in os.listdir(fetched)
-                              if name.startswith("jfr-converter-"))
         self.agent = machine.find_async_profiler(directory)
 
     def run(self, outcome):
@@ -214,6 +232,8 @@ class Bench:
         with open(base + ".truth", encoding="utf-8") as file:
             outcome.truth = [json.loads(line) for line in file if line.startswith("{")]
         outcome.cpu = outcome.of_kind("cpu")[0]["seconds"]
+        with open(base + ".gc", encoding="utf-8") as file:
+            outcome.read_pauses(file.read())
         if outcome.config in self.recorders:
             self.read_log(outcome, base)
         elif outcome.config == "async-profiler":
@@ -234,6 +254,7 @@ class Bench:
         command = (recorder + ["-o", base + ".thl", "--"] if recorder else []) + [
             machine.java_of(outcome.case.jdk), HEAP, *outcome.case.options,
             *(agent if outcome.config == "async-profiler" else []),
+            "-Xlog:gc,gc+phases:file=%s.gc" % base,
             # Temporary files of libraries do not stay behind after a run.
             "-Djava.io.tmpdir=" + self.directory, "-cp", self.class_path,
             "services.Main", "--seconds", str(seconds), outcome.service.name, outcome.variant]
@@ -266,14 +287,10 @@ class Bench:
         outcome.totals = dict(exported["totals"], duration_s=exported["process"]["duration_s"])
 
     def read_peer(self, outcome, base):
-        java = machine.java_of(machine.find_jdks()[-1])
         outcome.peer_rows = {}
         for name, options in (("leak", ["--nativemem", "--leak"]), ("live", ["--live"])):
             path = "%s.%s.collapsed" % (base, name)
             if not os.path.exists(path) or not self.again:
-                subprocess.run(
-                    [java, "-jar", self.converter, *options, "--total", "--lines", "--dot",
-                     "--norm", "-o", "collapsed", base + ".jfr", path],
-                    stdout=subprocess.DEVNULL, check=True)
+                machine.convert(base + ".jfr", path, *options, "--lines", "--dot", "--norm")
             with open(path, encoding="utf-8") as file:
                 outcome.peer_rows[name] = rows_of(file.read())

@@ -26,7 +26,7 @@
 #define MAJORS 2
 /*
  * Objects that wait: what they refer to stays in the heap.  In a list of 20,000 nodes, the worst case
- * measured, one costs 0.2 ms of CPU time in a young collection (bench/collectors).  At most four a second
+ * measured on JDK 25, one costs 0.2 ms of CPU time in a young collection.  At most four a second
  * are chosen (th_choice_offer()), 2.5 where many are offered, each of which is in at most PROMOTIONS collections:
  * 0.9 % of a processor.
  */

@@ -78,7 +78,7 @@ for_a_time(const struct th_jdk *jdk)
  * what is writable of the VM's objects is the same while slots are redirected and afterwards;
  * the memory of the process does not grow with the number of recordings.  The first two are not
  * compared: the VM loads classes, and the library's tables are touched.  A hundred on each JDK:
- * scripts/attach-storm.
+ * scripts/soak.
  */
 static void
 again_and_again(const struct th_jdk *jdk)
@@ -266,12 +266,12 @@ short_storm(const struct th_jdk *jdk)
 
 	th_command_check(
 		&(struct th_command){
-			.arguments = TH_WORDS(TH_TEST_SOURCE "/scripts/attach-storm",
-				"--minutes", "0.05", "--jdk", feature),
+			.arguments = TH_WORDS(TH_TEST_SOURCE "/scripts/soak", "--jdk", feature,
+				"0.05", "storm"),
 			.environment = TH_WORDS("TWINHEAP_BUILD=" TH_TEST_BUILD, "LD_PRELOAD"),
 		},
 		&outcome);
-	th_assert_contains(outcome.output, "1 passed, 0 failed\n");
+	th_assert_contains(outcome.output, "2 passed, 0 failed\n");
 	th_outcome_deinit(&outcome);
 	free(feature);
 }

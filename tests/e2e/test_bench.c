@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench/run and bench/collectors measure and write their results, and nothing else, into a page: one
- * run with the shortest cases.  The figures themselves are not checked.
+ * bench/run measures and writes its results, and nothing else, into a page; bench/gate and
+ * bench/services/run: one run with the shortest cases.  The figures themselves are not checked.
  */
 #include "tests/e2e/harness.h"
 
@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #define BENCH TH_TEST_SOURCE "/bench/run"
-#define COLLECTORS TH_TEST_SOURCE "/bench/collectors"
 #define PAGE TH_TEST_SOURCE "/docs/benchmarks.md"
 #define GATE TH_TEST_SOURCE "/bench/gate"
 #define SERVICES TH_TEST_SOURCE "/bench/services/run"
@@ -21,8 +20,8 @@
 
 /* The blocks of docs/benchmarks.md and the commands that write them. */
 static const char *const blocks[] = {"machine", "pairs", "jni", "programs", "startup",
-	"sample-cost", "services-leaks", "services-cost", "servers", "collectors", "classes",
-	"attach", "report", "page", NULL};
+	"sample-cost", "services-leaks", "services-cost", "classes", "attach", "report", "page",
+	NULL};
 
 static char *
 read_text(const char *path)
@@ -165,63 +164,6 @@ page_without_a_place_is_refused_at_once(void **state)
 	free(page);
 }
 
-/* A round of a collector and a heap: both processes ran both programs, and only one recorded. */
-static void
-check_pair(const json_t *pair)
-{
-	assert_int_equal(json_array_size(pair), 2);
-	for (size_t i = 0; i < 2; i++) {
-		json_t *run = json_array_get(pair, i);
-		json_t *programs = json_object_get(run, "programs");
-		const char *name;
-		json_t *program;
-
-		assert_int_equal(json_object_size(programs), 2);
-		json_object_foreach(programs, name, program)
-		{
-			assert_null(json_object_get(program, "failed"));
-			assert_true(json_number_value(json_object_get(program, "made")) > 0);
-			assert_true(json_is_integer(json_object_get(program, "collections")));
-		}
-		assert_true(json_number_value(json_object_get(run, "peak_bytes")) > 0);
-		assert_int_equal(
-			json_number_value(json_object_get(run, "own_bytes")) > 0, i == 1);
-	}
-}
-
-/* Each JDK: a row with one round.  Status 1: a bound is missed, which is not checked here. */
-static void
-collectors_take_turns(void **state)
-{
-	char *json = th_format("%s/collectors.json", th_temporary_directory());
-	struct th_outcome outcome;
-	json_t *root, *rounds;
-	const char *name;
-
-	(void)state;
-	th_command_run(
-		&(struct th_command){
-			.arguments = TH_WORDS(COLLECTORS, "--build", TH_TEST_BUILD,
-				"--collector", "Serial", "--heap", "64m", "--program",
-				"64k lists", "--rounds", "1", "--seconds", "0.1", "--warm-up",
-				"0.1", "--json", json),
-		},
-		&outcome);
-	if (outcome.status > 1)
-		fail_msg("bench/collectors ended with %d: %s", outcome.status, outcome.errors);
-	assert_non_null(strstr(outcome.output, " | Serial | 64m | "));
-	root = json_load_file(json, 0, NULL);
-	assert_true(json_object_size(root) > 0);
-	json_object_foreach(root, name, rounds)
-	{
-		assert_int_equal(json_array_size(rounds), 1);
-		check_pair(json_array_get(rounds, 0));
-	}
-	json_decref(root);
-	th_outcome_deinit(&outcome);
-	free(json);
-}
-
 /*
  * The leaks of the services are those marked in their sources, and the page lists them with their
  * lines.
@@ -318,7 +260,6 @@ main(void)
 		cmocka_unit_test(page_has_a_place_for_every_block),
 		cmocka_unit_test(tables_go_between_the_markers),
 		cmocka_unit_test(page_without_a_place_is_refused_at_once),
-		cmocka_unit_test(collectors_take_turns),
 		cmocka_unit_test(leaks_of_services_are_those_of_the_page),
 		cmocka_unit_test(gate_continues_where_it_stopped),
 	};

@@ -2,7 +2,7 @@
 /*
  * Following Java objects does not affect the two collectors that treat weak references as
  * strong in young collections: G1 for humongous objects, and generational Z for all young ones.
- * bench/collectors measures what is only counted here.
+ * bench/services/run --collector measures the pauses of services.
  */
 #include "tests/e2e/harness.h"
 

@@ -137,7 +137,7 @@ jars_without_their_hash_are_left_out(void **state)
 		"for word; do case $word in -DoutputDirectory=*) to=${word#*=} ;; esac; done\n"
 		"mkdir -p \"$to\" && echo other >\"$to/h2-2.3.232.jar\"\n");
 	check_jars(NULL, "realworld-*");
-	check_jars("bench/servers/flink", "flink-*");
+	check_jars("tests/hunt/compilers", "compilers-*");
 }
 
 int

@@ -4,8 +4,8 @@
  * collector: no site's estimate is off by more than 5 % unless chance explains it.  HotSpot's own
  * sampler fails this before JDK 25 (JDK-8356372).
  *
- * TH_TEST_MIXES=N: N mixes on each JDK, of twice the volume, and a narrower limit
- * (scripts/random-mixes).
+ * TH_TEST_MIXES=N: N mixes on each JDK, of twice the volume, and a narrower limit; 50 on each of four
+ * JDKs take about a quarter of an hour.
  */
 #include "tests/e2e/harness.h"
 

@@ -2,8 +2,9 @@
 package services;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.Locale;
 
 /**
  * The load of a service: steps at constant rates for a fixed time, each kind in a thread of its
@@ -19,14 +20,28 @@ final class Load {
 
 	private final long nanos;
 	private final List<Thread> threads = new ArrayList<>();
-	private final AtomicLong done = new AtomicLong();
-	private double wanted;
+	private final List<Steps> kinds = new ArrayList<>();
 	private volatile long begin = System.nanoTime();
 	private volatile Throwable failure;
 	private volatile boolean isStopped;
 
 	interface Step {
 		void run(int number) throws Exception;
+	}
+
+	/**
+	 * The steps of one kind, of one thread: how long each took from the time at which it was due, or
+	 * began if that was earlier.
+	 */
+	private static final class Steps {
+		final double due;
+		final long[] nanos;
+		int done;
+
+		Steps(double due) {
+			this.due = due;
+			nanos = new long[(int) due + 2];
+		}
 	}
 
 	Load(double seconds) {
@@ -45,14 +60,15 @@ final class Load {
 
 	/** Runs a step so often a second until the time is over; begin() was called before. */
 	void run(String name, double perSecond, Step step) {
+		Steps steps = new Steps(perSecond * nanos / 1e9);
 		Thread thread = new Thread(() -> {
 			try {
-				repeat(1e9 / perSecond, step);
+				repeat(1e9 / perSecond, step, steps);
 			} catch (Exception | LinkageError error) {
 				failure = error;
 			}
 		}, name);
-		wanted += perSecond * nanos / 1e9;
+		kinds.add(steps);
 		threads.add(thread);
 		thread.start();
 	}
@@ -61,19 +77,21 @@ final class Load {
 		return System.nanoTime() - begin < nanos && failure == null && !isStopped;
 	}
 
-	private void repeat(double interval, Step step) throws Exception {
+	private void repeat(double interval, Step step, Steps steps) throws Exception {
 		long start = begin;
 		long sinceStart = 0;
-		for (int number = 0; isWanted(); number++) {
-			step.run(number);
-			done.incrementAndGet();
+		long due = start;
+		while (isWanted()) {
+			long from = Math.min(due, System.nanoTime());
+			step.run(steps.done);
+			steps.nanos[steps.done++] = System.nanoTime() - from;
 			sinceStart++;
-			long due = start + (long) (interval * sinceStart);
+			due = start + (long) (interval * sinceStart);
 			long left = due - System.nanoTime();
 			if (left >= TICK_NANOS) {
 				Thread.sleep(left / 1_000_000, (int) (left % 1_000_000));
 			} else if (-left > LATE_NANOS) {
-				start = System.nanoTime();
+				due = start = System.nanoTime();
 				sinceStart = 0;
 			}
 		}
@@ -104,9 +122,18 @@ final class Load {
 			thread.join();
 	}
 
-	/** Steps done, and steps that were due. */
+	/** Steps done, steps that were due, and of all that were done the times in milliseconds. */
 	String tell() {
-		return String.format("{\"kind\": \"work\", \"steps\": %d, \"due\": %.0f}", done.get(),
-				wanted);
+		double due = kinds.stream().mapToDouble(steps -> steps.due).sum();
+		long[] times = kinds.stream()
+				.flatMapToLong(steps -> Arrays.stream(steps.nanos, 0, steps.done)).sorted().toArray();
+		return String.format(Locale.ROOT, "{\"kind\": \"work\", \"steps\": %d, \"due\": %.0f,"
+				+ " \"p50_ms\": %.3f, \"p99_ms\": %.3f, \"max_ms\": %.3f}", times.length, due,
+				quantile(times, 0.5), quantile(times, 0.99), quantile(times, 1));
+	}
+
+	private static double quantile(long[] sorted, double share) {
+		int index = (int) Math.ceil(share * sorted.length) - 1;
+		return sorted[Math.max(0, index)] / 1e6;
 	}
 }

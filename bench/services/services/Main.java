@@ -8,10 +8,7 @@ import java.util.function.Supplier;
 /**
  * Runs one service with its load.
  *
- * <pre>
- * services.Main [--seconds S] SERVICE leak|clean
- * services.Main --list
- * </pre>
+ * <pre>services.Main [--seconds S] SERVICE leak|clean</pre>
  *
  * Prints one JSON object per line: every fifth of the time what is in memory, and at the end what
  * has leaked and how many steps ran.  The service is closed by a shutdown hook, as services are
@@ -49,16 +46,12 @@ public final class Main {
 	public static void main(String[] arguments) throws Exception {
 		int next = 0;
 		double seconds = SECONDS_DEFAULT;
-		if (arguments.length == 1 && arguments[0].equals("--list")) {
-			TABLE.keySet().forEach(System.out::println);
-			return;
-		}
 		if (arguments.length > 2 && arguments[0].equals("--seconds")) {
 			seconds = Double.parseDouble(arguments[1]);
 			next = 2;
 		}
 		if (arguments.length != next + 2 || !TABLE.containsKey(arguments[next])) {
-			System.err.println("usage: services.Main [--seconds S] SERVICE leak|clean, or --list");
+			System.err.println("usage: services.Main [--seconds S] SERVICE leak|clean");
 			System.exit(2);
 		}
 		try {

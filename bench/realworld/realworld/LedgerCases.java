@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+package realworld;
 
 import com.sun.jna.Callback;
 import com.sun.jna.CallbackReference;
@@ -13,10 +14,10 @@ import org.rocksdb.Logger;
 import org.rocksdb.RocksDB;
 
 /**
- * Users of JNI libraries that forget to close something, and their clean twins: see scripts/ledger-cases.
+ * Users of JNI libraries that forget to close something, and their clean twins: see bench/ledger --cases.
  * Arguments: the case, leak or clean, seconds.
  */
-final class LedgerCases {
+public final class LedgerCases {
 	interface Compare extends Callback {
 		int compare(int a, int b);
 	}
