@@ -15,7 +15,6 @@
 #include "report/commands/commands.h"
 #include "report/commands/files.h"
 #include "report/live/live.h"
-#include "report/many/many.h"
 #include "report/profile/marks.h"
 #include "report/profile/options.h"
 #include "report/push/push.h"

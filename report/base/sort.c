@@ -23,3 +23,24 @@ th_sort_numbers(uint32_t *numbers, size_t count)
 	if (i < count)
 		qsort(numbers, count, sizeof(*numbers), compare);
 }
+
+static int
+compare_words(const void *a, const void *b)
+{
+	uint64_t left = *(const uint64_t *)a;
+	uint64_t right = *(const uint64_t *)b;
+
+	return (left > right) - (left < right);
+}
+
+void
+th_sort_by_word(void *items, size_t count, size_t size)
+{
+	const char *item = items;
+	size_t i = 1;
+
+	for (; i < count && compare_words(item, item + size) <= 0; i++)
+		item += size;
+	if (i < count)
+		qsort(items, count, size, compare_words);
+}

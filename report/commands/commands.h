@@ -3,6 +3,8 @@
 #ifndef TH_REPORT_COMMANDS_COMMANDS_H
 #define TH_REPORT_COMMANDS_COMMANDS_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 
 #include "report/base/error.h"
@@ -26,6 +28,16 @@ th_command th_command_dump;
 typedef struct th_error *th_judging_command(const struct th_options *options, int *status_ret);
 th_judging_command th_command_leaks;
 th_judging_command th_command_diff;
+
+/* The same over many recordings. */
+th_judging_command th_many_leaks;
+th_judging_command th_many_diff;
+
+/*
+ * Whether the operands are to be read as many recordings: there are more than `takes`, which the
+ * command reads by itself, or a directory, or --by is given.
+ */
+bool th_many_is(const struct th_options *options, size_t takes);
 
 /* With their own command lines; the exit status. */
 int th_command_ctl(int argc, char **argv);

@@ -6,7 +6,6 @@
 #include "report/base/terminal.h"
 #include "report/commands/commands.h"
 #include "report/commands/files.h"
-#include "report/many/many.h"
 #include "report/profile/diff.h"
 #include "report/profile/leak_sites.h"
 #include "report/profile/marks.h"
@@ -115,7 +114,7 @@ th_command_diff(const struct th_options *options, int *status_ret)
 			"diff: touched-bytes exist only in breakdowns of "
 			"resident memory, see rss");
 	if (th_many_is(options, 2))
-		return th_many_diff(options, th_input_find, status_ret);
+		return th_many_diff(options, status_ret);
 	if (!options->new_log)
 		return th_error_create(
 			TH_ERROR_USAGE, "diff: requires two logs, or one log at two times");

@@ -9,7 +9,6 @@
 #include "report/commands/files.h"
 #include "report/holders/holders.h"
 #include "report/ledger/ledger.h"
-#include "report/many/many.h"
 #include "report/profile/profile.h"
 #include "report/views/view.h"
 
@@ -167,7 +166,7 @@ th_command_leaks(const struct th_options *options, int *status_ret)
 	struct th_recording *recording;
 
 	if (th_many_is(options, 1))
-		return th_many_leaks(options, th_input_find, status_ret);
+		return th_many_leaks(options, status_ret);
 	struct th_error *error = th_input_load(options, &recording);
 
 	if (!error) {

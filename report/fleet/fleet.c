@@ -8,7 +8,6 @@
 
 #include "report/base/allocate.h"
 #include "report/base/line.h"
-#include "report/leaks/lines.h"
 #include "report/log/reader.h"
 #include "report/log/recording_labels.h"
 #include "report/profile/marks.h"
@@ -124,22 +123,8 @@ struct addition {
 	uint32_t log;
 };
 
-/* One line of it. */
-struct entry {
-	enum th_heap heap;
-	uint32_t prefix;     /* path prefix by which the line is recognized */
-	uint32_t group;      /* a group of stacks, function number, instead; 0 = none */
-	uint32_t place;      /* site to show */
-	uint32_t class_name; /* string of the keys; 0 = none */
-	double value;
-	double live;
-	double low; /* of the growth of a leak */
-	double high;
-	enum th_verdict verdict;
-};
-
 static uint32_t
-make_title(struct addition *addition, const struct entry *entry)
+make_title(struct addition *addition, const struct th_leak_line *entry)
 {
 	const struct th_leak_sites *places = addition->places;
 	struct th_line line;
@@ -157,8 +142,9 @@ make_title(struct addition *addition, const struct entry *entry)
 	return title;
 }
 
+/* `class_name`: string of the keys; 0 = none. */
 static struct th_fleet_line *
-find_line(struct addition *addition, const struct entry *entry)
+find_line(struct addition *addition, const struct th_leak_line *entry, uint32_t class_name)
 {
 	struct th_fleet *fleet = addition->fleet;
 	struct th_fleet_line line = {
@@ -166,7 +152,7 @@ find_line(struct addition *addition, const struct entry *entry)
 		.key = entry->group
 			       ? th_stack_names_find_function(&addition->names, entry->group)
 			       : th_stack_names_find(&addition->names, entry->prefix),
-		.class_name = entry->class_name,
+		.class_name = class_name,
 		.shown = -INFINITY,
 		.is_internal = addition->places->items[entry->place].internal,
 		.first = TH_NO_CELL,
@@ -194,32 +180,33 @@ find_cell(struct th_fleet *fleet, struct th_fleet_line *line, uint32_t group)
 	return &fleet->cells[line->first];
 }
 
+/* A line of the recording; of values, `growth` is the value. */
 static void
-add_entry(struct addition *addition, const struct entry *entry)
+add_entry(struct addition *addition, const struct th_leak_line *entry, uint32_t class_name)
 {
 	struct th_fleet *fleet = addition->fleet;
-	struct th_fleet_line *line = find_line(addition, entry);
+	struct th_fleet_line *line = find_line(addition, entry, class_name);
 	struct th_fleet_cell *cell = find_cell(fleet, line, addition->group);
 
-	if (entry->value > line->shown) {
-		line->shown = entry->value;
+	if (entry->growth > line->shown) {
+		line->shown = entry->growth;
 		line->title = make_title(addition, entry);
 		line->stack = th_stack_names_find(
 			&addition->names, addition->places->items[entry->place].way);
 	}
-	th_process_sums_add(&cell->value, entry->value);
+	th_process_sums_add(&cell->value, entry->growth);
 	th_process_sums_add(&cell->live, entry->live);
 	cell->processes++;
-	cell->growing += entry->value > 0;
+	cell->growing += entry->growth > 0;
 	if (entry->verdict == TH_VERDICT_LEAK) {
 		cell->leaks++;
-		cell->leaking.estimate += entry->value;
+		cell->leaking.estimate += entry->growth;
 		cell->leaking.low += entry->low;
 		cell->leaking.high += entry->high;
 	}
 	cell->unclear += entry->verdict == TH_VERDICT_UNCLEAR;
-	if (entry->value > cell->most) {
-		cell->most = entry->value;
+	if (entry->growth > cell->most) {
+		cell->most = entry->growth;
 		cell->most_log = addition->log;
 	}
 }
@@ -254,17 +241,8 @@ add_growth(struct th_fleet *fleet, const struct th_profile *profile, uint32_t gr
 	for (size_t i = 0; i < lines.items_count; i++) {
 		const struct th_leak_line *line = &lines.items[i];
 
-		if (isinf(leaks.growth_limit[line->heap]) || (!line->growth && !line->live))
-			continue;
-		add_entry(&addition, &(struct entry){.heap = line->heap,
-					     .prefix = line->prefix,
-					     .group = line->group,
-					     .place = line->place,
-					     .value = line->growth,
-					     .live = line->live,
-					     .low = line->low,
-					     .high = line->high,
-					     .verdict = line->verdict});
+		if (!isinf(leaks.growth_limit[line->heap]) && (line->growth || line->live))
+			add_entry(&addition, line, 0);
 	}
 	of->of_counts += leaks.tallies.leaks_count || th_leaks_of_vm(&leaks);
 	th_stack_names_deinit(&addition.names);
@@ -285,13 +263,13 @@ add_sites(struct addition *addition, const struct th_profile *profile, const dou
 
 		if (!values[i])
 			continue;
-		add_entry(addition, &(struct entry){.heap = place->heap,
-					    .prefix = place->way,
-					    .place = i,
-					    .class_name = th_strings_intern(
-						    &addition->fleet->keys.strings, class),
-					    .value = values[i],
-					    .verdict = TH_VERDICT_PLATEAU});
+		add_entry(addition,
+			&(struct th_leak_line){.heap = place->heap,
+				.prefix = place->way,
+				.place = i,
+				.growth = values[i],
+				.verdict = TH_VERDICT_PLATEAU},
+			th_strings_intern(&addition->fleet->keys.strings, class));
 	}
 }
 

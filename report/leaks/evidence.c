@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "report/base/allocate.h"
+#include "report/base/sort.h"
 #include "report/statistics/forced_collection.h"
 
 /* Samples of a site are scattered in memory: this many are prefetched. */
@@ -135,21 +136,6 @@ count_freed(struct look *look, size_t index, const struct th_sample *sample, dou
 	}
 }
 
-/* Resident bytes of a live sample; its full size if the last snapshot has no data on it. */
-static double
-resident_now(struct look *look, const struct th_sample *sample,
-	const struct th_resident_mappings_point *points, size_t count)
-{
-	uint64_t bytes = sample->size;
-
-	if (count && points[count - 1].account == look->judge->residency->times_count - 1) {
-		look->evidence->is_resident = true;
-		if (points[count - 1].bytes < bytes)
-			bytes = points[count - 1].bytes;
-	}
-	return (double)bytes;
-}
-
 /* Adds the snapshots' data on a mapping, which counts once, however many parts it has. */
 static void
 look_at_residency(struct look *look, const struct th_sample *sample, bool is_live)
@@ -162,20 +148,27 @@ look_at_residency(struct look *look, const struct th_sample *sample, bool is_liv
 		      th_lifetimes_keep(&profile->lifetimes, heap, &profile->at);
 	double factor = th_calibration_factor(calibration, sample);
 	struct th_estimator weight = {0};
-	const struct th_resident_mappings_point *points;
-	size_t count;
+	const struct th_resident_mappings *residency = look->judge->residency;
+	double now = (double)sample->size; /* if the last snapshot has no data on it */
 
 	if (sample->is_part)
 		return;
-	points = th_resident_mappings_find(look->judge->residency, sample->record, &count);
 	th_estimator_add_part(&weight, 1, sample->size, interval, keep, factor);
-	for (size_t i = 0; i < count; i++)
-		look->judge->resident[points[i].account] += th_evidence_bytes_in(&weight) *
-							    (double)points[i].bytes;
+	for (size_t i = 0; i < residency->blocks_count; i++) {
+		uint64_t word;
+
+		if (!th_resident_blocks_find(&residency->blocks[i], sample, &word))
+			continue;
+		look->judge->resident[i] += th_evidence_bytes_in(&weight) *
+					    (double)(word & TH_TOUCHED_BYTES);
+		if (!is_live || i < residency->blocks_count - 1)
+			continue;
+		look->evidence->is_resident = true;
+		now = th_touched_bytes(sample, word);
+	}
 	if (is_live)
-		th_estimator_add_part(&look->sums.kept.resident,
-			resident_now(look, sample, points, count), sample->size, interval, keep,
-			factor);
+		th_estimator_add_part(
+			&look->sums.kept.resident, now, sample->size, interval, keep, factor);
 }
 
 static void
@@ -260,8 +253,9 @@ find_ages(struct look *look)
 
 	if (!judge->all_births_count)
 		return;
-	th_times_sort(judge->all_births, judge->all_births_count);
-	th_times_sort(judge->old_births, judge->old_births_count);
+	/* Samples are in the order of the log, which is nearly that of time. */
+	th_sort_by_word(judge->all_births, judge->all_births_count, sizeof(*judge->all_births));
+	th_sort_by_word(judge->old_births, judge->old_births_count, sizeof(*judge->old_births));
 	if (judge->old_births_count)
 		evidence->first_birth =
 			judge->old_births[judge->old_births_count / SPREAD_IGNORES];
@@ -338,8 +332,7 @@ th_judge_init(struct th_judge *judge, enum th_heap heap, const struct th_profile
 		&judge->density, profile->recording, heap, horizon->warm, horizon->end);
 	th_sampling_clock_init(&judge->clock, &judge->density, 0);
 	judge->seconds = th_evidence_seconds(judge);
-	th_judge_find_activity(judge);
-	if (heap == TH_HEAP_MAPPED && residency->points_count) {
+	if (heap == TH_HEAP_MAPPED && residency->has_data) {
 		judge->residency = residency;
 		judge->resident = th_allocate(residency->times_count, sizeof(*judge->resident));
 	}
@@ -486,7 +479,7 @@ judge_dropped(
 {
 	if (th_evidence_is_dropped(evidence) &&
 		is_leak_without(&judge->ignores_exit, evidence, judge, sums))
-		th_evidence_set_dropped(evidence);
+		th_evidence_decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_DROPPED);
 }
 
 /* Only collections free the blocks: a Java object owns each, and the program does not close it. */
@@ -496,7 +489,7 @@ judge_unclosed(
 {
 	if (th_evidence_is_collected(evidence) &&
 		is_leak_without(&judge->ignores_collections, evidence, judge, sums))
-		th_evidence_set_unclosed(evidence);
+		th_evidence_decide(evidence, TH_VERDICT_LEAK, TH_REASON_UNCLOSED);
 }
 
 void

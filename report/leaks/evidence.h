@@ -13,9 +13,9 @@
 #include <stdint.h>
 
 #include "report/leaks/observation_window.h"
-#include "report/leaks/resident_mappings.h"
 #include "report/leaks/trend.h"
 #include "report/profile/profile.h"
+#include "report/profile/resident_blocks.h"
 #include "report/statistics/estimate.h"
 #include "report/statistics/mean_interval.h"
 #include "report/statistics/sampling_density.h"
@@ -130,7 +130,7 @@ struct th_evidence_sums {
 
 /* Allocation time of a survivor, and the number of samples that it represents. */
 struct th_birth {
-	uint64_t time;
+	uint64_t time; /* first: they are sorted by it */
 	double weight;
 };
 
@@ -159,8 +159,6 @@ struct th_judge {
 	double seconds; /* between warm-up and horizon in which the heap was sampled */
 	struct th_sampling_density density; /* since the warm-up */
 	struct th_sampling_clock clock;     /* of any site, if that is even */
-	/* Samples of the heap between the warm-up and the start of each part of that time. */
-	double activity[TH_DENSITY_PARTS + 1];
 	/* State of the current site */
 	const uint32_t *samples; /* indices */
 	size_t samples_count;
@@ -242,8 +240,9 @@ bool th_outline_may_pause(const struct th_outline *outline, size_t places);
  */
 bool th_outline_may_belong(const struct th_outline *outline);
 
-/* Sets the verdict for blocks that only collections free: their owners are dropped, not closed. */
-void th_evidence_set_unclosed(struct th_evidence *evidence);
+/* Sets the verdict. */
+void th_evidence_decide(
+	struct th_evidence *evidence, enum th_verdict verdict, enum th_reason reason);
 
 /*
  * Sets the verdict for blocks whose owners were collected, if there are significantly more of them
@@ -252,7 +251,11 @@ void th_evidence_set_unclosed(struct th_evidence *evidence);
 void th_evidence_set_owners_gone(struct th_evidence *evidence, const struct th_judge *judge,
 	const struct th_evidence_sums *sums);
 
-/* One sentence with the numbers behind the verdict; the caller frees it. */
-char *th_evidence_explain(const struct th_evidence *evidence);
+/* The part of a finding's live bytes that was freed later in the recording, 0 to 1. */
+double th_released_part(const struct th_evidence *evidence);
+
+/* Whether the finding was released only because the process ended: most of it, in teardown. */
+bool
+th_released_only_at_exit(const struct th_profile *profile, const struct th_evidence *evidence);
 
 #endif

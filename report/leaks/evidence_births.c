@@ -6,74 +6,13 @@
 #include "report/leaks/evidence_rules.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-/* The normal approximation is within 1 % of a binomial tail of 1e-4 from this number on. */
-#define NORMAL_COUNT 1000
+#include "report/base/sort.h"
+#include "report/statistics/distribution.h"
+
 /* Sites with fewer gains and losses: 16 KiB of results. */
 #define KNOWN_MORE 128
 #define KNOWN_LESS 16
-
-static int
-compare_times(const void *a, const void *b)
-{
-	uint64_t left = *(const uint64_t *)a;
-	uint64_t right = *(const uint64_t *)b;
-
-	return (left > right) - (left < right);
-}
-
-void
-th_times_sort(uint64_t *times, size_t count)
-{
-	for (size_t i = 1; i < count; i++) {
-		if (times[i] < times[i - 1]) {
-			qsort(times, count, sizeof(*times), compare_times);
-			return;
-		}
-	}
-}
-
-static int
-compare_births(const void *a, const void *b)
-{
-	const struct th_birth *left = a;
-	const struct th_birth *right = b;
-
-	return (left->time > right->time) - (left->time < right->time);
-}
-
-static void
-sort_births(struct th_birth *births, size_t count)
-{
-	for (size_t i = 1; i < count; i++) {
-		if (births[i].time < births[i - 1].time) {
-			qsort(births, count, sizeof(*births), compare_births);
-			return;
-		}
-	}
-}
-
-/* lgamma() would write the sign to a global variable. */
-static double
-log_factorial(uint64_t n)
-{
-	int sign;
-
-	return lgamma_r((double)n + 1, &sign);
-}
-
-/* P(X <= k) of a binomial distribution with 0 < p < 1. */
-static double
-binomial(uint64_t k, uint64_t n, double p)
-{
-	double sum = 0;
-
-	for (uint64_t i = 0; i <= k; i++)
-		sum += exp(log_factorial(n) - log_factorial(i) - log_factorial(n - i) +
-			   (double)i * log(p) + (double)(n - i) * log1p(-p));
-	return sum;
-}
 
 /* The longest time between survivors on the clock, from the warm-up to the last survivor. */
 static double
@@ -95,33 +34,13 @@ longest_pause(const struct th_judge *judge, const struct th_sampling_clock *cloc
 static double
 samples_until(const struct th_judge *judge, uint64_t time)
 {
-	const struct th_observation_window *horizon = judge->horizon;
-	double place = TH_DENSITY_PARTS * (double)(time - horizon->warm) /
-		       (double)(horizon->end - horizon->warm);
+	const struct th_sampling_density *density = &judge->density;
+	double place = TH_DENSITY_PARTS * (double)(time - density->from) /
+		       (double)(density->to - density->from);
 	unsigned part = (unsigned)fmin(place, TH_DENSITY_PARTS - 1);
-	double start = judge->activity[part];
+	double start = density->samples[part];
 
-	return start + (place - part) * (judge->activity[part + 1] - start);
-}
-
-void
-th_judge_find_activity(struct th_judge *judge)
-{
-	const struct th_observation_window *horizon = judge->horizon;
-	const struct th_samples *samples = &judge->profile->recording->samples[judge->heap];
-	double length = (double)(horizon->end - horizon->warm);
-
-	for (size_t i = 0; i < samples->items_count; i++) {
-		uint64_t time = samples->items[i].time;
-
-		if (time < horizon->warm || time >= horizon->end)
-			continue;
-		double place = TH_DENSITY_PARTS * (double)(time - horizon->warm) / length;
-		judge->activity[1 + (unsigned)fmin(place, TH_DENSITY_PARTS - 1)] +=
-			1 / th_recording_thinned(judge->profile->recording, &samples->items[i]);
-	}
-	for (unsigned i = 1; i <= TH_DENSITY_PARTS; i++)
-		judge->activity[i] += judge->activity[i - 1];
+	return start + (place - part) * (density->samples[part + 1] - start);
 }
 
 /*
@@ -131,7 +50,7 @@ th_judge_find_activity(struct th_judge *judge)
 static bool
 is_active_since(const struct th_judge *judge, uint64_t time, double pause)
 {
-	double all = judge->activity[TH_DENSITY_PARTS];
+	double all = judge->density.samples[TH_DENSITY_PARTS];
 	double after = all - samples_until(judge, time);
 
 	return after >= ENOUGH_SAMPLES && after >= ACTIVE_RATE * pause * all;
@@ -205,8 +124,11 @@ slows_down(struct th_evidence *evidence, const struct th_judge *judge,
 	}
 	double before = th_sampling_clock_at(clock, quarter) /
 			th_sampling_clock_at(clock, last);
+	double earlier = (double)(count - evidence->born_last_quarter);
+	/* Of `count` survivors so many, or more, before the last quarter. */
 	return 8 * late < all && before > 0 && before < 1 &&
-	       binomial(evidence->born_last_quarter, count, 1 - before) < UNLIKELY_QUARTER;
+	       th_distribution_misses(earlier, (double)evidence->born_last_quarter, before,
+		       1 - before, 1) < UNLIKELY_QUARTER;
 }
 
 /*
@@ -246,15 +168,14 @@ th_chance_of_more(uint64_t more, uint64_t less)
 {
 	/* The results of this thread for small sites, which are most; 0: not computed. */
 	static __thread double known[KNOWN_MORE][KNOWN_LESS];
-	double all = (double)(more + less);
+	bool is_kept = more < KNOWN_MORE && less < KNOWN_LESS;
+	double chance = is_kept ? known[more][less] : 0;
 
-	if (more + less > NORMAL_COUNT)
-		return 0.5 * erfc(((double)more - (double)less - 1) / sqrt(2 * all));
-	if (more >= KNOWN_MORE || less >= KNOWN_LESS)
-		return binomial(less, more + less, 0.5);
-	if (!(known[more][less] > 0))
-		known[more][less] = binomial(less, more + less, 0.5);
-	return known[more][less];
+	if (!(chance > 0))
+		chance = th_distribution_misses((double)more, (double)less, 0.5, 0.5, 1);
+	if (is_kept)
+		known[more][less] = chance;
+	return chance;
 }
 
 /*
@@ -277,7 +198,7 @@ th_evidence_test_births(struct th_evidence *evidence, struct th_judge *judge, do
 	const struct th_sampling_clock *clock = &judge->clock;
 	size_t count;
 
-	sort_births(judge->births, judge->births_count);
+	th_sort_by_word(judge->births, judge->births_count, sizeof(*judge->births));
 	drop_young(judge, evidence->horizon);
 	evidence->born_since = count = judge->births_count;
 	if (!count)

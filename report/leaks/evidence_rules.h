@@ -80,8 +80,8 @@
 /* A site that frees this fraction of its objects, and does not grow, churns. */
 #define CHURN_FREES 0.5
 
-/* Samples are in the order of the log, which is nearly that of time. */
-void th_times_sort(uint64_t *times, size_t count);
+/* Released only at exit: at least this part. */
+#define RELEASED_PART 0.5
 
 /*
  * Whether the current site still gains survivors, and whether ever more slowly: sets
@@ -111,9 +111,6 @@ double th_evidence_seconds(const struct th_judge *judge);
 /* Lower limit of the growth that `hits` samples of small blocks show, one every `gap` bytes. */
 double th_evidence_limit_of_hits(const struct th_judge *judge, uint32_t hits, double gap);
 
-/* Sets the number of samples of the heap since the warm-up, by part. */
-void th_judge_find_activity(struct th_judge *judge);
-
 /* Whether growth in the later half is significant, given late_low. */
 bool th_evidence_grew_late(const struct th_evidence *evidence);
 
@@ -128,9 +125,6 @@ bool th_evidence_keeps_old(const struct th_evidence *evidence);
 
 /* Whether nearly all old blocks were garbage at exit, and the full GC there found them dead. */
 bool th_evidence_is_dropped(const struct th_evidence *evidence);
-
-/* Such a site has grown: sets the verdict. */
-void th_evidence_set_dropped(struct th_evidence *evidence);
 
 /*
  * Whether collections free the old blocks, at least half of them: a collection may be under way, or

@@ -28,15 +28,15 @@ th_verdict_name_by(enum th_verdict verdict, enum th_reason reason)
 		       : th_verdict_name(verdict);
 }
 
-static void
-decide(struct th_evidence *evidence, enum th_verdict verdict, enum th_reason reason)
+void
+th_evidence_decide(struct th_evidence *evidence, enum th_verdict verdict, enum th_reason reason)
 {
 	evidence->verdict = verdict;
 	evidence->reason = reason;
 }
 
-static bool
-is_kept(const struct th_evidence *evidence)
+bool
+th_evidence_keeps_old(const struct th_evidence *evidence)
 {
 	double old = (double)(evidence->alive_old + evidence->dead_old);
 
@@ -92,7 +92,7 @@ static bool
 shows_no_end(const struct th_evidence *evidence)
 {
 	return evidence->born_late && evidence->is_growing && !evidence->is_slowing &&
-	       (is_kept(evidence) || evidence->chance <= HINT_OF_GROWTH);
+	       (th_evidence_keeps_old(evidence) || evidence->chance <= HINT_OF_GROWTH);
 }
 
 static bool
@@ -148,7 +148,7 @@ is_empty(const struct th_evidence *evidence)
 static void
 decide_ended(struct th_evidence *evidence)
 {
-	decide(evidence, TH_VERDICT_PLATEAU,
+	th_evidence_decide(evidence, TH_VERDICT_PLATEAU,
 		evidence->is_step ? TH_REASON_STEP : TH_REASON_STOPPED);
 }
 
@@ -159,17 +159,17 @@ judge_growth(struct th_evidence *evidence)
 	if (!evidence->is_growing)
 		decide_ended(evidence);
 	else if (evidence->is_slowing)
-		decide(evidence, TH_VERDICT_PLATEAU, TH_REASON_SLOWED);
-	else if (!is_kept(evidence))
-		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_TURNOVER);
+		th_evidence_decide(evidence, TH_VERDICT_PLATEAU, TH_REASON_SLOWED);
+	else if (!th_evidence_keeps_old(evidence))
+		th_evidence_decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_TURNOVER);
 	else if (evidence->alive_old < evidence->enough_old)
-		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
+		th_evidence_decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
 	else if (!evidence->horizon->is_proven)
-		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_UNPROVEN);
+		th_evidence_decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_UNPROVEN);
 	else if (!is_spread(evidence))
-		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_LATE);
+		th_evidence_decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_LATE);
 	else
-		decide(evidence, TH_VERDICT_LEAK, TH_REASON_GROWS);
+		th_evidence_decide(evidence, TH_VERDICT_LEAK, TH_REASON_GROWS);
 }
 
 bool
@@ -186,24 +186,26 @@ th_evidence_find_verdict(struct th_evidence *evidence)
 	double dead = evidence->allocated ? 1 - evidence->survivors : 0;
 
 	if (!th_observation_window_is_far(evidence->horizon))
-		decide(evidence, TH_VERDICT_UNCLEAR,
+		th_evidence_decide(evidence, TH_VERDICT_UNCLEAR,
 			evidence->heap == TH_HEAP_JAVA ? TH_REASON_NO_COLLECTION
 						       : TH_REASON_FEW_SAMPLES);
 	else if (has_grown(evidence))
 		judge_growth(evidence);
 	else if (is_too_small(evidence))
-		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
+		th_evidence_decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
 	else if (may_grow(evidence))
-		decide(evidence, TH_VERDICT_UNCLEAR,
-			is_kept(evidence) ? TH_REASON_FEW_SAMPLES : TH_REASON_TURNOVER);
+		th_evidence_decide(evidence, TH_VERDICT_UNCLEAR,
+			th_evidence_keeps_old(evidence) ? TH_REASON_FEW_SAMPLES
+							: TH_REASON_TURNOVER);
 	else if (dead >= CHURN_FREES)
-		decide(evidence, TH_VERDICT_CHURN, TH_REASON_FREED);
+		th_evidence_decide(evidence, TH_VERDICT_CHURN, TH_REASON_FREED);
 	else if (!evidence->is_growing)
 		decide_ended(evidence);
-	else if (evidence->growth.estimate > 0 && is_kept(evidence) && evidence->born_late)
-		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
+	else if (evidence->growth.estimate > 0 && th_evidence_keeps_old(evidence) &&
+		 evidence->born_late)
+		th_evidence_decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
 	else
-		decide(evidence, TH_VERDICT_PLATEAU, TH_REASON_STEADY);
+		th_evidence_decide(evidence, TH_VERDICT_PLATEAU, TH_REASON_STEADY);
 }
 
 bool
@@ -215,12 +217,6 @@ th_evidence_is_dropped(const struct th_evidence *evidence)
 	       (double)evidence->alive_old <= LEAK_FREES * old;
 }
 
-void
-th_evidence_set_dropped(struct th_evidence *evidence)
-{
-	decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_DROPPED);
-}
-
 bool
 th_evidence_is_collected(const struct th_evidence *evidence)
 {
@@ -229,16 +225,10 @@ th_evidence_is_collected(const struct th_evidence *evidence)
 		       LEAK_FREES * (double)(evidence->collected + evidence->closed);
 }
 
-void
-th_evidence_set_unclosed(struct th_evidence *evidence)
-{
-	decide(evidence, TH_VERDICT_LEAK, TH_REASON_UNCLOSED);
-}
-
 bool
 th_evidence_frees_old(const struct th_evidence *evidence)
 {
-	return !is_kept(evidence) && evidence->alive_old >= ENOUGH_LATE;
+	return !th_evidence_keeps_old(evidence) && evidence->alive_old >= ENOUGH_LATE;
 }
 
 bool
@@ -252,12 +242,12 @@ th_evidence_judge_residency(
 	evidence->least_growth = LEAST_GROWTH_INTERVALS *
 				 (double)judge->profile->heaps[evidence->heap].interval;
 	if (evidence->verdict == TH_VERDICT_LEAK && is_empty(evidence) && seconds > 0)
-		decide(evidence, TH_VERDICT_PLATEAU, TH_REASON_UNUSED);
+		th_evidence_decide(evidence, TH_VERDICT_PLATEAU, TH_REASON_UNUSED);
 	else if (evidence->verdict == TH_VERDICT_LEAK || seconds <= 0 ||
 		 !grows_in_memory(evidence))
 		return false;
 	else
-		decide(evidence, TH_VERDICT_LEAK, TH_REASON_RESIDENT);
+		th_evidence_decide(evidence, TH_VERDICT_LEAK, TH_REASON_RESIDENT);
 	evidence->is_growing = true;
 	evidence->growth = th_estimate_exact(
 		evidence->trend.growth / seconds, evidence->live_samples);
@@ -268,7 +258,7 @@ void
 th_evidence_set_internal(struct th_evidence *evidence)
 {
 	if (evidence->verdict == TH_VERDICT_LEAK)
-		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_INTERNAL);
+		th_evidence_decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_INTERNAL);
 }
 
 bool
@@ -288,17 +278,24 @@ th_outline_may_belong(const struct th_outline *outline)
 			       outline->gained_late < ENOUGH_LATE));
 }
 
-bool
-th_evidence_keeps_old(const struct th_evidence *evidence)
-{
-	return is_kept(evidence);
-}
-
 void
 th_evidence_set_owners_gone(struct th_evidence *evidence, const struct th_judge *judge,
 	const struct th_evidence_sums *sums)
 {
-	if (evidence->alive_old >= ENOUGH_SAMPLES && is_kept(evidence) &&
+	if (evidence->alive_old >= ENOUGH_SAMPLES && th_evidence_keeps_old(evidence) &&
 		th_evidence_growth_limit(judge, sums, &sums->gained, &sums->lost) > 0)
-		decide(evidence, TH_VERDICT_LEAK, TH_REASON_OWNERS_GONE);
+		th_evidence_decide(evidence, TH_VERDICT_LEAK, TH_REASON_OWNERS_GONE);
+}
+
+double
+th_released_part(const struct th_evidence *evidence)
+{
+	return evidence->live > 0 ? evidence->freed_after / evidence->live : 0;
+}
+
+bool
+th_released_only_at_exit(const struct th_profile *profile, const struct th_evidence *evidence)
+{
+	return th_profile_is_before_teardown(profile) &&
+	       th_released_part(evidence) >= RELEASED_PART;
 }

@@ -27,11 +27,11 @@ find_constructor(const struct th_leaks *leaks, uint32_t function)
 static bool
 is_constructor(const struct th_leaks *leaks, uint32_t function)
 {
-	uint8_t *known = &leaks->work->is_constructor[function];
+	uint8_t *known = &leaks->work->functions[function].is_constructor;
 
-	if (*known == TH_CONSTRUCTOR_NOT_ASKED)
-		*known = find_constructor(leaks, function);
-	return *known;
+	if (*known == TH_NOT_ASKED)
+		*known = find_constructor(leaks, function) ? TH_ANSWER_YES : TH_ANSWER_NO;
+	return *known == TH_ANSWER_YES;
 }
 
 uint32_t
@@ -327,6 +327,6 @@ th_groups_judge(struct th_leaks_work *work, const struct th_leak_group *group)
 		finding.owner = owner_of_next(work, group);
 	if (finding.evidence.verdict == TH_VERDICT_LEAK &&
 		th_owners_await_finalizer(work->leaks, finding.place))
-		th_evidence_set_unclosed(&finding.evidence);
+		th_evidence_decide(&finding.evidence, TH_VERDICT_LEAK, TH_REASON_UNCLOSED);
 	return finding;
 }

@@ -11,7 +11,6 @@
 #include "report/base/allocate.h"
 #include "report/base/sort.h"
 #include "report/base/worker.h"
-#include "report/leaks/bounds.h"
 #include "report/leaks/causes.h"
 #include "report/leaks/detection.h"
 #include "unify/shared/bisect.h"
@@ -291,17 +290,8 @@ work_create(struct th_leaks *leaks)
 	work->nodes = th_allocate(count, sizeof(*work->nodes));
 	work->makers = th_allocate(count, sizeof(*work->makers));
 	memset(work->nodes, 0xff, count * sizeof(*work->nodes));
-	work->class_names = th_allocate(functions, sizeof(*work->class_names));
-	work->is_owning = th_allocate(functions, sizeof(*work->is_owning));
-	memset(work->is_owning, TH_OWNING_NOT_ASKED, functions * sizeof(*work->is_owning));
-	work->may_own = th_allocate(functions, sizeof(*work->may_own));
-	memset(work->may_own, TH_OWNING_NOT_ASKED, functions * sizeof(*work->may_own));
+	work->functions = th_allocate(functions, sizeof(*work->functions));
 	find_sampled_classes(work);
-	work->is_constructor = th_allocate(functions, sizeof(*work->is_constructor));
-	memset(work->is_constructor, TH_CONSTRUCTOR_NOT_ASKED,
-		functions * sizeof(*work->is_constructor));
-	for (size_t i = 0; i < functions; i++)
-		work->class_names[i] = TH_CLASS_NOT_ASKED;
 	th_sample_order_init(&work->order, profile, leaks->places.of_row, count);
 	th_resident_mappings_init(
 		&work->residency, profile->recording, leaks->horizons[TH_HEAP_MAPPED].end);
@@ -323,10 +313,7 @@ work_destroy(struct th_leaks_work *work)
 	free(work->outlines);
 	free(work->nodes);
 	free(work->makers);
-	free(work->class_names);
-	free(work->is_owning);
-	free(work->is_constructor);
-	free(work->may_own);
+	free(work->functions);
 	th_id_map_deinit(&work->sampled_classes);
 	free(work);
 }
@@ -397,7 +384,7 @@ th_leaks_find(struct th_leaks *leaks)
 	if (leaks->findings_count)
 		qsort(leaks->findings, leaks->findings_count, sizeof(struct th_listed),
 			compare_findings);
-	th_bounds_find(leaks);
+	th_leaks_find_bounds(leaks);
 	th_causes_find(leaks);
 }
 

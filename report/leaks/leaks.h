@@ -96,9 +96,9 @@ struct th_leaks {
 	struct th_tallies tallies;            /* leaks of threads and class loaders */
 	struct th_references references;      /* of JNI, as the VM counts them */
 	struct th_finalizers finalizers;
-	struct th_ledger ledger;           /* what native code holds of the VM */
-	double growth_limit[TH_HEAPS];     /* detection limit; infinite: not judged */
-	double row_limit[TH_HEAPS];        /* see report/leaks/bounds.h */
+	struct th_ledger ledger;       /* what native code holds of the VM */
+	double growth_limit[TH_HEAPS]; /* detection limit; infinite: not judged */
+	double row_limit[TH_HEAPS];    /* of rows that are no leaks: th_leaks_find_bounds() */
 	const struct th_listed *unsettled; /* the same; NULL: none */
 	struct th_leak_cause *causes;      /* by number of a leak */
 	uint32_t causes_count;
@@ -168,5 +168,37 @@ struct th_leaks_totals th_leaks_totals(const struct th_leaks *leaks);
 /* Their live bytes. */
 double th_leaks_bytes(const struct th_leaks *leaks);
 bool th_leaks_has_leak(const struct th_leaks *leaks);
+
+/*
+ * Whether a finding is listed by default: a leak, or unclear with a growth that is above the detection
+ * limit or that no limit was computed for.
+ */
+bool th_leaks_is_listed(const struct th_leaks *leaks, const struct th_listed *listed);
+
+/*
+ * The sites of a heap with one path to one line of the application (leak_sites.h), leaking or not:
+ * in a comparison of many recordings a line that does not leak counts too.
+ */
+struct th_leak_line {
+	enum th_heap heap;
+	enum th_verdict
+		verdict; /* the worst of its sites; LEAK also as part of a finding above */
+	uint32_t prefix; /* their path prefix, of the sites' `ways` */
+	uint32_t group;  /* with --group-by: function number, instead; else 0 */
+	uint32_t place;  /* site with most live bytes */
+	double live;     /* bytes, point estimate */
+	double growth;   /* bytes per second, point estimate */
+	double low; /* limits of the growth of its leaks, bytes per second; 0: it has none */
+	double high;
+};
+
+struct th_leak_lines {
+	struct th_id_map ids; /* heap << 32 | prefix */
+	TH_ARRAY(struct th_leak_line, items);
+};
+
+/* After th_leaks_find(). */
+void th_leak_lines_init(struct th_leak_lines *lines, const struct th_leaks *leaks);
+void th_leak_lines_deinit(struct th_leak_lines *lines);
 
 #endif

@@ -33,6 +33,16 @@ struct th_leak_node {
 	double chance_limit;
 };
 
+/* What was asked about a function; zeroed: nothing. */
+struct th_leaks_function {
+	uint32_t class_name;    /* string of a method's class, once `may_own` was asked */
+	uint8_t is_owning;      /* enum th_answer: see owners.c */
+	uint8_t may_own;        /* the same */
+	uint8_t is_constructor; /* enum th_answer: of the application */
+};
+
+enum th_answer { TH_NOT_ASKED, TH_ANSWER_NO, TH_ANSWER_YES };
+
 struct th_leaks_work {
 	struct th_leaks *leaks;
 	struct th_sample_order order; /* by site */
@@ -41,12 +51,9 @@ struct th_leaks_work {
 	uint32_t *makers; /* by site: th_leaks_maker() */
 	struct th_resident_mappings residency;
 	struct th_judge judges[TH_HEAPS];
-	uint32_t *class_names; /* by function: string of a method's class, or not asked yet */
-	uint8_t *is_owning;    /* by function, or not asked yet: see owners.c */
-	uint8_t *may_own;      /* the same */
-	struct th_id_map sampled_classes; /* strings: of Java objects */
-	uint8_t *is_constructor;    /* by function, or not asked yet: of the application */
-	struct th_id_map owner_ids; /* sites of Java objects */
+	struct th_leaks_function *functions; /* by number */
+	struct th_id_map sampled_classes;    /* strings: of Java objects */
+	struct th_id_map owner_ids;          /* sites of Java objects */
 	TH_ARRAY(struct th_owner, owners);
 	struct th_id_map group_ids; /* heap, creator or site, verdict */
 	TH_ARRAY(struct th_leak_group, groups);
@@ -83,17 +90,19 @@ th_groups_judge(struct th_leaks_work *work, const struct th_leak_group *group);
 void th_groups_sum(struct th_leaks_work *work, struct th_leak_group *group,
 	const struct th_finding *finding);
 
+/*
+ * Sets row_limit of the leaks to the largest upper end of the growth of a row that is no leak and has
+ * not stopped growing, by heap: what "no leak above" may claim at most.  And `unsettled` to the finding
+ * of most live bytes that is unclear and may grow by more than the detection limit.  After the findings
+ * are known.
+ */
+void th_leaks_find_bounds(struct th_leaks *leaks);
+
 /* The site of a group with most live bytes. */
 uint32_t th_groups_largest(const struct th_leaks_work *work, const struct th_leak_group *group);
 
 /* The owner of the blocks of some sites with this fraction of survivors. */
 struct th_owner th_owners_find(
 	struct th_leaks_work *work, const uint32_t *places, size_t count, double survivors);
-
-/* A class name that was not looked up yet. */
-#define TH_CLASS_NOT_ASKED (UINT32_MAX - 1)
-/* A method of which that is not known yet. */
-#define TH_OWNING_NOT_ASKED UINT8_MAX
-#define TH_CONSTRUCTOR_NOT_ASKED UINT8_MAX
 
 #endif

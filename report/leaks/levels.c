@@ -38,14 +38,6 @@
 /* Sites whose paths are prefetched. */
 #define AHEAD 8
 
-/* A node: the sites of a heap that have a line or a method above it in common. */
-struct node {
-	enum th_heap heap;
-	enum th_leak_level level;
-	uint32_t maker;  /* of a line */
-	uint32_t length; /* of a path */
-};
-
 /* Sums over sites of samples that were gained and lost, as in their outlines. */
 struct gains {
 	uint32_t gained_late;
@@ -66,6 +58,16 @@ struct site {
 	bool is_explained; /* by a finding */
 };
 
+/* A node: the sites of a heap that have a line or a method above it in common. */
+struct node {
+	struct site *sites;
+	size_t count;
+	enum th_leak_level level;
+	uint32_t length;   /* of a path: number of functions down to the method */
+	bool is_of_java;   /* whether sites with a creator count at it */
+	bool is_of_native; /* those without */
+};
+
 /* Times of survivors, on a scale of 0 to 1 since the warm-up: of a line, or sums over lines. */
 struct recurrence {
 	double spread;   /* last - first */
@@ -80,32 +82,32 @@ struct line {
 	struct recurrence recurrence; /* computed on demand: it counts at many nodes */
 	uint32_t start;               /* in line_sites; they end where the next line's start */
 	uint32_t node;                /* at which it was counted last */
+	bool has_leak;                /* at one site */
 };
 
 struct levels {
 	struct th_leaks_work *work;
+	enum th_heap heap; /* the current one */
 	struct line *lines;
 	uint32_t *line_of_site;
-	uint32_t *line_sites;           /* by line */
-	uint32_t node;                  /* number of the current one */
-	struct th_id_map leaking_lines; /* heap << 32 | maker: of sites with a leak */
+	uint32_t *line_sites; /* by line */
+	uint32_t node;        /* number of the current one */
 	/* By function, as in struct th_function and th_frames_is_runtime(). */
 	bool *is_runtime;
 	bool *is_application;
 	uint32_t *library;
 	TH_ARRAY(struct site, sites);
-	TH_ARRAY(uint64_t, keyed);  /* maker << 32 | site */
-	TH_ARRAY(uint32_t, places); /* of the current node */
+	TH_ARRAY(uint32_t, places); /* of the current node, not dropped */
 };
 
 /* Recurrence */
 
 /*
- * Of a line with m survivors: of m uniform times the range has the mean (m-1)/(m+1) and the
+ * Of a line with m survivors in a time of this length: of m uniform times the range has the mean (m-1)/(m+1) and the
  * variance 2(m-1)/((m+1)^2 (m+2)).
  */
 static struct recurrence
-recurrence_of(const double *times, size_t count)
+recurrence_of(const uint64_t *times, size_t count, double length)
 {
 	struct recurrence line = {.is_known = true};
 	double m = (double)count;
@@ -113,20 +115,11 @@ recurrence_of(const double *times, size_t count)
 	if (count < 2)
 		return line;
 	for (size_t i = 1; i < count; i++)
-		line.again += times[i] - times[0] >= AGAIN_PART;
-	line.spread = times[count - 1] - times[0];
+		line.again += (double)(times[i] - times[0]) >= AGAIN_PART * length;
+	line.spread = (double)(times[count - 1] - times[0]) / length;
 	line.expected = (m - 1) / (m + 1);
 	line.variance = 2 * (m - 1) / ((m + 1) * (m + 1) * (m + 2));
 	return line;
-}
-
-static int
-compare_numbers(const void *a, const void *b)
-{
-	double left = *(const double *)a;
-	double right = *(const double *)b;
-
-	return (left > right) - (left < right);
 }
 
 /* Sites */
@@ -137,24 +130,12 @@ line_of(const struct th_leaks_work *work, uint32_t number)
 	return (uint64_t)work->leaks->places.items[number].heap << 32 | work->makers[number];
 }
 
-static void
-find_leaking_lines(struct levels *levels)
-{
-	const struct th_leaks_work *work = levels->work;
-	bool added;
-
-	for (uint32_t i = 0; i < work->leaks->places.items_count; i++)
-		if (work->outlines[i].verdict == TH_VERDICT_LEAK)
-			th_id_map_intern(&levels->leaking_lines, line_of(work, i), &added);
-}
-
 /* Whether a leak of the same line explains the site (groups.c). */
 static bool
 is_beside_leak(const struct levels *levels, uint32_t number)
 {
 	return th_outline_may_belong(&levels->work->outlines[number]) &&
-	       th_id_map_find(&levels->leaking_lines, line_of(levels->work, number)) !=
-		       TH_ID_MAP_NONE;
+	       levels->lines[levels->line_of_site[number]].has_leak;
 }
 
 /*
@@ -204,13 +185,12 @@ drops(const struct th_leaks_work *work, uint32_t place, size_t count)
 
 /* Appends the times of the old survivors of a site since the warm-up. */
 static void
-add_times(const struct th_leaks_work *work, uint32_t number, double *times, size_t *count)
+add_times(const struct th_leaks_work *work, uint32_t number, uint64_t *times, size_t *count)
 {
 	const struct th_leaks *leaks = work->leaks;
 	enum th_heap heap = leaks->places.items[number].heap;
 	const struct th_observation_window *horizon = &leaks->horizons[heap];
 	const struct th_samples *samples = &leaks->profile->recording->samples[heap];
-	double length = (double)(horizon->horizon - horizon->old - horizon->warm);
 
 	for (uint32_t k = work->order.starts[number]; k < work->order.starts[number + 1]; k++) {
 		uint32_t index = work->order.samples[k];
@@ -219,7 +199,7 @@ add_times(const struct th_leaks_work *work, uint32_t number, double *times, size
 		if (th_lifetimes_end_by(&leaks->profile->lifetimes, heap, index,
 			    &leaks->profile->at) == TH_END_NEVER &&
 			time >= horizon->warm && time + horizon->old <= horizon->horizon)
-			times[(*count)++] = (double)(time - horizon->warm) / length;
+			times[(*count)++] = time;
 	}
 }
 
@@ -227,6 +207,8 @@ add_times(const struct th_leaks_work *work, uint32_t number, double *times, size
 static struct recurrence
 recurrence_of_line(const struct levels *levels, const struct line *line)
 {
+	const struct th_observation_window *horizon =
+		&levels->work->leaks->horizons[levels->heap];
 	const uint32_t *starts = levels->work->order.starts;
 	uint32_t sites = line[1].start - line->start;
 	size_t most = 0;
@@ -234,15 +216,16 @@ recurrence_of_line(const struct levels *levels, const struct line *line)
 
 	for (uint32_t i = line->start; i < line[1].start; i++)
 		most += starts[levels->line_sites[i] + 1] - starts[levels->line_sites[i]];
-	double *times = th_allocate(most, sizeof(*times));
+	uint64_t *times = th_allocate(most, sizeof(*times));
 	for (uint32_t i = line->start; i < line[1].start; i++) {
 		uint32_t number = levels->line_sites[i];
 
 		if (counts(levels, number) && !drops(levels->work, number, sites))
 			add_times(levels->work, number, times, &count);
 	}
-	qsort(times, count, sizeof(*times), compare_numbers);
-	struct recurrence recurrence = recurrence_of(times, count);
+	th_sort_by_word(times, count, sizeof(*times));
+	struct recurrence recurrence = recurrence_of(
+		times, count, (double)(horizon->horizon - horizon->old - horizon->warm));
 	free(times);
 	return recurrence;
 }
@@ -284,8 +267,12 @@ find_lines(struct levels *levels)
 	for (uint32_t i = 0; i < count; i++)
 		levels->line_of_site[i] = th_id_map_intern(&lines, line_of(work, i), &added);
 	levels->lines = th_allocate(lines.count + 1, sizeof(struct line));
-	for (uint32_t i = 0; i < count; i++)
-		levels->lines[levels->line_of_site[i]].start++;
+	for (uint32_t i = 0; i < count; i++) {
+		struct line *line = &levels->lines[levels->line_of_site[i]];
+
+		line->start++;
+		line->has_leak |= work->outlines[i].verdict == TH_VERDICT_LEAK;
+	}
 	for (uint32_t i = 0, end = 0; i <= lines.count; i++)
 		levels->lines[i].start = end += levels->lines[i].start;
 	for (uint32_t i = count; i-- > 0;)
@@ -293,175 +280,7 @@ find_lines(struct levels *levels)
 	th_id_map_deinit(&lines);
 }
 
-/* Whether more than one line is below the node: otherwise it was tested as that line. */
-static bool
-has_lines(const struct levels *levels)
-{
-	const uint32_t *makers = levels->work->makers;
-
-	for (size_t i = 1; i < levels->places_count; i++)
-		if (makers[levels->places[i]] != makers[levels->places[0]])
-			return true;
-	return false;
-}
-
 /* Nodes */
-
-static double
-share_of(enum th_leak_level level, uint32_t distance)
-{
-	return level == TH_LEVEL_LINE
-		       ? LINE_SHARE
-		       : PATH_SHARE / ((double)distance * ((double)distance + 1));
-}
-
-static struct gains
-gains_of(const struct th_outline *outline)
-{
-	return (struct gains){outline->gained_late, outline->lost_late, outline->kept_since,
-		outline->dead_old};
-}
-
-static void
-add_gains(struct gains *sum, struct gains one)
-{
-	sum->gained_late += one.gained_late;
-	sum->lost_late += one.lost_late;
-	sum->kept_since += one.kept_since;
-	sum->dead_old += one.dead_old;
-}
-
-/* The sign tests alone: cheap, and necessary for significance. */
-static bool
-may_grow(const struct gains *gains, double chance_limit)
-{
-	return (gains->gained_late > gains->lost_late &&
-		       th_chance_of_more(gains->gained_late, gains->lost_late) <=
-			       chance_limit) ||
-	       (!gains->dead_old && th_chance_of_more(gains->kept_since, 0) <= chance_limit);
-}
-
-static bool
-places_may_grow(const struct levels *levels, double chance_limit)
-{
-	struct gains gains = {0};
-
-	for (size_t i = 0; i < levels->places_count; i++)
-		add_gains(&gains, gains_of(&levels->work->outlines[levels->places[i]]));
-	return may_grow(&gains, chance_limit);
-}
-
-static bool
-grows(struct levels *levels, const struct node *node, double chance_limit)
-{
-	struct th_evidence evidence;
-
-	/* The resident memory of mappings may grow without new ones. */
-	if (node->heap != TH_HEAP_MAPPED && !places_may_grow(levels, chance_limit))
-		return false;
-	/* First what does not read all of the samples. */
-	if (node->level != TH_LEVEL_LINE && !recurs(levels))
-		return false;
-	th_leaks_evaluate(levels->work, node->heap, levels->places, levels->places_count,
-		chance_limit, &evidence, NULL);
-	return evidence.verdict == TH_VERDICT_LEAK;
-}
-
-/* The number by which a finding refers to its node; `place`: one of its sites. */
-static uint32_t
-number_of(struct th_leaks_work *work, const struct node *node, uint32_t place)
-{
-	uint32_t number = node->maker;
-
-	if (node->level == TH_LEVEL_PATH)
-		th_path_prefixes_add(&work->leaks->places.ways,
-			work->leaks->places.items[place].path, node->length, &number);
-	return number;
-}
-
-/* The sites of the node that grew, or may grow, become parts of its finding. */
-static void
-explain(struct levels *levels, const struct node *node, double chance_limit)
-{
-	struct th_leaks_work *work = levels->work;
-	struct th_leak_node found = {
-		node->level, number_of(work, node, levels->places[0]), chance_limit};
-	uint32_t number = (uint32_t)work->found_count;
-
-	th_array_append(work, found, found);
-	for (size_t i = 0; i < levels->places_count; i++) {
-		const struct th_outline *one = &work->outlines[levels->places[i]];
-
-		if (one->gained_late || th_outline_may_belong(one))
-			work->nodes[levels->places[i]] = number;
-	}
-}
-
-/* Judges the sites of a node, `places`, that no finding explains yet. */
-static void
-judge_node(struct levels *levels, const struct node *node, uint32_t distance)
-{
-	double limit = share_of(node->level, distance) * TH_ERROR_RATE;
-	size_t count = levels->places_count;
-	size_t kept = 0;
-
-	for (size_t i = 0; i < count; i++)
-		if (!drops(levels->work, levels->places[i], count))
-			levels->places[kept++] = levels->places[i];
-	levels->places_count = kept;
-	if (kept < 2 || (node->level != TH_LEVEL_LINE && !has_lines(levels)))
-		return;
-	if (grows(levels, node, limit))
-		explain(levels, node, limit);
-}
-
-/* Lines */
-
-static int
-compare_words(const void *a, const void *b)
-{
-	uint64_t left = *(const uint64_t *)a;
-	uint64_t right = *(const uint64_t *)b;
-
-	return (left > right) - (left < right);
-}
-
-/* The sites of a heap by line. */
-static void
-sort_by_line(struct levels *levels, enum th_heap heap)
-{
-	const struct th_leaks_work *work = levels->work;
-
-	levels->keyed_count = 0;
-	for (uint32_t i = 0; i < work->leaks->places.items_count; i++)
-		if (work->leaks->places.items[i].heap == heap && counts(levels, i))
-			th_array_append(levels, keyed, (uint64_t)work->makers[i] << 32 | i);
-	if (levels->keyed_count)
-		qsort(levels->keyed, levels->keyed_count, sizeof(uint64_t), compare_words);
-}
-
-static void
-judge_lines(struct levels *levels, enum th_heap heap)
-{
-	size_t end;
-
-	sort_by_line(levels, heap);
-	for (size_t i = 0; i < levels->keyed_count; i = end) {
-		struct node node = {.heap = heap,
-			.level = TH_LEVEL_LINE,
-			.maker = (uint32_t)(levels->keyed[i] >> 32)};
-
-		levels->places_count = 0;
-		for (end = i; end < levels->keyed_count; end++) {
-			if (levels->keyed[end] >> 32 != node.maker)
-				break;
-			th_array_append(levels, places, (uint32_t)levels->keyed[end]);
-		}
-		judge_node(levels, &node, 1);
-	}
-}
-
-/* Paths */
 
 static uint32_t
 function_at(const struct levels *levels, const struct site *site, uint32_t index)
@@ -501,159 +320,211 @@ distance_of(const struct levels *levels, const struct site *site, uint32_t lengt
 	return distance;
 }
 
-/* Sites at the method at `length` of their paths, and what it takes to judge it. */
-struct method {
-	const struct site *sites;
-	size_t count;
-	uint32_t length;
-	bool is_of_java;    /* whether it is a node of sites with a creator */
-	bool is_of_native;  /* of those without */
-	size_t below;       /* sites that count at it */
-	struct gains gains; /* of those that are not dropped */
-};
-
-/* Whether a site counts at the method. */
+/* Whether a site counts at the node. */
 static bool
-is_below(const struct method *method, const struct site *site)
+counts_at(const struct node *node, const struct site *site)
 {
 	return !site->is_explained &&
-	       (site->has_creator ? method->is_of_java : method->is_of_native);
+	       (site->has_creator ? node->is_of_java : node->is_of_native);
 }
 
-/* As in judge_node(). */
-static bool
-is_judged(const struct levels *levels, const struct method *method, const struct site *site)
+/* The part of the error rate that a node at this distance from a line has. */
+static double
+limit_at(enum th_leak_level level, double distance)
 {
-	return is_below(method, site) &&
-	       !(site->may_end && drops(levels->work, site->place, method->below));
+	return TH_ERROR_RATE *
+	       (level == TH_LEVEL_LINE ? LINE_SHARE : PATH_SHARE / (distance * (distance + 1)));
 }
 
-static struct method
-method_of(const struct levels *levels, const struct site *sites, size_t count, uint32_t length)
-{
-	uint32_t function = function_at(levels, sites, length - 1);
-	struct method method = {.sites = sites,
-		.count = count,
-		.length = length,
-		.is_of_java = levels->is_application[function],
-		.is_of_native = !levels->is_runtime[function]};
-
-	for (size_t i = 0; i < count; i++)
-		method.below += is_below(&method, &sites[i]);
-	for (size_t i = 0; i < count && method.below; i++) {
-		if (!is_judged(levels, &method, &sites[i]))
-			continue;
-		add_gains(&method.gains, sites[i].gains);
-	}
-	return method;
-}
-
-/* Whether the sites may show growth at this distance from their line. */
-static bool
-is_significant(const struct method *method, uint32_t distance)
-{
-	return may_grow(&method->gains, share_of(TH_LEVEL_PATH, distance) * TH_ERROR_RATE);
-}
-
-/* The largest distance of the method from the line of a site. */
-static uint32_t
-distance_of_method(const struct levels *levels, const struct method *method)
+/* The same at the largest distance of the node from the line of a site. */
+static double
+limit_of(const struct levels *levels, const struct node *node)
 {
 	uint32_t most = 1;
 
-	for (size_t i = 0; i < method->count; i++) {
-		const struct site *site = &method->sites[i];
-		uint32_t distance = is_below(method, site)
-					    ? distance_of(levels, site, method->length)
+	for (size_t i = 0; i < node->count && node->level == TH_LEVEL_PATH; i++) {
+		const struct site *site = &node->sites[i];
+		uint32_t distance = counts_at(node, site)
+					    ? distance_of(levels, site, node->length)
 					    : 0;
 
 		most = distance > most ? distance : most;
 	}
-	return most;
+	return limit_at(node->level, most);
+}
+
+/* The sign tests alone: cheap, and necessary for significance. */
+static bool
+may_grow(const struct levels *levels, const struct gains *gains, double chance_limit)
+{
+	/* The resident memory of mappings may grow without new ones. */
+	if (levels->heap == TH_HEAP_MAPPED)
+		return true;
+	return (gains->gained_late > gains->lost_late &&
+		       th_chance_of_more(gains->gained_late, gains->lost_late) <=
+			       chance_limit) ||
+	       (!gains->dead_old && th_chance_of_more(gains->kept_since, 0) <= chance_limit);
 }
 
 /*
- * The cheap tests of judge_node(): of the sign at any distance, of recurrence, and of the sign
- * again.
+ * Sets the sites that are judged at the node, and sums up their gains. False: they are less than two,
+ * or of a single line, as which they were tested.
  */
 static bool
-is_worth_judging(struct levels *levels, const struct method *method, uint32_t *distance_ret)
+choose(struct levels *levels, const struct node *node, struct gains *gains)
 {
-	if (!is_significant(method, 1))
-		return false;
+	const struct site *first = NULL;
+	size_t count = 0;
+	bool has_lines = node->level == TH_LEVEL_LINE;
+
 	levels->places_count = 0;
-	for (size_t i = 0; i < method->count; i++)
-		if (is_judged(levels, method, &method->sites[i]))
-			th_array_append(levels, places, method->sites[i].place);
-	th_sort_numbers(levels->places, levels->places_count);
-	if (!recurs(levels))
-		return false;
-	*distance_ret = distance_of_method(levels, method);
-	return is_significant(method, *distance_ret);
-}
+	for (size_t i = 0; i < node->count; i++)
+		count += counts_at(node, &node->sites[i]);
+	for (size_t i = 0; i < node->count && count > 1; i++) {
+		const struct site *site = &node->sites[i];
 
-/* Judges the method that the first `length` functions of some sites lead to. */
-static void
-judge_method(struct levels *levels, struct site *sites, size_t count, const struct node *node)
-{
-	struct method method = method_of(levels, sites, count, node->length);
-	size_t found = levels->work->found_count;
-	uint32_t distance;
-
-	if (!is_worth_judging(levels, &method, &distance))
-		return;
-	levels->places_count = 0;
-	for (size_t i = 0; i < count; i++)
-		if (is_below(&method, &sites[i]))
-			th_array_append(levels, places, sites[i].place);
-	th_sort_numbers(levels->places, levels->places_count);
-	judge_node(levels, node, distance);
-	for (size_t i = 0; i < count && levels->work->found_count > found; i++)
-		sites[i].is_explained = levels->work->nodes[sites[i].place] != TH_NO_NODE;
-}
-
-/* The function below the first `length` ones, plus one; 0: no node of the site is there. */
-static uint32_t
-next_function(const struct levels *levels, const struct site *site, uint32_t length)
-{
-	return length + 1 < site->line ? function_at(levels, site, length) + 1 : 0;
-}
-
-/* Sorts sites by their next function, in which most of them agree. */
-static void
-sort_by_next(const struct levels *levels, struct site *sites, size_t count, uint32_t length)
-{
-	uint32_t first = next_function(levels, sites, length);
-	size_t same = 1;
-
-	for (; same < count; same++) {
-		if (same + AHEAD < count)
-			__builtin_prefetch(&sites[same + AHEAD].frames[length]);
-		if (next_function(levels, &sites[same], length) != first)
-			break;
+		if (!counts_at(node, site) ||
+			(site->may_end && drops(levels->work, site->place, count)))
+			continue;
+		first = first ? first : site;
+		has_lines |= site->maker != first->maker;
+		th_array_append(levels, places, site->place);
+		gains->gained_late += site->gains.gained_late;
+		gains->lost_late += site->gains.lost_late;
+		gains->kept_since += site->gains.kept_since;
+		gains->dead_old += site->gains.dead_old;
 	}
-	if (same == count)
+	return levels->places_count > 1 && has_lines;
+}
+
+/* Whether the node shows growth, and at which error rate: the tests that read most come last. */
+static bool
+grows(struct levels *levels, const struct node *node, double *limit_ret)
+{
+	struct gains gains = {0};
+	struct th_evidence evidence;
+
+	if (!choose(levels, node, &gains) ||
+		!may_grow(levels, &gains, limit_at(node->level, 1)))
+		return false;
+	th_sort_numbers(levels->places, levels->places_count);
+	if (node->level == TH_LEVEL_PATH && !recurs(levels))
+		return false;
+	*limit_ret = limit_of(levels, node);
+	if (!may_grow(levels, &gains, *limit_ret))
+		return false;
+	th_leaks_evaluate(levels->work, levels->heap, levels->places, levels->places_count,
+		*limit_ret, &evidence, NULL);
+	return evidence.verdict == TH_VERDICT_LEAK;
+}
+
+/* Judges a node; the sites of it that grew, or may grow, become parts of its finding. */
+static void
+judge_node(struct levels *levels, const struct node *node)
+{
+	struct th_leaks_work *work = levels->work;
+	struct th_leak_node found = {.level = node->level, .key = node->sites->maker};
+	uint32_t number = (uint32_t)work->found_count;
+
+	if (!grows(levels, node, &found.chance_limit))
 		return;
-	uint64_t *order = th_allocate(count, sizeof(*order)); /* function << 32 | site */
-	struct site *sorted = th_allocate(count, sizeof(*sorted));
+	if (node->level == TH_LEVEL_PATH)
+		th_path_prefixes_add(&work->leaks->places.ways,
+			work->leaks->places.items[levels->places[0]].path, node->length,
+			&found.key);
+	th_array_append(work, found, found);
+	for (size_t i = 0; i < levels->places_count; i++) {
+		const struct th_outline *one = &work->outlines[levels->places[i]];
+
+		if (one->gained_late || th_outline_may_belong(one))
+			work->nodes[levels->places[i]] = number;
+	}
+	for (size_t i = 0; i < node->count; i++)
+		node->sites[i].is_explained = work->nodes[node->sites[i].place] != TH_NO_NODE;
+}
+
+/* Sites in order */
+
+/* The maker of a site; below a method the next function, plus one; 0: no node of the site is there. */
+static uint32_t
+key_of(const struct levels *levels, const struct node *node, const struct site *site)
+{
+	if (node->level == TH_LEVEL_LINE)
+		return site->maker;
+	return node->length + 1 < site->line ? function_at(levels, site, node->length) + 1 : 0;
+}
+
+/* Sorts sites by key, in which most of them agree. */
+static void
+sort_sites(const struct levels *levels, const struct node *node)
+{
+	size_t count = node->count;
+	struct site *sites = node->sites;
+	uint32_t before = 0;
+	size_t sorted = 0;
+
+	for (; sorted < count; sorted++) {
+		if (sorted + AHEAD < count)
+			__builtin_prefetch(&sites[sorted + AHEAD].frames[node->length]);
+		uint32_t key = key_of(levels, node, &sites[sorted]);
+		if (key < before)
+			break;
+		before = key;
+	}
+	if (sorted == count)
+		return;
+	uint64_t *order = th_allocate(count, sizeof(*order)); /* key << 32 | site */
+	struct site *copy = th_allocate(count, sizeof(*copy));
 	for (size_t i = 0; i < count; i++) {
 		if (i + AHEAD < count)
-			__builtin_prefetch(&sites[i + AHEAD].frames[length]);
-		order[i] = (uint64_t)next_function(levels, &sites[i], length) << 32 | i;
+			__builtin_prefetch(&sites[i + AHEAD].frames[node->length]);
+		order[i] = (uint64_t)key_of(levels, node, &sites[i]) << 32 | i;
 	}
-	qsort(order, count, sizeof(*order), compare_words);
+	th_sort_by_word(order, count, sizeof(*order));
+	memcpy(copy, sites, count * sizeof(*copy));
 	for (size_t i = 0; i < count; i++)
-		sorted[i] = sites[(uint32_t)order[i]];
-	memcpy(sites, sorted, count * sizeof(*sites));
-	free(sorted);
+		sites[i] = copy[(uint32_t)order[i]];
+	free(copy);
 	free(order);
 }
 
-static bool
-is_one_line(const struct site *sites, size_t count)
+/* The sites at the beginning of a sorted node that agree in their key, as a node of the same level. */
+static struct node
+first_run(const struct levels *levels, const struct node *node)
 {
-	for (size_t i = 1; i < count; i++)
-		if (sites[i].maker != sites[0].maker)
+	struct node run = *node;
+	uint32_t key = key_of(levels, node, node->sites);
+
+	run.count = 1;
+	while (run.count < node->count && key_of(levels, node, &node->sites[run.count]) == key)
+		run.count++;
+	return run;
+}
+
+static void
+judge_lines(struct levels *levels)
+{
+	struct node left = {.sites = levels->sites,
+		.count = levels->sites_count,
+		.level = TH_LEVEL_LINE,
+		.is_of_java = true,
+		.is_of_native = true};
+
+	sort_sites(levels, &left);
+	while (left.count) {
+		struct node line = first_run(levels, &left);
+
+		judge_node(levels, &line);
+		left.sites += line.count;
+		left.count -= line.count;
+	}
+}
+
+static bool
+is_one_line(const struct node *node)
+{
+	for (size_t i = 1; i < node->count; i++)
+		if (node->sites[i].maker != node->sites[0].maker)
 			return false;
 	return true;
 }
@@ -663,26 +534,29 @@ is_one_line(const struct site *sites, size_t count)
  * lowest first. There may be millions of paths; a method above a single line is not a node.
  */
 static void
-judge_paths(struct levels *levels, struct site *sites, size_t count, struct node node)
+judge_paths(struct levels *levels, struct node node)
 {
-	struct node below = node;
-	size_t end;
+	struct node left = node;
 
-	if (is_one_line(sites, count))
+	if (is_one_line(&node))
 		return;
-	sort_by_next(levels, sites, count, node.length);
-	below.length++;
-	for (size_t i = 0; i < count; i = end) {
-		uint32_t next = next_function(levels, &sites[i], node.length);
+	sort_sites(levels, &node);
+	while (left.count) {
+		struct node below = first_run(levels, &left);
+		bool has_nodes = key_of(levels, &node, left.sites);
 
-		for (end = i + 1; end < count; end++)
-			if (next_function(levels, &sites[end], node.length) != next)
-				break;
-		if (next)
-			judge_paths(levels, &sites[i], end - i, below);
+		left.sites += below.count;
+		left.count -= below.count;
+		below.length++;
+		if (has_nodes)
+			judge_paths(levels, below);
 	}
-	if (node.length)
-		judge_method(levels, sites, count, &node);
+	if (!node.length)
+		return;
+	uint32_t function = function_at(levels, node.sites, node.length - 1);
+	node.is_of_java = levels->is_application[function];
+	node.is_of_native = !levels->is_runtime[function];
+	judge_node(levels, &node);
 }
 
 static void
@@ -693,38 +567,33 @@ add_site(struct levels *levels, uint32_t number)
 	const struct th_outline *outline = &work->outlines[number];
 	struct th_path path = th_paths_get(work->leaks->profile->paths, place->path);
 	struct site site = {.frames = path.frames,
-		.gains = gains_of(outline),
-		.line = work->leaks->places.ways.items[work->makers[number]].length,
+		.gains = {outline->gained_late, outline->lost_late, outline->kept_since,
+			outline->dead_old},
 		.place = number,
 		.maker = work->makers[number],
 		.has_creator = place->creator,
-		.may_end = may_end(outline),
-		.is_explained = work->nodes[number] != TH_NO_NODE};
+		.may_end = may_end(outline)};
 
+	if (!work->leaks->profile->options->group_by)
+		site.line = work->leaks->places.ways.items[site.maker].length;
 	th_array_append(levels, sites, site);
 }
 
 static void
-judge_methods(struct levels *levels, enum th_heap heap)
+judge_heap(struct levels *levels)
 {
-	const struct th_leaks_work *work = levels->work;
-	struct node root = {.heap = heap, .level = TH_LEVEL_PATH};
+	const struct th_leaks *leaks = levels->work->leaks;
 
 	levels->sites_count = 0;
-	for (uint32_t i = 0; i < work->leaks->places.items_count; i++)
-		if (work->leaks->places.items[i].heap == heap && counts(levels, i))
+	for (uint32_t i = 0; i < leaks->places.items_count; i++)
+		if (leaks->places.items[i].heap == levels->heap && counts(levels, i))
 			add_site(levels, i);
-	if (levels->sites_count)
-		judge_paths(levels, levels->sites, levels->sites_count, root);
-}
-
-static void
-judge_heap(struct levels *levels, enum th_heap heap)
-{
-	judge_lines(levels, heap);
-	if (levels->work->leaks->profile->options->group_by || heap == TH_HEAP_MAPPED)
-		return;
-	judge_methods(levels, heap);
+	judge_lines(levels);
+	if (levels->sites_count && !leaks->profile->options->group_by &&
+		levels->heap != TH_HEAP_MAPPED)
+		judge_paths(levels, (struct node){.sites = levels->sites,
+					    .count = levels->sites_count,
+					    .level = TH_LEVEL_PATH});
 }
 
 /* In arrays, since they are used for every frame of every site. */
@@ -751,11 +620,11 @@ th_levels_judge(struct th_leaks_work *work)
 
 	find_libraries(&levels);
 	find_lines(&levels);
-	find_leaking_lines(&levels);
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		if (may_leak(work, (enum th_heap)heap))
-			judge_heap(&levels, (enum th_heap)heap);
-	th_id_map_deinit(&levels.leaking_lines);
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		levels.heap = heap;
+		if (may_leak(work, heap))
+			judge_heap(&levels);
+	}
 	free(levels.lines);
 	free(levels.line_of_site);
 	free(levels.line_sites);
@@ -763,6 +632,5 @@ th_levels_judge(struct th_leaks_work *work)
 	free(levels.is_application);
 	free(levels.library);
 	free(levels.sites);
-	free(levels.keyed);
 	free(levels.places);
 }

@@ -20,10 +20,14 @@ const char *th_outcome_name(enum th_outcome_verdict verdict);
 struct th_outcome {
 	enum th_outcome_verdict verdict;
 	uint64_t leaks;
-	uint64_t unclosed; /* of these: freed only by collections */
-	uint64_t of_vm;    /* more of them: th_leaks_of_vm() */
-	double growth;     /* of all leaks, bytes per second, point estimate */
+	uint64_t unclosed;       /* of these: freed only by collections */
+	uint64_t of_vm;          /* more of them: th_leaks_of_vm() */
+	double growth;           /* of all leaks, bytes per second, point estimate */
+	bool is_asked[TH_HEAPS]; /* it is about this heap */
 	bool is_judged[TH_HEAPS];
+	bool is_complete; /* all of these heaps were judged */
+	const struct th_tallied
+		*unclear; /* threads or loaders that were not judged; NULL: none */
 	/*
 	 * Bytes per second, th_detection_limit(); 0: every allocation was recorded. Of judged
 	 * heaps only.
@@ -35,16 +39,6 @@ struct th_outcome {
 };
 
 struct th_outcome th_outcome_find(const struct th_leaks *leaks);
-
-/*
- * Why it is inconclusive, and what would make it conclusive; for a limit that is not reached,
- * what would reach it. NULL: nothing to say. The caller frees it.
- */
-char *th_outcome_reason(const struct th_leaks *leaks, const struct th_outcome *outcome);
-char *th_outcome_advice(const struct th_leaks *leaks, const struct th_outcome *outcome);
-
-/* The first line without its end; the caller frees it. */
-char *th_outcome_headline(const struct th_leaks *leaks, const struct th_outcome *outcome);
 
 /*
  * Exit status of `leaks` with --fail-on: 0 none, 1 leaks as asked for, TH_STATUS_LIMIT no leak,

@@ -40,17 +40,13 @@ static uint32_t
 class_of_method(struct th_leaks_work *work, uint32_t function)
 {
 	const struct th_frames *frames = work->leaks->profile->frames;
-	uint32_t *known = &work->class_names[function];
+	const char *name = th_frames_function_name(frames, function);
+	const char *dot = strrchr(name, '.');
+	char *class_name = th_format_new("%.*s", dot ? (int)(dot - name) : 0, name);
+	uint32_t found = th_frames_find_string(frames, class_name);
 
-	if (*known == TH_CLASS_NOT_ASKED) {
-		const char *name = th_frames_function_name(frames, function);
-		const char *dot = strrchr(name, '.');
-		char *class_name = th_format_new("%.*s", dot ? (int)(dot - name) : 0, name);
-
-		*known = th_frames_find_string(frames, class_name);
-		free(class_name);
-	}
-	return *known;
+	free(class_name);
+	return found;
 }
 
 /* Whether more blocks survive than owners can, of which some may be alive without a sample. */
@@ -98,19 +94,43 @@ look_at_owners(struct th_leaks_work *work, uint32_t place)
 	return work->owners[index];
 }
 
+/*
+ * Whether objects of the class of a Java method were sampled anywhere: else it is no candidate. Sets
+ * the class.
+ */
+static bool
+may_be_candidate(struct th_leaks_work *work, uint32_t number, uint32_t *class_name_ret)
+{
+	struct th_leaks_function *function = &work->functions[number];
+
+	if (function->may_own == TH_NOT_ASKED) {
+		function->may_own = TH_ANSWER_NO;
+		if (th_frames_function(work->leaks->profile->frames, number)->kind ==
+			TH_KIND_JAVA)
+			function->class_name = class_of_method(work, number);
+		else
+			function->class_name = TH_NO_STRING;
+		if (function->class_name != TH_NO_STRING &&
+			th_id_map_find(&work->sampled_classes, function->class_name) !=
+				TH_ID_MAP_NONE)
+			function->may_own = TH_ANSWER_YES;
+	}
+	*class_name_ret = function->class_name;
+	return function->may_own == TH_ANSWER_YES;
+}
+
 /* The next candidate towards the root; false: there is none. */
 static bool
 next_candidate(
 	struct th_leaks_work *work, struct th_path_prefix_cursor *step, struct candidate *ret)
 {
-	const struct th_frames *frames = work->leaks->profile->frames;
+	uint32_t class_name;
 
 	while (th_path_prefixes_step(step, &ret->function)) {
-		if (th_frames_function(frames, ret->function)->kind != TH_KIND_JAVA)
-			continue;
-		uint32_t class_name = class_of_method(work, ret->function);
-		uint32_t caller = class_name == TH_NO_STRING ? TH_NO_WAY
-							     : th_path_prefixes_left(step);
+		/* The number of the caller takes much longer to find. */
+		uint32_t caller = may_be_candidate(work, ret->function, &class_name)
+					  ? th_path_prefixes_left(step)
+					  : TH_NO_WAY;
 		if (caller == TH_NO_WAY)
 			continue;
 		ret->place = th_leak_sites_find(
@@ -118,38 +138,6 @@ next_candidate(
 		if (ret->place != TH_NO_PLACE)
 			return true;
 	}
-	return false;
-}
-
-/* Whether objects of the class of a method were sampled anywhere: else it is no candidate. */
-static bool
-may_be_candidate(struct th_leaks_work *work, uint32_t function)
-{
-	uint8_t *known = &work->may_own[function];
-
-	if (*known == TH_OWNING_NOT_ASKED) {
-		const struct th_frames *frames = work->leaks->profile->frames;
-		bool is_java = th_frames_function(frames, function)->kind == TH_KIND_JAVA;
-		uint32_t class_name = is_java ? class_of_method(work, function) : TH_NO_STRING;
-
-		*known = class_name != TH_NO_STRING &&
-			 th_id_map_find(&work->sampled_classes, class_name) != TH_ID_MAP_NONE;
-	}
-	return *known;
-}
-
-/* Whether a path prefix may have a candidate: next_candidate() takes much longer. */
-static bool
-may_have_candidate(struct th_leaks_work *work, uint32_t way)
-{
-	const struct th_profile *profile = work->leaks->profile;
-	const struct th_path_prefix *prefix = &work->leaks->places.ways.items[way];
-	struct th_path path = th_paths_get(profile->paths, prefix->path);
-
-	for (uint32_t i = 0; i < prefix->length; i++)
-		if (may_be_candidate(
-			    work, th_frames_function_at(profile->frames, path.frames[i])))
-			return true;
 	return false;
 }
 
@@ -169,8 +157,7 @@ is_freed_with_owner(struct th_leaks_work *work, uint32_t number, uint32_t functi
 		&work->leaks->places.ways, place->way);
 	struct candidate candidate;
 
-	if (!is_native(place) || outline->allocated < ENOUGH_OWNERS ||
-		!may_have_candidate(work, place->way))
+	if (!is_native(place) || outline->allocated < ENOUGH_OWNERS)
 		return false;
 	while (next_candidate(work, &step, &candidate)) {
 		if (candidate.function != function)
@@ -185,14 +172,15 @@ is_freed_with_owner(struct th_leaks_work *work, uint32_t number, uint32_t functi
 static bool
 is_owning(struct th_leaks_work *work, uint32_t function)
 {
-	uint8_t *known = &work->is_owning[function];
+	uint8_t *known = &work->functions[function].is_owning;
+	bool found = false;
 
-	if (*known == TH_OWNING_NOT_ASKED) {
-		*known = false;
-		for (uint32_t i = 0; i < work->leaks->places.items_count && !*known; i++)
-			*known = is_freed_with_owner(work, i, function);
+	if (*known == TH_NOT_ASKED) {
+		for (uint32_t i = 0; i < work->leaks->places.items_count && !found; i++)
+			found = is_freed_with_owner(work, i, function);
+		*known = found ? TH_ANSWER_YES : TH_ANSWER_NO;
 	}
-	return *known;
+	return *known == TH_ANSWER_YES;
 }
 
 static bool
@@ -211,9 +199,8 @@ find_owner(struct th_leaks_work *work, const struct th_leak_site *place, double 
 	struct th_path_prefix_cursor step = th_path_prefixes_last(
 		&work->leaks->places.ways, place->way);
 	struct candidate candidate;
-	bool may_have = may_have_candidate(work, place->way);
 
-	while (may_have && next_candidate(work, &step, &candidate)) {
+	while (next_candidate(work, &step, &candidate)) {
 		struct th_owner owner = look_at_owners(work, candidate.place);
 
 		if (is_constructor(work, candidate.function) ||

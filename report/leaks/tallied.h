@@ -113,7 +113,4 @@ double th_tallied_growth(const struct th_tallied *tallied);
 /* "threads" or "classes": the heap in JSON. */
 const char *th_tallied_heap(const struct th_tallied *tallied);
 
-/* One sentence with the numbers behind the verdict; the caller frees it. */
-char *th_tallied_explain(const struct th_tallied *tallied);
-
 #endif

@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums over the groups of a finding, and over all findings that are leaks. */
+/* Sums over the groups of a finding, over all findings that are leaks, and over the sites of lines; bounds. */
 #include "report/leaks/leaks_work.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "report/base/allocate.h"
 #include "report/leaks/causes.h"
+
+/*
+ * Rows with fewer samples that became old or died old grow by less than the detection limit: the
+ * upper end of 7 samples is 14 sampling intervals over the whole time, a leak at the limit has
+ * 11 in the later half alone.
+ */
+#define LEAST_SAMPLES 8
 
 static int
 compare_parts(const void *a, const void *b)
@@ -152,4 +160,171 @@ double
 th_leaks_bytes(const struct th_leaks *leaks)
 {
 	return th_leaks_totals(leaks).bytes;
+}
+
+/* Lines */
+
+/* The verdict of each group: as listed, if its finding is. */
+static uint8_t *
+verdicts_of_groups(const struct th_leaks *leaks)
+{
+	const struct th_leaks_work *work = leaks->work;
+	uint8_t *verdicts = th_allocate(work->groups_count + 1, sizeof(*verdicts));
+
+	for (size_t i = 0; i < work->groups_count; i++)
+		verdicts[i] = (uint8_t)work->groups[i].verdict;
+	for (size_t i = 0; i < leaks->findings_count; i++)
+		verdicts[leaks->findings[i].group] = (uint8_t)leaks->findings[i].verdict;
+	return verdicts;
+}
+
+static struct th_leak_line *
+find_line(struct th_leak_lines *lines, const struct th_leaks *leaks, uint32_t place)
+{
+	const struct th_leak_site *site = &leaks->places.items[place];
+	uint32_t prefix = leaks->work->makers[place];
+	struct th_leak_line line = {.heap = site->heap,
+		.verdict = TH_VERDICT_CHURN,
+		.prefix = prefix,
+		.place = place};
+	bool added;
+
+	if (leaks->profile->options->group_by)
+		line.group = prefix;
+	uint32_t index = th_id_map_intern(
+		&lines->ids, (uint64_t)site->heap << 32 | prefix, &added);
+	if (added)
+		th_array_append(lines, items, line);
+	return &lines->items[index];
+}
+
+static void
+add_site(struct th_leak_lines *lines, const struct th_leaks *leaks, uint32_t place,
+	enum th_verdict verdict)
+{
+	const struct th_outline *outline = &leaks->work->outlines[place];
+	struct th_leak_line *line = find_line(lines, leaks, place);
+
+	if (outline->live_bytes > leaks->work->outlines[line->place].live_bytes)
+		line->place = place;
+	if (verdict < line->verdict)
+		line->verdict = verdict;
+	line->live += outline->live_bytes;
+	line->growth += outline->growth;
+}
+
+/* The limits of a leak belong to the line of its largest site. */
+static void
+add_limits(struct th_leak_lines *lines, const struct th_leaks *leaks, uint32_t number)
+{
+	struct th_finding finding = th_leaks_next(leaks, number);
+	struct th_leak_line *line = find_line(lines, leaks, finding.place);
+
+	line->low += finding.evidence.growth.low;
+	line->high += finding.evidence.growth.high;
+}
+
+void
+th_leak_lines_init(struct th_leak_lines *lines, const struct th_leaks *leaks)
+{
+	const struct th_leaks_work *work = leaks->work;
+	uint8_t *verdicts = verdicts_of_groups(leaks);
+
+	*lines = (struct th_leak_lines){0};
+	for (size_t i = 0; i < work->groups_count; i++) {
+		for (size_t k = 0; k < work->groups[i].places_count; k++)
+			add_site(lines, leaks, work->groups[i].places[k],
+				(enum th_verdict)verdicts[i]);
+		if (work->groups[i].places_count && verdicts[i] == TH_VERDICT_LEAK)
+			add_limits(lines, leaks, (uint32_t)i);
+	}
+	free(verdicts);
+}
+
+void
+th_leak_lines_deinit(struct th_leak_lines *lines)
+{
+	th_id_map_deinit(&lines->ids);
+	free(lines->items);
+}
+
+/* Bounds */
+
+static uint64_t
+old_samples(const struct th_leaks_work *work, const struct th_leak_group *group)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < group->places_count; i++) {
+		const struct th_outline *one = &work->outlines[group->places[i]];
+
+		count += (uint64_t)one->gained_late + one->lost_late + one->kept_since +
+			 one->dead_old;
+	}
+	return count;
+}
+
+/* Growth that has evidently ended limits nothing. */
+static bool
+has_ended(const struct th_evidence *evidence)
+{
+	return evidence->verdict == TH_VERDICT_PLATEAU &&
+	       (evidence->reason == TH_REASON_STOPPED || evidence->reason == TH_REASON_STEP ||
+		       evidence->reason == TH_REASON_SLOWED);
+}
+
+static void
+find_row_limits(struct th_leaks *leaks)
+{
+	const struct th_leaks_work *work = leaks->work;
+
+	for (size_t i = 0; i < work->groups_count; i++) {
+		const struct th_leak_group *group = &work->groups[i];
+		double *limit = &leaks->row_limit[group->heap];
+
+		if (group->verdict == TH_VERDICT_LEAK || !group->places_count ||
+			old_samples(work, group) < LEAST_SAMPLES)
+			continue;
+		struct th_finding finding = th_leaks_next(leaks, (uint32_t)i);
+		double growth = finding.evidence.growth.high;
+		if (!has_ended(&finding.evidence) && growth > *limit)
+			*limit = growth;
+	}
+}
+
+/* Whether an unclear finding grows by more than the limit, as far as is known. */
+static bool
+is_unsettled(const struct th_leaks *leaks, const struct th_listed *listed)
+{
+	const struct th_leak_site *place = &leaks->places.items[listed->place];
+
+	if (listed->verdict != TH_VERDICT_UNCLEAR || place->internal)
+		return false;
+	switch (listed->reason) {
+	case TH_REASON_LATE:
+	case TH_REASON_DROPPED:
+		return true;
+	default:
+		return listed->growth > leaks->growth_limit[place->heap];
+	}
+}
+
+void
+th_leaks_find_bounds(struct th_leaks *leaks)
+{
+	find_row_limits(leaks);
+	for (size_t i = 0; i < leaks->findings_count && !leaks->unsettled; i++)
+		if (is_unsettled(leaks, &leaks->findings[i]))
+			leaks->unsettled = &leaks->findings[i];
+}
+
+bool
+th_leaks_is_listed(const struct th_leaks *leaks, const struct th_listed *listed)
+{
+	double limit = leaks->growth_limit[leaks->places.items[listed->place].heap];
+
+	if (listed->verdict != TH_VERDICT_UNCLEAR)
+		return listed->verdict == TH_VERDICT_LEAK;
+	return is_unsettled(leaks, listed) ||
+	       (listed->growth > 0 && (isinf(limit) || listed->growth > limit));
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "report/base/allocate.h"
+#include "report/base/sort.h"
 #include "unify/shared/hash.h"
 
 static double
@@ -71,35 +72,66 @@ line_of(const struct th_leaks_work *work, const struct th_leak_group *group)
 	return place->creator && !place->internal ? work->makers[group->places[0]] : 0;
 }
 
+/* Groups by what they have in common. */
+struct shared {
+	struct th_id_map keys;
+	TH_ARRAY(uint32_t, first); /* leak, by number of the key */
+};
+
+/*
+ * The first leak with this key, other than the group itself; TH_NO_GROUP: there is none.  What is
+ * unclear joins leaks only.
+ */
+static uint32_t
+first_with(
+	struct shared *shared, const struct th_leaks_work *work, uint64_t key, uint32_t number)
+{
+	bool added = false;
+	uint32_t index = !key ? TH_ID_MAP_NONE
+			 : work->groups[number].verdict == TH_VERDICT_LEAK
+				 ? th_id_map_intern(&shared->keys, key, &added)
+				 : th_id_map_find(&shared->keys, key);
+
+	if (added)
+		th_array_append(shared, first, number);
+	return added || index == TH_ID_MAP_NONE ? TH_NO_GROUP : shared->first[index];
+}
+
+static void
+shared_deinit(struct shared *shared)
+{
+	th_id_map_deinit(&shared->keys);
+	free(shared->first);
+}
+
 /* Leaks first, so that what is unclear joins a leak of its line in another heap. */
 static void
 unite_lines(struct th_leaks_work *work, uint32_t *leaders, enum th_verdict verdict,
-	struct th_id_map *lines, uint32_t *first)
+	struct shared *lines)
 {
 	for (uint32_t i = 0; i < work->groups_count; i++) {
 		const struct th_leak_group *group = &work->groups[i];
-		uint64_t line;
-		uint32_t index;
-		bool added = false;
 
 		if (group->verdict != verdict || !group->places_count || live_of(work, i) <= 0)
 			continue;
-		line = line_of(work, group);
-		if (!line)
-			continue;
-		index = verdict == TH_VERDICT_LEAK ? th_id_map_intern(lines, line, &added)
-						   : th_id_map_find(lines, line);
-		if (added)
-			first[index] = i;
-		else if (index != TH_ID_MAP_NONE)
-			unite(work, leaders, first[index], i);
+		uint32_t first = first_with(lines, work, line_of(work, group), i);
+		if (first != TH_NO_GROUP)
+			unite(work, leaders, first, i);
 	}
 }
 
 /* A leak of native blocks and that of the Java objects that own them. */
 static void
-unite_owners(struct th_leaks_work *work, uint32_t *leaders, const uint32_t *leak_of_place)
+unite_owners(struct th_leaks_work *work, uint32_t *leaders)
 {
+	size_t count = work->leaks->places.items_count;
+	uint32_t *leak_of_place = th_allocate(count, sizeof(*leak_of_place));
+
+	memset(leak_of_place, 0xff, count * sizeof(*leak_of_place)); /* TH_NO_GROUP */
+	for (uint32_t i = 0; i < work->groups_count; i++)
+		for (size_t k = 0; k < work->groups[i].places_count; k++)
+			if (work->groups[i].verdict == TH_VERDICT_LEAK)
+				leak_of_place[work->groups[i].places[k]] = i;
 	for (uint32_t i = 0; i < work->groups_count; i++) {
 		const struct th_leak_group *group = &work->groups[i];
 		struct th_owner owner;
@@ -110,6 +142,7 @@ unite_owners(struct th_leaks_work *work, uint32_t *leaders, const uint32_t *leak
 		if (owner.place != TH_NO_PLACE && leak_of_place[owner.place] != TH_NO_GROUP)
 			unite(work, leaders, leak_of_place[owner.place], i);
 	}
+	free(leak_of_place);
 }
 
 /* The library of the last method of a path (struct th_function). */
@@ -121,30 +154,13 @@ library_of(const struct th_leaks_work *work, uint32_t way)
 		->library;
 }
 
-/* A leak of a line that is part of the use of a library at a node. */
-struct use {
-	uint32_t node; /* group */
-	uint32_t line; /* group */
-};
-
 /* Nodes at which growth was found: by path, the first group, and of each the next one. */
 struct uses {
 	struct th_id_map paths;
 	TH_ARRAY(uint32_t, first);
 	uint32_t *next;
-	TH_ARRAY(struct use, items);
+	TH_ARRAY(uint32_t, nodes); /* groups, at the callers of the current leak's line */
 };
-
-static int
-compare_uses(const void *a, const void *b)
-{
-	const struct use *left = a;
-	const struct use *right = b;
-
-	if (left->node != right->node)
-		return left->node < right->node ? -1 : 1;
-	return (left->line > right->line) - (left->line < right->line);
-}
 
 static void
 find_nodes(const struct th_leaks_work *work, struct uses *uses)
@@ -179,27 +195,26 @@ is_use_of_library(const struct th_leaks_work *work, const struct th_leak_group *
 	       library != library_of(work, work->found[node->node].key);
 }
 
-/* The nodes at the callers of a leak's line. */
+/* Finds the nodes at the callers of a leak's line, in the order of their numbers. */
 static void
-find_uses_of_line(const struct th_leaks_work *work, uint32_t number, struct uses *uses)
+find_uses_of_line(
+	const struct th_leaks_work *work, const struct th_leak_group *line, struct uses *uses)
 {
-	const struct th_leak_group *line = &work->groups[number];
 	const struct th_leak_site *site = &work->leaks->places.items[line->places[0]];
-	struct th_path_prefix_cursor cursor;
+	struct th_path_prefix_cursor cursor = th_path_prefixes_last(
+		&work->leaks->places.ways, site->creator);
 	uint32_t function;
 
-	if (!site->creator)
-		return;
-	cursor = th_path_prefixes_last(&work->leaks->places.ways, site->creator);
-	while (th_path_prefixes_step(&cursor, &function)) {
+	uses->nodes_count = 0;
+	while (site->creator && th_path_prefixes_step(&cursor, &function)) {
 		uint32_t path = th_id_map_find(&uses->paths, th_path_prefixes_left(&cursor));
 		uint32_t node = path == TH_ID_MAP_NONE ? TH_NO_GROUP : uses->first[path];
 
 		for (; node != TH_NO_GROUP; node = uses->next[node])
 			if (is_use_of_library(work, &work->groups[node], site))
-				th_array_append(uses, items,
-					((struct use){.node = node, .line = number}));
+				th_array_append(uses, nodes, node);
 	}
+	th_sort_numbers(uses->nodes, uses->nodes_count);
 }
 
 /* Moves the sites of a group to another one of the same heap. */
@@ -219,28 +234,24 @@ unite_uses(struct th_leaks_work *work, uint32_t *leaders)
 
 	find_nodes(work, &uses);
 	for (uint32_t i = 0; i < work->groups_count && uses.first_count; i++) {
-		const struct th_leak_group *group = &work->groups[i];
+		struct th_leak_group *line = &work->groups[i];
 
-		if (group->verdict == TH_VERDICT_LEAK && group->places_count &&
-			group->node == TH_NO_NODE)
-			find_uses_of_line(work, i, &uses);
-	}
-	if (uses.items_count)
-		qsort(uses.items, uses.items_count, sizeof(*uses.items), compare_uses);
-	for (size_t i = 0; i < uses.items_count; i++) {
-		struct th_leak_group *node = &work->groups[uses.items[i].node];
-		struct th_leak_group *line = &work->groups[uses.items[i].line];
-
-		/* Another node may have absorbed it. */
-		if (line->places_count && line->heap == node->heap)
-			absorb(node, line);
-		else if (line->places_count)
-			unite(work, leaders, uses.items[i].node, uses.items[i].line);
+		if (line->verdict != TH_VERDICT_LEAK || !line->places_count ||
+			line->node != TH_NO_NODE)
+			continue;
+		find_uses_of_line(work, line, &uses);
+		/* The first one of its heap absorbs it. */
+		for (size_t k = 0; k < uses.nodes_count && line->places_count; k++) {
+			if (line->heap == work->groups[uses.nodes[k]].heap)
+				absorb(&work->groups[uses.nodes[k]], line);
+			else
+				unite(work, leaders, uses.nodes[k], i);
+		}
 	}
 	th_id_map_deinit(&uses.paths);
 	free(uses.first);
 	free(uses.next);
-	free(uses.items);
+	free(uses.nodes);
 }
 
 /*
@@ -272,23 +283,17 @@ title_of(const struct th_leaks_work *work, const struct th_leak_group *group)
  * have creators of their own.
  */
 static void
-unite_titles(struct th_leaks_work *work, enum th_verdict verdict, struct th_id_map *titles,
-	uint32_t *first)
+unite_titles(struct th_leaks_work *work, enum th_verdict verdict, struct shared *titles)
 {
 	for (uint32_t i = 0; i < work->groups_count; i++) {
 		struct th_leak_group *group = &work->groups[i];
 		uint64_t title = group->verdict == verdict ? title_of(work, group) : 0;
-		bool added = false;
-		uint32_t index;
 
 		if (!title || live_of(work, i) <= 0)
 			continue;
-		index = verdict == TH_VERDICT_LEAK ? th_id_map_intern(titles, title, &added)
-						   : th_id_map_find(titles, title);
-		if (added)
-			first[index] = i;
-		else if (index != TH_ID_MAP_NONE)
-			absorb(&work->groups[first[index]], group);
+		uint32_t first = first_with(titles, work, title, i);
+		if (first != TH_NO_GROUP)
+			absorb(&work->groups[first], group);
 	}
 }
 
@@ -337,51 +342,31 @@ user_of(const struct th_leaks_work *work, const struct th_leak_group *group)
  * calls: what the library keeps for one object is allocated when that is made and when it is used.
  */
 static void
-unite_users(struct th_leaks_work *work, uint32_t *leaders, struct th_id_map *methods,
-	uint32_t *first)
+unite_users(struct th_leaks_work *work, uint32_t *leaders)
 {
 	struct user *users = th_allocate(work->groups_count, sizeof(*users));
+	struct shared methods = {0};
 
 	for (uint32_t i = 0; i < work->groups_count; i++) {
 		const struct th_leak_group *group = &work->groups[i];
-		bool added = false;
 
 		if (group->verdict != TH_VERDICT_LEAK || !group->places_count)
 			continue;
 		users[i] = user_of(work, group);
-		uint32_t index = users[i].method
-					 ? th_id_map_intern(methods, users[i].method, &added)
-					 : TH_ID_MAP_NONE;
-		if (added)
-			first[index] = i;
-		else if (index != TH_ID_MAP_NONE)
-			unite(work, leaders, first[index], i);
+		uint32_t first = first_with(&methods, work, users[i].method, i);
+		if (first != TH_NO_GROUP)
+			unite(work, leaders, first, i);
 	}
 	for (uint32_t i = 0; i < work->groups_count; i++) {
-		uint32_t index = users[i].caller ? th_id_map_find(methods, users[i].caller)
-						 : TH_ID_MAP_NONE;
+		uint32_t index = users[i].caller
+					 ? th_id_map_find(&methods.keys, users[i].caller)
+					 : TH_ID_MAP_NONE;
 
 		if (index != TH_ID_MAP_NONE)
-			unite(work, leaders, first[index], i);
+			unite(work, leaders, methods.first[index], i);
 	}
+	shared_deinit(&methods);
 	free(users);
-}
-
-static uint32_t *
-find_leaks_of_places(const struct th_leaks_work *work)
-{
-	size_t count = work->leaks->places.items_count;
-	uint32_t *leak_of_place = th_allocate(count, sizeof(*leak_of_place));
-
-	memset(leak_of_place, 0xff, count * sizeof(*leak_of_place));
-	for (uint32_t i = 0; i < work->groups_count; i++) {
-		const struct th_leak_group *group = &work->groups[i];
-
-		for (size_t k = 0; k < group->places_count; k++)
-			if (group->verdict == TH_VERDICT_LEAK)
-				leak_of_place[group->places[k]] = i;
-	}
-	return leak_of_place;
 }
 
 /* Links the groups of each finding behind the one that leads it. */
@@ -403,25 +388,19 @@ void
 th_groups_unite(struct th_leaks_work *work)
 {
 	uint32_t *leaders = th_allocate(work->groups_count, sizeof(*leaders));
-	uint32_t *first = th_allocate(work->groups_count, sizeof(*first));
-	uint32_t *leak_of_place;
-	struct th_id_map lines = {0}, titles = {0}, methods = {0};
+	struct shared lines = {0}, titles = {0};
 
 	for (uint32_t i = 0; i < work->groups_count; i++)
 		leaders[i] = i;
 	unite_uses(work, leaders);
-	unite_titles(work, TH_VERDICT_LEAK, &titles, first);
-	unite_titles(work, TH_VERDICT_UNCLEAR, &titles, first);
-	leak_of_place = find_leaks_of_places(work);
-	unite_users(work, leaders, &methods, first);
-	unite_lines(work, leaders, TH_VERDICT_LEAK, &lines, first);
-	unite_owners(work, leaders, leak_of_place);
-	unite_lines(work, leaders, TH_VERDICT_UNCLEAR, &lines, first);
+	unite_titles(work, TH_VERDICT_LEAK, &titles);
+	unite_titles(work, TH_VERDICT_UNCLEAR, &titles);
+	unite_users(work, leaders);
+	unite_lines(work, leaders, TH_VERDICT_LEAK, &lines);
+	unite_owners(work, leaders);
+	unite_lines(work, leaders, TH_VERDICT_UNCLEAR, &lines);
 	link_groups(work, leaders);
-	th_id_map_deinit(&methods);
-	th_id_map_deinit(&titles);
-	th_id_map_deinit(&lines);
-	free(leak_of_place);
-	free(first);
+	shared_deinit(&titles);
+	shared_deinit(&lines);
 	free(leaders);
 }

@@ -12,6 +12,7 @@
 #include "report/base/allocate.h"
 #include "report/base/format.h"
 #include "report/base/id_map.h"
+#include "report/base/sort.h"
 #include "unify/shared/clock.h"
 
 /* The warm-up is this part of the time. */
@@ -26,7 +27,7 @@
 #define UNLIKELY 0.01
 
 struct age {
-	uint64_t time; /* when it was taken */
+	uint64_t time; /* when it was taken; first: they are sorted by it */
 	double weight;
 };
 
@@ -291,15 +292,6 @@ judge(const struct th_ledger *ledger, const struct th_ledger_entry *entry,
 	return sums->held.samples == sums->taken.samples ? TH_LEDGER_NEVER : TH_LEDGER_CACHE;
 }
 
-static int
-compare_ages(const void *a, const void *b)
-{
-	const struct age *left = a;
-	const struct age *right = b;
-
-	return (left->time > right->time) - (left->time < right->time);
-}
-
 /* The time at which the median one of those held was taken. */
 static uint64_t
 median_time(struct sums *sums)
@@ -307,7 +299,7 @@ median_time(struct sums *sums)
 	double half = 0;
 	size_t i = 0;
 
-	qsort(sums->ages, sums->ages_count, sizeof(*sums->ages), compare_ages);
+	th_sort_by_word(sums->ages, sums->ages_count, sizeof(*sums->ages));
 	for (size_t k = 0; k < sums->ages_count; k++)
 		half += sums->ages[k].weight / 2;
 	while (i + 1 < sums->ages_count && (half -= sums->ages[i].weight) > 0)

@@ -27,20 +27,31 @@ add(struct th_resident_blocks *touched, uint32_t record, uint64_t word)
 		touched->words[index] = merge(touched->words[index], word);
 }
 
-void
-th_resident_blocks_init(struct th_resident_blocks *touched,
-	const struct th_recording *recording, uint32_t account)
+/* `records`: of the samples wanted; NULL: all. */
+static void
+find_blocks(struct th_resident_blocks *touched, const struct th_recording *recording,
+	uint32_t account, const struct th_id_map *records)
 {
 	*touched = (struct th_resident_blocks){0};
 	for (size_t i = 0; i < recording->touched_count; i++) {
 		const struct th_decoded_touched *event = &recording->touched[i];
 
-		if (event->account != account)
-			continue;
-		for (uint32_t k = 0; k + 1 < event->blocks.count; k += 2)
-			add(touched, th_recording_record(recording, event->blocks.words[k]),
-				event->blocks.words[k + 1]);
+		for (uint32_t k = 0; event->account == account && k + 1 < event->blocks.count;
+			k += 2) {
+			uint32_t record = th_recording_record(
+				recording, event->blocks.words[k]);
+
+			if (!records || th_id_map_find(records, record) != TH_ID_MAP_NONE)
+				add(touched, record, event->blocks.words[k + 1]);
+		}
 	}
+}
+
+void
+th_resident_blocks_init(struct th_resident_blocks *touched,
+	const struct th_recording *recording, uint32_t account)
+{
+	find_blocks(touched, recording, account, NULL);
 }
 
 void
@@ -60,4 +71,39 @@ th_resident_blocks_find(const struct th_resident_blocks *touched,
 		return false;
 	*word_ret = touched->words[index];
 	return true;
+}
+
+/* Mappings */
+
+void
+th_resident_mappings_init(struct th_resident_mappings *residency,
+	const struct th_recording *recording, uint64_t to)
+{
+	struct th_id_map records = {0};
+	struct th_resident_blocks blocks;
+	bool added;
+
+	*residency = (struct th_resident_mappings){0};
+	for (size_t i = 0; i < recording->mappings.items_count; i++)
+		th_id_map_intern(&records, recording->mappings.items[i].record, &added);
+	for (size_t i = 0; i < recording->accounts_count; i++) {
+		const struct th_decoded_account *account = &recording->accounts[i];
+
+		if (!(account->flags & TH_BREAKDOWN_HAS_PAGES) || account->time > to)
+			continue;
+		find_blocks(&blocks, recording, account->account, &records);
+		th_array_append(residency, times, account->time);
+		th_array_append(residency, blocks, blocks);
+		residency->has_data |= blocks.words_count > 0;
+	}
+	th_id_map_deinit(&records);
+}
+
+void
+th_resident_mappings_deinit(struct th_resident_mappings *residency)
+{
+	for (size_t i = 0; i < residency->blocks_count; i++)
+		th_resident_blocks_deinit(&residency->blocks[i]);
+	free(residency->blocks);
+	free(residency->times);
 }

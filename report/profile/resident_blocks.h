@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resident bytes of each sampled block that was alive at a snapshot of resident memory. */
+/*
+ * Resident bytes of each sampled block that was alive at a snapshot of resident memory. Mapped memory
+ * is not yet used: an allocator maps chunks that it fills later, as its snapshots show.
+ */
 #ifndef TH_REPORT_PROFILE_RESIDENT_BLOCKS_H
 #define TH_REPORT_PROFILE_RESIDENT_BLOCKS_H
 
@@ -21,6 +24,18 @@ void th_resident_blocks_deinit(struct th_resident_blocks *touched);
 /* The word of TOUCHED for a sample; false: the snapshot has no data on it. */
 bool th_resident_blocks_find(const struct th_resident_blocks *touched,
 	const struct th_sample *sample, uint64_t *word_ret);
+
+/* Snapshots of mapped memory over time. */
+struct th_resident_mappings {
+	TH_ARRAY(uint64_t, times); /* of the snapshots that have data on pages, ascending */
+	TH_ARRAY(struct th_resident_blocks, blocks); /* by snapshot: samples of mapped memory */
+	bool has_data;
+};
+
+/* Gathers the data of the snapshots up to the time `to`. */
+void th_resident_mappings_init(struct th_resident_mappings *residency,
+	const struct th_recording *recording, uint64_t to);
+void th_resident_mappings_deinit(struct th_resident_mappings *residency);
 
 /* Resident bytes of a sample according to a word. */
 static inline double

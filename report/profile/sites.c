@@ -104,20 +104,14 @@ th_sites_print(FILE *file, const struct th_frames *frames, uint32_t class_name,
 	}
 }
 
-struct th_site_place
-th_sites_of_row(const struct th_profile *profile, const struct th_row *row)
-{
-	struct th_path path = th_paths_get(profile->paths, row->path);
-
-	if (row->is_internal)
-		return (struct th_site_place){profile->internal_group, row->thread};
-	return th_sites_place(profile->frames, &path);
-}
-
 static struct th_site
 site_of(const struct th_profile *profile, const struct th_row *row)
 {
-	struct th_site_place place = th_sites_of_row(profile, row);
+	struct th_path path = th_paths_get(profile->paths, row->path);
+	struct th_site_place place = {profile->internal_group, row->thread};
+
+	if (!row->is_internal)
+		place = th_sites_place(profile->frames, &path);
 
 	return (struct th_site){
 		.class_name = row->class_name,

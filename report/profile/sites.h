@@ -56,10 +56,6 @@ struct th_site_place {
 /* The site at the leaf of a path; not for the VM's own threads. */
 struct th_site_place th_sites_place(const struct th_frames *frames, const struct th_path *path);
 
-/* The site of a row; not if rows are grouped. */
-struct th_site_place
-th_sites_of_row(const struct th_profile *profile, const struct th_row *row);
-
 /* "FUNCTION" or "FUNCTION (LIBRARY)". */
 void th_sites_print_function(FILE *file, const struct th_frames *frames, uint32_t number);
 

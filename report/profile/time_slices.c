@@ -109,33 +109,9 @@ find_places(struct maker *maker)
 		const uint32_t *rows = profile->sample_rows[heap];
 		size_t count = profile->recording->samples[heap].items_count;
 
-		maker->places[heap] = th_allocate(count, sizeof(*maker->places[heap]));
 		for (size_t i = 0; i < count; i++)
 			if (rows[i] != TH_NO_ROW)
 				maker->places[heap][i] = place_of(maker, (enum th_heap)heap, i);
-	}
-}
-
-/* Merges pairs of slices. */
-static void
-halve(struct maker *maker)
-{
-	const struct th_time_slices before = *maker->cells;
-
-	maker->cells->slices /= 2;
-	maker->cells->slice *= 2;
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		size_t count = maker->profile->recording->samples[heap].items_count;
-
-		for (size_t i = 0; i < count; i++) {
-			uint32_t *place = &maker->places[heap][i];
-			struct th_time_slice cell = cell_at(&before, *place);
-
-			cell.birth /= 2;
-			if (cell.death != TH_TIME_SLICE_NEVER)
-				cell.death /= 2;
-			*place = place_at(maker->cells, &cell);
-		}
 	}
 }
 
@@ -304,9 +280,15 @@ th_time_slices_init(struct th_time_slices *cells, const struct th_profile *profi
 	};
 	th_sample_order_init(&maker.order, profile, NULL, profile->rows_count);
 	maker.numbers = th_allocate(count_places(cells), sizeof(*maker.numbers));
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		maker.places[heap] = th_allocate(
+			recording->samples[heap].items_count, sizeof(*maker.places[heap]));
 	find_places(&maker);
-	while (cells->slices > 1 && are_more(&maker, most))
-		halve(&maker);
+	while (cells->slices > 1 && are_more(&maker, most)) {
+		cells->slices /= 2;
+		cells->slice *= 2;
+		find_places(&maker);
+	}
 	make_cells(&maker);
 	th_sample_order_deinit(&maker.order);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)

@@ -13,6 +13,7 @@
 #include "report/leaks/causes.h"
 #include "report/leaks/leaks.h"
 #include "report/views/json_parts.h"
+#include "report/views/view.h"
 
 /* SeverityNumber of OpenTelemetry's logs. */
 #define SEVERITY_WARN 13

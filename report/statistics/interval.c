@@ -50,8 +50,9 @@ struct test {
 	double rest_weight;
 };
 
-double
-th_unseen_mean(const struct th_unseen *unseen)
+/* The expected unseen value. */
+static double
+mean_of(const struct th_unseen *unseen)
 {
 	return unseen->hits * unseen->weight * unseen->miss;
 }
@@ -70,7 +71,7 @@ standard_deviation(const struct th_unseen *unseen)
 static struct th_unseen
 with_next(const struct th_unseen *unseen)
 {
-	double mean = th_unseen_mean(unseen);
+	double mean = mean_of(unseen);
 	double hit = unseen->hit * unseen->weight / unseen->next; /* blocks of the same size */
 	double miss = unseen->miss + unseen->hit * (1 - unseen->weight / unseen->next);
 	double added = unseen->next * miss;
@@ -205,7 +206,7 @@ th_interval_alone(const struct th_unseen *unseen, enum th_limit which)
 	struct test low = {.share = unseen, .total = HUGE_VAL, .share_weight = 1};
 	struct test high = {.share = &next, .total = HUGE_VAL, .share_weight = 1};
 
-	return find_limits(&low, &high, th_unseen_mean(unseen), which);
+	return find_limits(&low, &high, mean_of(unseen), which);
 }
 
 static struct test
@@ -230,8 +231,8 @@ struct th_limits
 th_interval_share(
 	const struct th_unseen *share, const struct th_unseen *rest, enum th_limit which)
 {
-	double mean = th_unseen_mean(share);
-	double total = mean + th_unseen_mean(rest);
+	double mean = mean_of(share);
+	double total = mean + mean_of(rest);
 	struct th_unseen share_next = with_next(share);
 	struct th_unseen rest_next = with_next(rest);
 	struct test low = share_test(share, &rest_next, mean, total);

@@ -23,9 +23,6 @@ struct th_limits {
 	double high;
 };
 
-/* The expected unseen value: hits * weight * (1-p). */
-double th_unseen_mean(const struct th_unseen *unseen);
-
 /* Limits from the hits alone; one that is not wanted becomes the expected value. */
 struct th_limits th_interval_alone(const struct th_unseen *unseen, enum th_limit which);
 

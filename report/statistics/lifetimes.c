@@ -12,8 +12,9 @@
 #include <string.h>
 
 #include "report/base/allocate.h"
+#include "report/base/sort.h"
 #include "report/statistics/few_followed.h"
-#include "report/statistics/reference_frees.h"
+#include "report/statistics/forced_collection.h"
 #include "unify/shared/collector_name.h"
 #include "unify/shared/bisect.h"
 
@@ -30,8 +31,9 @@
 /* The native bit has the same value for mapped samples. */
 static_assert((int)TH_NATIVE_TRACKED == (int)TH_MAPPED_TRACKED, "one test for both heaps");
 
-bool
-th_lifetimes_is_tracked(enum th_heap heap, const struct th_sample *sample)
+/* Whether the library records the end of this sample, losses aside. */
+static bool
+is_tracked(enum th_heap heap, const struct th_sample *sample)
 {
 	return heap == TH_HEAP_JAVA || sample->flags & TH_NATIVE_TRACKED;
 }
@@ -40,7 +42,7 @@ th_lifetimes_is_tracked(enum th_heap heap, const struct th_sample *sample)
 static uint64_t
 first_end(const struct th_recording *recording, enum th_heap heap, size_t index)
 {
-	if (!th_lifetimes_is_tracked(heap, &recording->samples[heap].items[index]) ||
+	if (!is_tracked(heap, &recording->samples[heap].items[index]) ||
 		(heap == TH_HEAP_JAVA && th_few_followed_apply(recording)))
 		return TH_END_UNKNOWN;
 	/* Mapped parts have their ends already. */
@@ -215,15 +217,6 @@ compare_collections(const void *a, const void *b)
 	return (left->end > right->end) - (left->end < right->end);
 }
 
-static int
-compare_judgements(const void *a, const void *b)
-{
-	const struct th_judgement *left = a;
-	const struct th_judgement *right = b;
-
-	return (left->time > right->time) - (left->time < right->time);
-}
-
 static void
 judge(struct th_lifetimes *lifetimes, const struct th_decoded_collection *collections,
 	size_t index)
@@ -263,9 +256,8 @@ find_judgements(struct th_lifetimes *lifetimes)
 
 		th_array_append(lifetimes, judgements, judgement);
 	}
-	if (recording->judged_count)
-		qsort(lifetimes->judgements, lifetimes->judgements_count,
-			sizeof(*lifetimes->judgements), compare_judgements);
+	th_sort_by_word(lifetimes->judgements, lifetimes->judgements_count,
+		sizeof(*lifetimes->judgements));
 }
 
 /* Public functions */
@@ -403,219 +395,86 @@ th_lifetimes_is_temporary(
 
 /* A change of the live bytes. */
 struct change {
-	uint64_t time;
+	uint64_t time; /* first: they are sorted by it */
 	double bytes;
 };
 
-/* Changes of one heap in (from, moment.time], while the level of the Java table is constant. */
+/* Changes of some heaps in (from, moment.time], while the level of the Java table is constant. */
 struct changes {
 	const struct th_lifetimes *lifetimes;
-	const struct th_calibration *calibration;
-	enum th_heap heap;
 	uint64_t from;
 	struct th_moment moment;
-	uint32_t *order; /* of the samples by time; NULL: they are in order */
-	size_t samples_passed;
-	bool has_birth; /* there is a next one */
-	struct change birth;
-	TH_ARRAY(struct change, ends); /* by time */
-	size_t ends_passed;
+	TH_ARRAY(struct change, births);
+	TH_ARRAY(struct change, ends);
 };
 
-static double
-weight_of(const struct changes *changes, size_t index)
+static void
+add_sample(struct changes *changes, const struct th_calibration *calibration, enum th_heap heap,
+	double keep, size_t index)
 {
 	const struct th_lifetimes *lifetimes = changes->lifetimes;
-	const struct th_sample *sample =
-		&lifetimes->recording->samples[changes->heap].items[index];
-	double keep = th_lifetimes_keep(lifetimes, changes->heap, &changes->moment);
+	const struct th_sample *sample = &lifetimes->recording->samples[heap].items[index];
+	uint64_t end = lifetimes->ends[heap][index];
+	struct change change = {.time = sample->time};
 
-	if (changes->heap == TH_HEAP_JAVA && lifetimes->followed)
-		keep *= (double)lifetimes->followed[index];
-	return th_estimator_weight(sample->size,
-		th_recording_sample_interval(lifetimes->recording, sample),
-		(double)sample->keep * keep,
-		th_calibration_factor(changes->calibration, sample));
-}
-
-static bool
-is_in_span(const struct changes *changes, size_t index)
-{
-	const struct th_lifetimes *lifetimes = changes->lifetimes;
-	enum th_heap heap = changes->heap;
-
-	return lifetimes->recording->samples[heap].items[index].time <= changes->moment.time &&
-	       lifetimes->ends[heap][index] > changes->from &&
-	       th_lifetimes_follows(lifetimes, heap, index, &changes->moment);
-}
-
-/* Moves on to the next birth. */
-static void
-pass_birth(struct changes *changes)
-{
-	const struct th_samples *samples =
-		&changes->lifetimes->recording->samples[changes->heap];
-
-	changes->has_birth = false;
-	while (!changes->has_birth && changes->samples_passed < samples->items_count) {
-		size_t index = changes->samples_passed++;
-
-		if (changes->order)
-			index = changes->order[index];
-		if (!is_in_span(changes, index))
-			continue;
-		uint64_t time = samples->items[index].time;
-		changes->birth.time = time > changes->from ? time : changes->from;
-		changes->birth.bytes = weight_of(changes, index);
-		changes->has_birth = true;
-	}
-}
-
-static int
-compare_births(const void *a, const void *b, void *data)
-{
-	const struct th_sample *samples = data;
-	uint64_t left = samples[*(const uint32_t *)a].time;
-	uint64_t right = samples[*(const uint32_t *)b].time;
-
-	return (left > right) - (left < right);
-}
-
-/* Samples are nearly in order, and in many logs completely. */
-static void
-sort_births(struct changes *changes)
-{
-	const struct th_samples *samples =
-		&changes->lifetimes->recording->samples[changes->heap];
-	size_t count = samples->items_count;
-	size_t sorted = 1;
-
-	while (sorted < count && samples->items[sorted].time >= samples->items[sorted - 1].time)
-		sorted++;
-	if (sorted >= count)
+	if (sample->time > changes->moment.time || end <= changes->from ||
+		!th_lifetimes_follows(lifetimes, heap, index, &changes->moment))
 		return;
-	changes->order = th_allocate(count, sizeof(*changes->order));
-	for (size_t i = 0; i < count; i++)
-		changes->order[i] = (uint32_t)i;
-	qsort_r(changes->order, count, sizeof(*changes->order), compare_births, samples->items);
-}
-
-static int
-compare_changes(const void *a, const void *b)
-{
-	const struct change *left = a;
-	const struct change *right = b;
-
-	return (left->time > right->time) - (left->time < right->time);
-}
-
-static void
-find_ends_in_span(struct changes *changes)
-{
-	const struct th_lifetimes *lifetimes = changes->lifetimes;
-	const uint64_t *ends = lifetimes->ends[changes->heap];
-	size_t count = lifetimes->recording->samples[changes->heap].items_count;
-	bool is_sorted = true;
-
-	for (size_t i = 0; i < count; i++) {
-		if (ends[i] > changes->moment.time || !is_in_span(changes, i))
-			continue;
-		struct change end = {ends[i], weight_of(changes, i)};
-		is_sorted = is_sorted &&
-			    (!changes->ends_count ||
-				    changes->ends[changes->ends_count - 1].time <= end.time);
-		th_array_append(changes, ends, end);
-	}
-	if (!is_sorted)
-		qsort(changes->ends, changes->ends_count, sizeof(*changes->ends),
-			compare_changes);
-}
-
-struct peak {
-	uint64_t time;
-	double bytes;
-};
-
-/* The heap with the earliest next birth; NULL: all births are passed. */
-static struct changes *
-next_to_begin(struct changes *heaps)
-{
-	struct changes *next = NULL;
-
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		struct changes *one = &heaps[heap];
-
-		if (one->has_birth && (!next || one->birth.time < next->birth.time))
-			next = one;
-	}
-	return next;
-}
-
-/* The heap with the earliest next end up to `time`. */
-static struct changes *
-next_to_end(struct changes *heaps, uint64_t time)
-{
-	struct changes *next = NULL;
-
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		struct changes *one = &heaps[heap];
-
-		if (one->ends_passed < one->ends_count &&
-			one->ends[one->ends_passed].time <= time &&
-			(!next || one->ends[one->ends_passed].time <
-					  next->ends[next->ends_passed].time))
-			next = one;
-	}
-	return next;
+	if (heap == TH_HEAP_JAVA && lifetimes->followed)
+		keep *= (double)lifetimes->followed[index];
+	change.bytes = th_estimator_weight(sample->size,
+		th_recording_sample_interval(lifetimes->recording, sample),
+		(double)sample->keep * keep, th_calibration_factor(calibration, sample));
+	if (change.time < changes->from)
+		change.time = changes->from;
+	th_array_append(changes, births, change);
+	change.time = end;
+	if (end <= changes->moment.time)
+		th_array_append(changes, ends, change);
 }
 
 /* Ends are applied before births of the same time. */
 static void
-look_for_peak(struct peak *peak, struct changes *heaps)
+look_for_peak(struct change *peak, struct changes *changes)
 {
-	struct changes *beginning;
-	struct changes *ending;
 	double bytes = 0;
+	size_t ended = 0;
 
-	while ((beginning = next_to_begin(heaps))) {
-		uint64_t time = beginning->birth.time;
+	th_sort_by_word(changes->births, changes->births_count, sizeof(*changes->births));
+	th_sort_by_word(changes->ends, changes->ends_count, sizeof(*changes->ends));
+	for (size_t i = 0; i < changes->births_count; i++) {
+		uint64_t time = changes->births[i].time;
 
-		while ((ending = next_to_end(heaps, time)))
-			bytes -= ending->ends[ending->ends_passed++].bytes;
-		bytes += beginning->birth.bytes;
+		while (ended < changes->ends_count && changes->ends[ended].time <= time)
+			bytes -= changes->ends[ended++].bytes;
+		bytes += changes->births[i].bytes;
 		if (bytes > peak->bytes)
-			*peak = (struct peak){time, bytes};
-		pass_birth(beginning);
+			*peak = (struct change){time, bytes};
 	}
 }
 
 /* The level is constant over (from, to]. */
 static void
-look_into_span(struct peak *peak, const struct th_lifetimes *lifetimes,
+look_into_span(struct change *peak, const struct th_lifetimes *lifetimes,
 	const struct th_calibration *calibrations, unsigned heaps, uint64_t from, uint64_t to)
 {
-	struct changes changes[TH_HEAPS] = {0};
+	struct changes changes = {.lifetimes = lifetimes,
+		.from = from,
+		.moment = th_lifetimes_moment(lifetimes, to)};
 
 	/* Mapped memory holds the blocks of the other two. */
 	if (heaps & ~(1u << TH_HEAP_MAPPED))
 		heaps &= ~(1u << TH_HEAP_MAPPED);
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		if (!(heaps & 1u << heap))
-			continue;
-		changes[heap] = (struct changes){.lifetimes = lifetimes,
-			.calibration = &calibrations[heap],
-			.heap = (enum th_heap)heap,
-			.from = from,
-			.moment = th_lifetimes_moment(lifetimes, to)};
-		sort_births(&changes[heap]);
-		find_ends_in_span(&changes[heap]);
-		pass_birth(&changes[heap]);
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		double keep = th_lifetimes_keep(lifetimes, heap, &changes.moment);
+		size_t count = lifetimes->recording->samples[heap].items_count;
+
+		for (size_t i = 0; heaps & 1u << heap && i < count; i++)
+			add_sample(&changes, &calibrations[heap], heap, keep, i);
 	}
-	look_for_peak(peak, changes);
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		free(changes[heap].order);
-		free(changes[heap].ends);
-	}
+	look_for_peak(peak, &changes);
+	free(changes.births);
+	free(changes.ends);
 }
 
 struct th_moment
@@ -625,7 +484,7 @@ th_lifetimes_peak(const struct th_lifetimes *lifetimes,
 	const struct th_recording *recording = lifetimes->recording;
 	/* Of what had ended before, a ring has only a part: the sum is not precise enough. */
 	uint64_t from = recording->whole_from;
-	struct peak peak = {.time = from ? from : recording->start};
+	struct change peak = {.time = from ? from : recording->start};
 
 	for (size_t i = 0; i < recording->levels_count; i++) {
 		uint64_t to = recording->levels[i].time - 1;

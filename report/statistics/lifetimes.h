@@ -33,8 +33,8 @@
 
 /* A collection: which objects it could find dead, and when that was known. */
 struct th_judgement {
+	uint64_t time;      /* the collection's end; first: they are sorted by it */
 	uint64_t births;    /* objects allocated before this time were judged; 0 = none */
-	uint64_t time;      /* the collection's end */
 	bool is_major;      /* old objects were judged too */
 	bool is_whole;      /* objects born before were judged, whatever their generation */
 	bool is_collection; /* false: only the deaths found by earlier collections (JAVA_JUDGED) */
@@ -78,9 +78,6 @@ struct th_lifetimes {
 /* The recording must outlive the lifetimes. */
 void th_lifetimes_init(struct th_lifetimes *lifetimes, const struct th_recording *recording);
 void th_lifetimes_deinit(struct th_lifetimes *lifetimes);
-
-/* Whether the library records the end of this sample, losses aside. */
-bool th_lifetimes_is_tracked(enum th_heap heap, const struct th_sample *sample);
 
 /* The state at a time, CLOCK_MONOTONIC nanoseconds. */
 struct th_moment th_lifetimes_moment(const struct th_lifetimes *lifetimes, uint64_t time);

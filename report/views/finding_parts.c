@@ -141,10 +141,9 @@ print_line(FILE *file, const struct th_frames *frames, const char *before, uint3
 {
 	if (number == TH_NO_FRAME)
 		return;
-	const struct th_frame *frame = th_frames_get(frames, number);
-	th_print(file, "{}{}", before, th_frames_function_name(frames, frame->function));
-	if (frame->file && frame->line)
-		th_print(file, " ({}:{})", th_frames_string(frames, frame->file), frame->line);
+	char *text = th_view_line_text(frames, number);
+	th_print(file, "{}{}", before, text);
+	free(text);
 }
 
 void

@@ -10,8 +10,8 @@
 
 #include "report/base/allocate.h"
 #include "report/base/line.h"
-#include "report/leaks/outcome.h"
 #include "report/statistics/sampling_changes.h"
+#include "report/views/view.h"
 
 json_t *
 th_json_frames(const struct th_frames *frames, struct th_path path)

@@ -11,16 +11,13 @@
 
 #include "report/fleet/fleet.h"
 #include "report/leaks/leaks.h"
+#include "report/leaks/outcome.h"
 #include "report/profile/diff.h"
 #include "report/profile/profile.h"
 #include "report/views/health.h"
 
 /* Prints one line with the active filters; nothing without filters. */
 void th_view_filters(FILE *file, const struct th_options *options);
-
-/* A row of a table of heaps: bytes, objects and their confidence intervals. */
-void th_view_total(FILE *file, enum th_heap heap, const struct th_estimate *bytes,
-	const struct th_estimate *objects);
 
 /*
  * Totals, top sites, recording quality and next steps; `program` is the name to call this tool
@@ -53,6 +50,31 @@ void th_view_collapsed(FILE *file, const struct th_profile *profile);
 
 /* One JSON object with every row. */
 void th_view_json(FILE *file, const struct th_profile *profile);
+
+/* The sentences of `leaks`; to be freed by the caller. */
+
+/* The numbers behind a verdict. */
+char *th_evidence_explain(const struct th_evidence *evidence);
+char *th_tallied_explain(const struct th_tallied *tallied);
+
+/*
+ * "released only at exit: 98 % of it was freed after 14.2 s"; NULL if nothing notable was freed
+ * later.
+ */
+char *th_released_text(const struct th_profile *profile, const struct th_evidence *evidence);
+
+/* "app.Main.run (Main.java:7)": a frame by its number. */
+char *th_view_line_text(const struct th_frames *frames, uint32_t number);
+
+/*
+ * Why it is inconclusive, and what would make it conclusive; for a limit that is not reached,
+ * what would reach it. NULL: nothing to say.
+ */
+char *th_outcome_reason(const struct th_leaks *leaks, const struct th_outcome *outcome);
+char *th_outcome_advice(const struct th_leaks *leaks, const struct th_outcome *outcome);
+
+/* The first line without its end. */
+char *th_outcome_headline(const struct th_leaks *leaks, const struct th_outcome *outcome);
 
 /* Findings, as text and as JSON. */
 void th_view_leaks(FILE *file, const struct th_leaks *leaks);

@@ -13,10 +13,7 @@
 #include "report/base/heap_names.h"
 #include "report/base/line.h"
 #include "report/base/terminal.h"
-#include "report/leaks/bounds.h"
 #include "report/leaks/causes.h"
-#include "report/leaks/outcome.h"
-#include "report/leaks/released.h"
 #include "report/statistics/forced_collection.h"
 #include "report/views/finding_parts.h"
 #include "report/views/values.h"
@@ -300,7 +297,7 @@ static bool
 is_listed(const struct th_leaks *leaks, const struct th_listed *listed)
 {
 	return !th_causes_is_part(leaks, th_causes_number_of(leaks, listed)) &&
-	       (leaks->profile->options->lists_all || th_bounds_is_listed(leaks, listed));
+	       (leaks->profile->options->lists_all || th_leaks_is_listed(leaks, listed));
 }
 
 static size_t

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "report/base/heap_names.h"
-#include "report/leaks/released.h"
 #include "report/views/finding_parts.h"
 #include "report/views/json_parts.h"
 #include "report/views/values.h"

@@ -137,8 +137,9 @@ print_recording(FILE *file, const struct th_profile *profile)
 
 /* Totals */
 
-void
-th_view_total(FILE *file, enum th_heap heap, const struct th_estimate *bytes,
+/* A row of a table of heaps: bytes, objects and their confidence intervals. */
+static void
+print_row(FILE *file, enum th_heap heap, const struct th_estimate *bytes,
 	const struct th_estimate *objects)
 {
 	th_print(file, "{-12} {9b}  {-17i} {8n}  {-15I} {9c}\n", th_heap_title(heap), bytes,
@@ -158,7 +159,7 @@ print_total(FILE *file, const struct th_profile *profile, enum th_heap heap)
 	}
 	struct th_estimate bytes = th_profile_total(profile, heap);
 	struct th_estimate objects = th_profile_objects(profile, heap, TH_MEASURE_ALLOC, sum);
-	th_view_total(file, heap, &bytes, &objects);
+	print_row(file, heap, &bytes, &objects);
 }
 
 /* Warns about counted bytes that belong to no site, if they exceed NOTABLE_PART. */
@@ -217,7 +218,7 @@ print_live_total(FILE *file, const struct th_profile *profile, enum th_heap heap
 		return;
 	}
 	struct th_estimate objects = th_profile_objects(profile, heap, TH_MEASURE_LIVE, sum);
-	th_view_total(file, heap, &bytes, &objects);
+	print_row(file, heap, &bytes, &objects);
 }
 
 /* Selects samples of a heap: allocated in [from, to] and live at `moment`. */

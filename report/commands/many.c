@@ -3,12 +3,9 @@
  * leaks and diff over many recordings. Logs are read one after the other into report/fleet; one
  * that cannot be read costs a line on stderr, and the exit status.
  */
-#include "report/many/many.h"
-
 #include <errno.h>
 #include <fnmatch.h>
 #include <fts.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,10 +13,15 @@
 #include "report/base/allocate.h"
 #include "report/base/progress.h"
 #include "report/base/terminal.h"
+#include "report/commands/commands.h"
+#include "report/commands/files.h"
 #include "report/fleet/fleet.h"
 #include "report/leaks/outcome.h"
 #include "report/views/finding_parts.h"
 #include "report/views/view.h"
+
+/* Exit status of a report over many logs some of which could not be read. */
+#define STATUS_UNREAD 7
 
 /* The logs of a directory */
 
@@ -114,14 +116,14 @@ th_many_is(const struct th_options *options, size_t takes)
 
 /* The logs of one operand. */
 static struct th_error *
-find_logs(const char *operand, th_many_find *find, struct logs *logs)
+find_logs(const char *operand, struct logs *logs)
 {
 	struct th_error *error;
 	char *path;
 
 	if (is_directory(operand))
 		return find_below(logs, operand);
-	error = find(operand, &path);
+	error = th_input_find(operand, &path);
 	if (!error)
 		add_path(logs, path);
 	free(path);
@@ -138,10 +140,10 @@ print_unread(struct th_error *error)
 
 /* Adds the logs of one operand; those that cannot be read get a line each. */
 static void
-read_operand(struct th_fleet *fleet, const char *operand, th_many_find *find, const char *group)
+read_operand(struct th_fleet *fleet, const char *operand, const char *group)
 {
 	struct logs logs = {0};
-	struct th_error *error = find_logs(operand, find, &logs);
+	struct th_error *error = find_logs(operand, &logs);
 
 	if (error) {
 		fleet->unreadable++;
@@ -158,13 +160,12 @@ read_operand(struct th_fleet *fleet, const char *operand, th_many_find *find, co
 
 /* Reads all operands; with `has_sides` the two are groups of their own. */
 static struct th_error *
-read_operands(struct th_fleet *fleet, th_many_find *find, bool has_sides)
+read_operands(struct th_fleet *fleet, bool has_sides)
 {
 	const struct th_options *options = fleet->options;
 
 	for (size_t i = 0; i < options->logs_count; i++)
-		read_operand(
-			fleet, options->logs[i], find, has_sides ? options->logs[i] : NULL);
+		read_operand(fleet, options->logs[i], has_sides ? options->logs[i] : NULL);
 	th_progress_clear();
 	if (!fleet->logs_count)
 		return th_error_create(TH_ERROR_UNREADABLE, "no log could be read");
@@ -176,19 +177,11 @@ typedef void view_fleet(FILE *file, const struct th_fleet *fleet);
 static struct th_error *
 print_fleet(const struct th_fleet *fleet, view_fleet *text, view_fleet *json)
 {
-	FILE *file = stdout;
+	FILE *file = th_output_fit(fleet->options);
 
-	if (fleet->options->format == TH_OUTPUT_JSON) {
-		json(file, fleet);
-	} else {
-		file = th_terminal_fit(stdout);
-		text(file, fleet);
-		th_terminal_fitted(file);
-	}
-	errno = 0;
-	if ((!fflush(stdout) && !ferror(stdout)) || errno == EPIPE)
-		return NULL;
-	return th_error_create_errno(TH_ERROR_OUTPUT, "standard output");
+	(fleet->options->format == TH_OUTPUT_JSON ? json : text)(file, fleet);
+	th_terminal_fitted(file);
+	return th_output_close(stdout, NULL);
 }
 
 /* Lines come with the worst verdict first. */
@@ -201,14 +194,14 @@ status_of_fleet(const struct th_fleet *fleet)
 	if (fleet->options->fail_on != TH_FAIL_NEVER && worst == TH_VERDICT_LEAK)
 		return 1;
 	if (fleet->unreadable)
-		return TH_STATUS_UNREAD;
+		return STATUS_UNREAD;
 	return fleet->options->fail_on != TH_FAIL_NEVER && worst == TH_VERDICT_UNCLEAR
 		       ? TH_STATUS_INCONCLUSIVE
 		       : 0;
 }
 
 struct th_error *
-th_many_leaks(const struct th_options *options, th_many_find *find, int *status_ret)
+th_many_leaks(const struct th_options *options, int *status_ret)
 {
 	struct th_fleet found;
 	struct th_error *error = NULL;
@@ -217,7 +210,7 @@ th_many_leaks(const struct th_options *options, th_many_find *find, int *status_
 		return th_error_create(TH_ERROR_USAGE,
 			"leaks: over many logs, --fail-on takes leak only, without --limit");
 	th_fleet_init(&found, options, true, th_view_leaks_line);
-	error = read_operands(&found, find, false);
+	error = read_operands(&found, false);
 	if (!error)
 		error = print_fleet(&found, th_view_fleet_leaks, th_view_fleet_leaks_json);
 	*status_ret = status_of_fleet(&found);
@@ -226,7 +219,7 @@ th_many_leaks(const struct th_options *options, th_many_find *find, int *status_
 }
 
 struct th_error *
-th_many_diff(const struct th_options *options, th_many_find *find, int *status_ret)
+th_many_diff(const struct th_options *options, int *status_ret)
 {
 	struct th_options chosen = *options;
 	struct th_fleet found;
@@ -242,13 +235,13 @@ th_many_diff(const struct th_options *options, th_many_find *find, int *status_r
 		chosen.new_group = options->logs[1];
 	}
 	th_fleet_init(&found, &chosen, false, th_view_diff_site);
-	error = read_operands(&found, find, !options->by);
+	error = read_operands(&found, !options->by);
 	if (!error && found.old_group == found.new_group)
 		error = th_error_create(TH_ERROR_USAGE,
 			"diff: all recordings are of one group: there is nothing to compare");
 	if (!error)
 		error = print_fleet(&found, th_view_fleet_diff, th_view_fleet_diff_json);
-	*status_ret = found.unreadable ? TH_STATUS_UNREAD : 0;
+	*status_ret = found.unreadable ? STATUS_UNREAD : 0;
 	th_fleet_deinit(&found);
 	return error;
 }
