@@ -282,7 +282,9 @@ void
 th_evidence_set_owners_gone(struct th_evidence *evidence, const struct th_judge *judge,
 	const struct th_evidence_sums *sums)
 {
-	if (evidence->alive_old >= ENOUGH_SAMPLES && th_evidence_keeps_old(evidence) &&
+	/* Those of blocks that collections free were found dead by these collections. */
+	if (evidence->reason != TH_REASON_UNCLOSED && evidence->alive_old >= ENOUGH_SAMPLES &&
+		th_evidence_keeps_old(evidence) &&
 		th_evidence_growth_limit(judge, sums, &sums->gained, &sums->lost) > 0)
 		th_evidence_decide(evidence, TH_VERDICT_LEAK, TH_REASON_OWNERS_GONE);
 }

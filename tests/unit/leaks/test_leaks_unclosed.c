@@ -156,6 +156,32 @@ test_freed_by_natural_collections(void **state)
 	expect(&program, TH_VERDICT_LEAK, TH_REASON_UNCLOSED);
 }
 
+/* Their owners were sampled as well, and the collections found them dead. */
+static void
+test_owners_are_sampled(void **state)
+{
+	struct program program;
+	struct leaks_found found;
+
+	(void)state;
+	begin(&program);
+	leaks_add(&program.log, (struct leaks_series){.stack = STACK_JAVA,
+					.class = CLASS_PEER,
+					.to = 9000,
+					.every = 100,
+					.life = 500});
+	for (uint32_t i = 1; i <= 3; i++) {
+		leaks_collect(&program.log, 3000 * i, i, FULL);
+		free_between(&program, CLEANER, 3000 * (i - 1), 3000 * i);
+	}
+	end(&program, &found);
+	const struct th_finding *finding = &found.findings[0];
+	assert_int_equal(finding->evidence.heap, TH_HEAP_NATIVE);
+	assert_true(finding->owner.is_collected);
+	assert_int_equal(finding->evidence.reason, TH_REASON_UNCLOSED);
+	leaks_end(&found, &program.log);
+}
+
 /* The same by the program: a structure that it empties. */
 static void
 test_freed_by_the_program(void **state)
@@ -223,6 +249,7 @@ main(void)
 		cmocka_unit_test(test_owners_wait_for_finalize),
 		cmocka_unit_test(test_freed_by_any_thread_during_that_collection),
 		cmocka_unit_test(test_freed_by_natural_collections),
+		cmocka_unit_test(test_owners_are_sampled),
 		cmocka_unit_test(test_freed_by_the_program),
 		cmocka_unit_test(test_many_are_closed),
 		cmocka_unit_test(test_most_owners_are_reachable),
