@@ -20,8 +20,8 @@
 
 /* The blocks of docs/benchmarks.md and the commands that write them. */
 static const char *const blocks[] = {"machine", "pairs", "jni", "programs", "startup",
-	"sample-cost", "services-leaks", "services-cost", "classes", "attach", "report", "page",
-	NULL};
+	"sample-cost", "services-leaks", "services-cost", "services-plain", "classes", "attach",
+	"report", "page", NULL};
 
 static char *
 read_text(const char *path)
