@@ -159,7 +159,7 @@ th_budget_look(struct th_budget *budget, uint64_t now, const struct th_budget_ti
 #define UP_MAX 6
 /* Time with a low load before the interval is lowered. */
 #define CALM_NS (2 * (uint64_t)TH_NS_PER_S)
-/* More samples than the other heap by this factor raise an interval; a step changes it by STEP. */
+/* A heap with more samples than the other by this factor gets an interval that is higher by a step. */
 #define UNEQUAL 2.0
 /* The intervals differ at most by a factor of 64. */
 #define AHEAD_MAX 12
@@ -180,22 +180,21 @@ interval_at(const struct th_interval_control *control, uint32_t step)
 	return step % 2 ? base * 181 / 128 : base;
 }
 
-/* The interval of a heap that is `behind` steps below the higher one. */
+/* The interval `behind` steps below the higher one, as far as the step `least` permits. */
 static uint64_t
-interval_behind(const struct th_interval_control *control, int32_t behind)
+interval_behind(const struct th_interval_control *control, int32_t behind, uint32_t least)
 {
-	int64_t step = (int64_t)control->step - (behind > 0 ? behind : 0);
-	uint64_t value = interval_at(
-		control, step > control->least_step ? (uint32_t)step : control->least_step);
+	uint32_t most = control->step > least ? control->step - least : 0;
+	uint32_t below = behind > 0 ? (uint32_t)behind : 0;
 
-	return value < TH_INTERVAL_MAX ? value : TH_INTERVAL_MAX;
+	return interval_at(control, control->step - (below < most ? below : most));
 }
 
 static void
-set_values(struct th_interval_control *control)
+set_intervals(struct th_interval_control *control, uint32_t least)
 {
-	th_store_relaxed(&control->native, interval_behind(control, control->ahead));
-	th_store_relaxed(&control->java, interval_behind(control, -control->ahead));
+	th_store_relaxed(&control->native, interval_behind(control, control->ahead, least));
+	th_store_relaxed(&control->java, interval_behind(control, -control->ahead, least));
 }
 
 /* The step of the lowest interval that is not below `bytes`. */
@@ -216,9 +215,8 @@ init_interval(struct th_interval_control *control, uint64_t value, uint64_t leas
 	control->least = least;
 	control->calm_since = 0;
 	control->ahead = 0;
-	control->least_step = 0;
 	control->step = step_to(control, value);
-	set_values(control);
+	set_intervals(control, 0);
 }
 
 /* Whether the load was low for long enough. */
@@ -243,6 +241,16 @@ steps_up(double load)
 	return steps;
 }
 
+/* Follows the numbers of samples; one or two of them say nothing. */
+static void
+balance(struct th_interval_control *control, double java, double native)
+{
+	if (java > UNEQUAL * (native + 1) && control->ahead < AHEAD_MAX)
+		control->ahead++;
+	else if (native > UNEQUAL * (java + 1) && control->ahead > -AHEAD_MAX)
+		control->ahead--;
+}
+
 /*
  * Follows a load: samples due lately, divided by the number wanted in that time.  The interval
  * stays at or above `floor` bytes.
@@ -260,19 +268,9 @@ follow_load(struct th_interval_control *control, double load, uint64_t floor, ui
 		control->step -= load < LOW * LOW && control->step > 1 ? 2 : 1;
 	if (control->step < least)
 		control->step = least;
-	control->least_step = least;
 	while (interval_at(control, control->step) > TH_INTERVAL_MAX)
 		control->step--;
-}
-
-/* Follows the numbers of samples, of which no change is seen in fewer than a few. */
-static void
-balance(struct th_interval_control *control, double java, double native)
-{
-	if (java > UNEQUAL * (native + 1) && control->ahead < AHEAD_MAX)
-		control->ahead++;
-	else if (native > UNEQUAL * (java + 1) && control->ahead > -AHEAD_MAX)
-		control->ahead--;
+	set_intervals(control, least);
 }
 
 /* The number of samples */
@@ -432,11 +430,10 @@ step(struct th_plan *plan, uint64_t now, const struct th_plan_figures *figures)
 
 	if (rate < IDLE && floor < plan->limits.interval)
 		floor = plan->limits.interval;
-	follow_load(&plan->interval, rate / plan->wanted, floor, now);
 	note_samples(&plan->native, figures->native - plan->step.native);
 	note_samples(&plan->java, figures->java - plan->step.java);
 	balance(&plan->interval, plan->java, plan->native);
-	set_values(&plan->interval);
+	follow_load(&plan->interval, rate / plan->wanted, floor, now);
 	plan->step_time = now;
 	plan->step = *figures;
 }

@@ -94,7 +94,6 @@ struct th_interval_control {
 	uint64_t java;       /* likewise */
 	uint64_t least;      /* bytes: both are this, or above it */
 	uint32_t step;       /* of the higher one: by so many factors of the root of 2 */
-	uint32_t least_step; /* of both, for now */
 	int32_t ahead;       /* factors of the root of 2 from the native to the Java one */
 	uint64_t calm_since; /* ns: the load has been low since; 0 = it is not */
 };
