@@ -323,7 +323,7 @@ function unitOf(value, unit) {
 function formatIn(value, unit, at) {
 	value /= UNITS[unit].base ** at;
 	const size = Math.abs(value);
-	return value.toFixed(at === 0 ? 0 : size >= 100 ? 0 : size >= 10 ? 1 : 2);
+	return value.toFixed(at === 0 || size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2);
 }
 
 function formatNumber(value, unit) {
