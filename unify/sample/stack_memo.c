@@ -7,7 +7,7 @@
 #include "unify/log/log.h"
 #include "unify/log/stack_log.h"
 
-#define ENTRIES 4096
+#define ENTRIES 8192
 /* An entry goes to another key that was met so often since its own was captured. */
 #define OTHERS_MAX 4
 /* Of a key that gave two stacks. */

@@ -21,7 +21,7 @@
 
 #include "unify/sample/capture.h"
 
-#define TH_STACK_MEMO_TRUSTED 4
+#define TH_STACK_MEMO_TRUSTED 2
 #define TH_STACK_MEMO_CHECKED 16
 #define TH_STACK_MEMO_RIGHT 50
 
