@@ -32,7 +32,7 @@
  * Twice the kernel's default limit of mappings (vm.max_map_count = 65,530): the kernel joins
  * neighbours that this table keeps separate for their samples.
  */
-#define NODES (TH_RANGE_TREE_CHUNK * TH_RANGE_TREE_CHUNKS_MAX)
+#define NODES (TH_RANGE_SET_CHUNK * TH_RANGE_SET_CHUNKS_MAX)
 /*
  * The sample of a range whose sample is being written: this bit and the number of the change.
  */
@@ -53,7 +53,7 @@ static struct {
 	uint32_t allocator;      /* module; set before recording begins */
 	uint64_t returned;       /* atomic */
 	struct th_spinlock lock; /* protects the fields below */
-	struct th_range_tree ranges; /* the first of them */
+	struct th_range_set ranges; /* the first of them */
 	struct th_random random;
 	struct lane lanes[2]; /* accessible, reserved */
 	struct th_mapping_use use;
@@ -108,7 +108,7 @@ th_mapping_wait(uint64_t seed, uint64_t interval, void (*begin)(void))
 void
 th_mapping_start(uint64_t seed)
 {
-	th_range_tree_init(&mapping.ranges, th_memory_map, NODES);
+	th_range_set_init(&mapping.ranges, NODES);
 	if (!mapping.has_drawn)
 		draw_first(seed, th_throttle_interval(TH_HEAP_NATIVE));
 	th_store_release(&mapping.begin, NULL);
@@ -144,12 +144,11 @@ th_mapping_restart(void)
 	th_store_release(&mapping.is_on, 0);
 	if (!th_lock_bounded(&mapping.lock))
 		return;
-	for (uint32_t i = 0; i < TH_RANGE_TREE_CHUNKS_MAX; i++)
-		th_memory_retire(mapping.ranges.chunks[i]);
+	th_range_set_deinit(&mapping.ranges);
 	memset(&mapping.ranges, 0,
 		sizeof(mapping) - ((char *)&mapping.ranges - (char *)&mapping));
-	/* A change that was about to enter finds an empty tree. */
-	th_range_tree_init(&mapping.ranges, th_memory_map, NODES);
+	/* A change that was about to enter finds an empty set. */
+	th_range_set_init(&mapping.ranges, NODES);
 	mapping.has_drawn = false;
 	mapping.returned = 0;
 	th_unlock(&mapping.lock);
@@ -216,8 +215,8 @@ add_to_use(const struct th_range *range, bool is_added)
 static void
 add_list_to_use(struct th_range_list list, bool is_added)
 {
-	for (uint32_t i = list.first; i; i = th_range_tree_after(&mapping.ranges, i))
-		add_to_use(th_range_tree_at(&mapping.ranges, i), is_added);
+	for (uint32_t i = list.first; i; i = th_range_set_after(&mapping.ranges, i))
+		add_to_use(th_range_set_at(&mapping.ranges, i), is_added);
 }
 
 /* Ranges; under the lock */
@@ -228,7 +227,7 @@ take_out(uintptr_t start, uintptr_t end)
 	struct th_range_list list = {0, 0};
 
 	if (start < end)
-		list = th_range_tree_cut(&mapping.ranges, start, end);
+		list = th_range_set_cut(&mapping.ranges, start, end);
 	add_list_to_use(list, false);
 	return list;
 }
@@ -237,7 +236,7 @@ static void
 put_back(struct th_range_list list)
 {
 	add_list_to_use(list, true);
-	th_range_tree_put_back(&mapping.ranges, list, !th_load_relaxed(&mapping.removing));
+	th_range_set_put_back(&mapping.ranges, list, !th_load_relaxed(&mapping.removing));
 }
 
 /* Removes the ranges that existed when a removal began. */
@@ -247,7 +246,7 @@ take_out_old(uintptr_t start, uintptr_t end, uint64_t begun)
 	struct th_range_list list = take_out(start, end);
 
 	if (list.first && mapping.born > begun)
-		put_back(th_range_tree_take_younger(&mapping.ranges, &list, begun));
+		put_back(th_range_set_take_younger(&mapping.ranges, &list, begun));
 	return list;
 }
 
@@ -266,7 +265,7 @@ place_of(const struct th_range *range)
 static uint64_t
 place_of_first(struct th_range_list list)
 {
-	return list.first ? place_of(th_range_tree_at(&mapping.ranges, list.first)) : 0;
+	return list.first ? place_of(th_range_set_at(&mapping.ranges, list.first)) : 0;
 }
 
 /*
@@ -325,7 +324,7 @@ put_new(const struct th_mapping_call *call, uint32_t owner, uint64_t place, stru
 	due->born = range.born;
 	if (due->is_due)
 		range.sample = SAMPLE_PENDING | range.born;
-	if (!th_range_tree_put(&mapping.ranges, &range,
+	if (!th_range_set_put(&mapping.ranges, &range,
 		    !due->is_due && !th_load_relaxed(&mapping.removing))) {
 		count_lost(1);
 		return;
@@ -353,8 +352,8 @@ log_end(uint64_t sample, uintptr_t address, uint64_t bytes)
 static void
 log_ends(struct th_range_list list)
 {
-	for (uint32_t i = list.first; i; i = th_range_tree_after(&mapping.ranges, i)) {
-		const struct th_range *range = th_range_tree_at(&mapping.ranges, i);
+	for (uint32_t i = list.first; i; i = th_range_set_after(&mapping.ranges, i)) {
+		const struct th_range *range = th_range_set_at(&mapping.ranges, i);
 
 		if (range->sample && !is_pending(range->sample))
 			log_end(range->sample, range->start, range->end - range->start);
@@ -369,7 +368,7 @@ release(struct th_range_list list)
 		return;
 	log_ends(list);
 	if (lock()) {
-		th_range_tree_release(&mapping.ranges, list);
+		th_range_set_release(&mapping.ranges, list);
 		unlock();
 	}
 }
@@ -434,7 +433,7 @@ record(struct due *due, uintptr_t caller)
 
 	if (!(due->event.flags & TH_MAPPED_TRACKED) || !lock())
 		return;
-	left = th_range_tree_set_sample(
+	left = th_range_set_set_sample(
 		&mapping.ranges, due->event.address, due->end, due->born, sample);
 	unlock();
 	if (sample && left < due->event.size)
@@ -563,8 +562,8 @@ static void
 shift(struct th_range_list list, uintptr_t from, uintptr_t to)
 {
 	mapping.born++;
-	for (uint32_t i = list.first; i; i = th_range_tree_after(&mapping.ranges, i)) {
-		struct th_range *range = th_range_tree_at(&mapping.ranges, i);
+	for (uint32_t i = list.first; i; i = th_range_set_after(&mapping.ranges, i)) {
+		struct th_range *range = th_range_set_at(&mapping.ranges, i);
 
 		range->start += to - from;
 		range->end += to - from;
@@ -578,7 +577,7 @@ shift(struct th_range_list list, uintptr_t from, uintptr_t to)
 static uint32_t
 flags_of_last(struct th_range_list list, uint32_t otherwise)
 {
-	return list.first ? th_range_tree_at(&mapping.ranges, list.last)->flags & KIND_FLAGS
+	return list.first ? th_range_set_at(&mapping.ranges, list.last)->flags & KIND_FLAGS
 			  : otherwise;
 }
 
@@ -621,7 +620,7 @@ is_change(uintptr_t start, uintptr_t end, uint32_t flags)
 {
 	const struct th_range *range;
 
-	while ((range = th_range_tree_find(&mapping.ranges, start)) && range->start < end) {
+	while ((range = th_range_set_find(&mapping.ranges, start)) && range->start < end) {
 		if ((range->flags ^ flags) & TH_MAPPED_RESERVED)
 			return true;
 		start = range->end;
@@ -635,15 +634,15 @@ take_different(uintptr_t start, uintptr_t end, uint32_t flags)
 {
 	struct th_range_list list = take_out(start, end);
 
-	for (uint32_t i = list.first; i; i = th_range_tree_after(&mapping.ranges, i)) {
-		struct th_range *range = th_range_tree_at(&mapping.ranges, i);
+	for (uint32_t i = list.first; i; i = th_range_set_after(&mapping.ranges, i)) {
+		struct th_range *range = th_range_set_at(&mapping.ranges, i);
 		bool differs = (range->flags ^ flags) & TH_MAPPED_RESERVED;
 
 		/* Selects the ranges that change: they get the newest number. */
 		if (differs)
 			range->born = mapping.born;
 	}
-	struct th_range_list different = th_range_tree_take_younger(
+	struct th_range_list different = th_range_set_take_younger(
 		&mapping.ranges, &list, mapping.born - 1);
 	put_back(list);
 	return different;
@@ -654,9 +653,9 @@ bytes_of(struct th_range_list list)
 {
 	uint64_t bytes = 0;
 
-	for (uint32_t i = list.first; i; i = th_range_tree_after(&mapping.ranges, i))
-		bytes += th_range_tree_at(&mapping.ranges, i)->end -
-			 th_range_tree_at(&mapping.ranges, i)->start;
+	for (uint32_t i = list.first; i; i = th_range_set_after(&mapping.ranges, i))
+		bytes += th_range_set_at(&mapping.ranges, i)->end -
+			 th_range_set_at(&mapping.ranges, i)->start;
 	return bytes;
 }
 
@@ -664,13 +663,13 @@ bytes_of(struct th_range_list list)
 static void
 clear_places(struct th_range_list list)
 {
-	for (uint32_t i = list.first; i; i = th_range_tree_after(&mapping.ranges, i)) {
-		const struct th_range *range = th_range_tree_at(&mapping.ranges, i);
+	for (uint32_t i = list.first; i; i = th_range_set_after(&mapping.ranges, i)) {
+		const struct th_range *range = th_range_set_at(&mapping.ranges, i);
 		struct th_range_list other = take_out(range->start, range->end);
 
 		if (other.first)
 			count_lost(1);
-		th_range_tree_release(&mapping.ranges, other);
+		th_range_set_release(&mapping.ranges, other);
 	}
 }
 
@@ -683,10 +682,10 @@ enter_changed(struct th_range_list list, const struct th_mapping_call *call, str
 	due->event.owner = find_owner(call->caller);
 	due->event.function = call->function;
 	due->end = call->start + call->bytes;
-	due->born = th_range_tree_at(&mapping.ranges, list.first)->born;
+	due->born = th_range_set_at(&mapping.ranges, list.first)->born;
 	take_bytes(due->event.size, call->flags, due);
-	for (uint32_t i = list.first; i; i = th_range_tree_after(&mapping.ranges, i)) {
-		struct th_range *range = th_range_tree_at(&mapping.ranges, i);
+	for (uint32_t i = list.first; i; i = th_range_set_after(&mapping.ranges, i)) {
+		struct th_range *range = th_range_set_at(&mapping.ranges, i);
 
 		range->place = place_of(range);
 		range->flags ^= TH_MAPPED_RESERVED;
@@ -745,7 +744,7 @@ th_mapping_reach(uintptr_t start, uint64_t bytes)
 
 	if (!enter())
 		return 0;
-	while (at < end && (range = th_range_tree_find(&mapping.ranges, at)) &&
+	while (at < end && (range = th_range_set_find(&mapping.ranges, at)) &&
 		range->start <= at)
 		at = range->end;
 	unlock();
@@ -773,7 +772,7 @@ th_mapping_next(uintptr_t address, struct th_range *ret)
 		th_guard_leave();
 		return false;
 	}
-	found = th_range_tree_find(&mapping.ranges, address);
+	found = th_range_set_find(&mapping.ranges, address);
 	if (found)
 		*ret = *found;
 	unlock();
@@ -830,26 +829,26 @@ th_mapping_part(void)
 
 /* The nodes of *from, in their memory, to `ours`.  A set that was never used may have no memory. */
 static bool
-copy_nodes(const struct th_range_tree *from, struct th_range_tree *ours)
+copy_nodes(const struct th_range_set *from, struct th_range_set *ours)
 {
 	static struct th_range_node *chunk;
-	const size_t bytes = TH_RANGE_TREE_CHUNK * sizeof(*chunk);
+	const size_t bytes = TH_RANGE_SET_CHUNK * sizeof(*chunk);
 
 	if (!th_memory_map_once(&chunk, bytes))
 		return false;
-	th_range_tree_clear(ours);
+	th_range_set_clear(ours);
 	for (uint32_t i = 0;
-		from->touched > 1 && i < TH_RANGE_TREE_CHUNKS_MAX && from->chunks[i]; i++) {
+		from->touched > 1 && i < TH_RANGE_SET_CHUNKS_MAX && from->chunks[i]; i++) {
 		if (!th_observed_copy((uintptr_t)from->chunks[i], chunk, bytes))
 			return false;
-		th_range_tree_add_copies(ours, chunk, TH_RANGE_TREE_CHUNK);
+		th_range_set_add_copies(ours, chunk, TH_RANGE_SET_CHUNK);
 	}
 	return true;
 }
 
 /* Copies the table; *whole_ret: nothing changed meanwhile. */
 static bool
-copy_ranges(const void *part, struct th_range_tree *ours, bool *whole_ret)
+copy_ranges(const void *part, struct th_range_set *ours, bool *whole_ret)
 {
 	if (!th_observed_copy((uintptr_t)part, &mapping, sizeof(mapping)))
 		return false;
@@ -866,11 +865,11 @@ copy_ranges(const void *part, struct th_range_tree *ours, bool *whole_ret)
 bool
 th_mapping_observe(const void *part)
 {
-	static struct th_range_tree ours;
+	static struct th_range_set ours;
 	bool is_whole = false;
 
-	if (!ours.provide)
-		th_range_tree_init(&ours, th_memory_map, NODES);
+	if (!ours.capacity)
+		th_range_set_init(&ours, NODES);
 	for (int i = 0; i < COPY_TRIES && !is_whole; i++)
 		if (!copy_ranges(part, &ours, &is_whole))
 			return false;

@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 #include "unify/base/observed.h"
-#include "unify/mapped/range_tree.h"
+#include "unify/mapped/range_set.h"
 #include "unify/shared/log_format.h"
 
 /* A successful call. */

@@ -21,7 +21,7 @@
 #include "unify/base/observed.h"
 #include "unify/base/proc_file.h"
 #include "unify/log/log.h"
-#include "unify/mapped/range_tree.h"
+#include "unify/mapped/range_set.h"
 #include "unify/resident/remote_tables.h"
 #include "unify/resident/schedule.h"
 #include "unify/resident/tables.h"

@@ -12,13 +12,13 @@
 
 #include <cmocka.h>
 
-#include "unify/mapped/range_tree.h"
+#include "unify/mapped/range_set.h"
 #include "unify/sample/poisson.h"
 
 #define SPACE 400
 /* One per address, as many again while ranges move, and the unused first node. */
-#define NODES \
-	((2 * SPACE + 1 + TH_RANGE_TREE_CHUNK - 1) / TH_RANGE_TREE_CHUNK * TH_RANGE_TREE_CHUNK)
+#define NODES TH_RANGE_SET_CHUNK
+_Static_assert(NODES > 2 * SPACE, "they are in one chunk");
 #define OPERATIONS 1000000
 /* A full comparison takes as long as fifty operations. */
 #define COMPARE_EVERY 32
@@ -33,9 +33,7 @@ struct cell {
 };
 
 struct state {
-	struct th_range_node nodes[NODES];
-	size_t provided; /* bytes of nodes */
-	struct th_range_tree ranges;
+	struct th_range_set ranges;
 	struct cell cells[SPACE];
 	struct th_random random;
 	uint64_t born;
@@ -43,20 +41,12 @@ struct state {
 
 static struct state state;
 
-static void *
-provide(size_t bytes)
-{
-	char *start = (char *)state.nodes + state.provided;
-
-	state.provided += bytes;
-	return state.provided <= sizeof(state.nodes) ? start : NULL;
-}
-
 static void
 start_empty(uint32_t capacity)
 {
+	th_range_set_deinit(&state.ranges);
 	memset(&state, 0, sizeof(state));
-	th_range_tree_init(&state.ranges, provide, capacity);
+	th_range_set_init(&state.ranges, capacity);
 	th_random_seed(&state.random, 20260101);
 }
 
@@ -71,13 +61,13 @@ put(uintptr_t start, uintptr_t end, uint32_t owner)
 {
 	struct th_range range = range_of(start, end, owner);
 
-	return th_range_tree_put(&state.ranges, &range, false);
+	return th_range_set_put(&state.ranges, &range, false);
 }
 
 static void
 cut(uintptr_t start, uintptr_t end)
 {
-	th_range_tree_release(&state.ranges, th_range_tree_cut(&state.ranges, start, end));
+	th_range_set_release(&state.ranges, th_range_set_cut(&state.ranges, start, end));
 }
 
 static uint32_t
@@ -86,7 +76,7 @@ count_ranges(void)
 	const struct th_range *range;
 	uint32_t count = 0;
 
-	for (uintptr_t at = 0; (range = th_range_tree_find(&state.ranges, at)); at = range->end)
+	for (uintptr_t at = 0; (range = th_range_set_find(&state.ranges, at)); at = range->end)
 		count++;
 	return count;
 }
@@ -114,13 +104,13 @@ test_hole_leaves_both_sides(void **unused)
 	(void)unused;
 	start_empty(NODES);
 	assert_true(put(10, 90, 1));
-	struct th_range_list list = th_range_tree_cut(&state.ranges, 40, 50);
+	struct th_range_list list = th_range_set_cut(&state.ranges, 40, 50);
 
-	assert_range(th_range_tree_at(&state.ranges, list.first), 40, 50, 1);
-	assert_int_equal(th_range_tree_after(&state.ranges, list.first), 0);
-	assert_range(th_range_tree_find(&state.ranges, 0), 10, 40, 1);
-	assert_range(th_range_tree_find(&state.ranges, 40), 50, 90, 1);
-	assert_null(th_range_tree_find(&state.ranges, 90));
+	assert_range(th_range_set_at(&state.ranges, list.first), 40, 50, 1);
+	assert_int_equal(th_range_set_after(&state.ranges, list.first), 0);
+	assert_range(th_range_set_find(&state.ranges, 0), 10, 40, 1);
+	assert_range(th_range_set_find(&state.ranges, 40), 50, 90, 1);
+	assert_null(th_range_set_find(&state.ranges, 90));
 	assert_int_equal(count_ranges(), 2);
 }
 
@@ -130,8 +120,8 @@ test_cut_of_nothing_is_empty(void **unused)
 	(void)unused;
 	start_empty(NODES);
 	assert_true(put(10, 20, 1));
-	assert_int_equal(th_range_tree_cut(&state.ranges, 20, 30).first, 0);
-	assert_int_equal(th_range_tree_cut(&state.ranges, 0, 10).first, 0);
+	assert_int_equal(th_range_set_cut(&state.ranges, 20, 30).first, 0);
+	assert_int_equal(th_range_set_cut(&state.ranges, 0, 10).first, 0);
 	assert_int_equal(count_ranges(), 1);
 }
 
@@ -144,9 +134,9 @@ test_list_ascends(void **unused)
 	start_empty(NODES);
 	for (uintptr_t i = 0; i < 100; i++)
 		assert_true(put(i * 37 % 100, i * 37 % 100 + 1, 1));
-	struct th_range_list list = th_range_tree_cut(&state.ranges, 0, SPACE);
-	for (uint32_t i = list.first; i; i = th_range_tree_after(&state.ranges, i), expected++)
-		assert_range(th_range_tree_at(&state.ranges, i), expected, expected + 1, 1);
+	struct th_range_list list = th_range_set_cut(&state.ranges, 0, SPACE);
+	for (uint32_t i = list.first; i; i = th_range_set_after(&state.ranges, i), expected++)
+		assert_range(th_range_set_at(&state.ranges, i), expected, expected + 1, 1);
 	assert_int_equal(expected, 100);
 	assert_int_equal(count_ranges(), 0);
 }
@@ -160,11 +150,11 @@ test_neighbours_join_only_when_alike(void **unused)
 	start_empty(NODES);
 	assert_true(put(10, 20, 1));
 	assert_true(put(40, 50, 2));
-	assert_true(th_range_tree_put(&state.ranges, &range, true));
-	assert_range(th_range_tree_find(&state.ranges, 0), 10, 30, 1);
+	assert_true(th_range_set_put(&state.ranges, &range, true));
+	assert_range(th_range_set_find(&state.ranges, 0), 10, 30, 1);
 	range = range_of(30, 40, 2);
-	assert_true(th_range_tree_put(&state.ranges, &range, true));
-	assert_range(th_range_tree_find(&state.ranges, 30), 30, 50, 2);
+	assert_true(th_range_set_put(&state.ranges, &range, true));
+	assert_range(th_range_set_find(&state.ranges, 30), 30, 50, 2);
 	assert_int_equal(count_ranges(), 2);
 }
 
@@ -178,8 +168,8 @@ test_full_table_refuses_and_counts(void **unused)
 	assert_false(put(70, 80, 3));
 	cut(40, 50);
 	assert_int_equal(state.ranges.lost, 1);
-	assert_range(th_range_tree_find(&state.ranges, 30), 30, 40, 2);
-	assert_null(th_range_tree_find(&state.ranges, 40));
+	assert_range(th_range_set_find(&state.ranges, 30), 30, 40, 2);
+	assert_null(th_range_set_find(&state.ranges, 40));
 	cut(0, SPACE);
 	assert_true(put(10, 20, 1));
 	assert_true(put(30, 40, 1));
@@ -194,13 +184,13 @@ test_sample_goes_to_one_birth(void **unused)
 	(void)unused;
 	start_empty(NODES);
 	new.born = 7;
-	assert_true(th_range_tree_put(&state.ranges, &old, false));
-	assert_true(th_range_tree_put(&state.ranges, &new, false));
+	assert_true(th_range_set_put(&state.ranges, &old, false));
+	assert_true(th_range_set_put(&state.ranges, &new, false));
 	cut(30, 35);
-	assert_int_equal(th_range_tree_set_sample(&state.ranges, 10, 50, 7, 99), 25);
-	assert_int_equal(th_range_tree_find(&state.ranges, 10)->sample, 0);
-	assert_int_equal(th_range_tree_find(&state.ranges, 20)->sample, 99);
-	assert_int_equal(th_range_tree_find(&state.ranges, 40)->sample, 99);
+	assert_int_equal(th_range_set_set_sample(&state.ranges, 10, 50, 7, 99), 25);
+	assert_int_equal(th_range_set_find(&state.ranges, 10)->sample, 0);
+	assert_int_equal(th_range_set_find(&state.ranges, 20)->sample, 99);
+	assert_int_equal(th_range_set_find(&state.ranges, 40)->sample, 99);
 }
 
 static void
@@ -213,16 +203,43 @@ test_younger_stay(void **unused)
 	for (uintptr_t i = 0; i < 6; i++) {
 		range = range_of(10 * i, 10 * i + 10, 1);
 		range.born = i % 2 ? 20 : 5;
-		assert_true(th_range_tree_put(&state.ranges, &range, false));
+		assert_true(th_range_set_put(&state.ranges, &range, false));
 	}
-	struct th_range_list older = th_range_tree_cut(&state.ranges, 0, SPACE);
-	struct th_range_list younger = th_range_tree_take_younger(&state.ranges, &older, 10);
-	th_range_tree_put_back(&state.ranges, younger, false);
-	th_range_tree_release(&state.ranges, older);
+	struct th_range_list older = th_range_set_cut(&state.ranges, 0, SPACE);
+	struct th_range_list younger = th_range_set_take_younger(&state.ranges, &older, 10);
+	th_range_set_put_back(&state.ranges, younger, false);
+	th_range_set_release(&state.ranges, older);
 	assert_int_equal(count_ranges(), 3);
-	assert_range(th_range_tree_find(&state.ranges, 0), 10, 20, 1);
-	assert_range(th_range_tree_find(&state.ranges, 20), 30, 40, 1);
-	assert_range(th_range_tree_find(&state.ranges, 40), 50, 60, 1);
+	assert_range(th_range_set_find(&state.ranges, 0), 10, 20, 1);
+	assert_range(th_range_set_find(&state.ranges, 20), 30, 40, 1);
+	assert_range(th_range_set_find(&state.ranges, 40), 50, 60, 1);
+}
+
+/* The others come back between those that stayed, and join where they are alike. */
+static void
+test_lists_come_back_in_runs(void **unused)
+{
+	struct th_range range;
+
+	(void)unused;
+	start_empty(NODES);
+	for (uintptr_t i = 0; i < 8; i++) {
+		range = range_of(10 * i, 10 * i + 10, i % 4 < 2 ? 1 : 2);
+		range.born = i % 4 < 2 ? 5 : 20;
+		range.sample = i;
+		assert_true(th_range_set_put(&state.ranges, &range, true));
+	}
+	struct th_range_list older = th_range_set_cut(&state.ranges, 0, SPACE);
+	struct th_range_list younger = th_range_set_take_younger(&state.ranges, &older, 10);
+	th_range_set_put_back(&state.ranges, younger, false);
+	for (uint32_t i = older.first; i; i = th_range_set_after(&state.ranges, i))
+		th_range_set_at(&state.ranges, i)->sample = 9;
+	th_range_set_put_back(&state.ranges, older, true);
+	assert_int_equal(count_ranges(), 6);
+	assert_range(th_range_set_find(&state.ranges, 0), 0, 20, 1);
+	assert_range(th_range_set_find(&state.ranges, 20), 20, 30, 2);
+	assert_range(th_range_set_find(&state.ranges, 40), 40, 60, 1);
+	assert_range(th_range_set_find(&state.ranges, 70), 70, 80, 2);
 }
 
 /* Against the model */
@@ -240,8 +257,8 @@ compare_list(struct th_range_list list, uintptr_t start, uintptr_t end)
 {
 	uintptr_t at = start;
 
-	for (uint32_t i = list.first; i; i = th_range_tree_after(&state.ranges, i)) {
-		const struct th_range *range = th_range_tree_at(&state.ranges, i);
+	for (uint32_t i = list.first; i; i = th_range_set_after(&state.ranges, i)) {
+		const struct th_range *range = th_range_set_at(&state.ranges, i);
 
 		assert_true(range->start >= at && range->end <= end);
 		for (; at < range->start; at++)
@@ -261,7 +278,7 @@ compare_all(void)
 	uintptr_t at = 0;
 	uint32_t count = 0;
 
-	while ((range = th_range_tree_find(&state.ranges, at))) {
+	while ((range = th_range_set_find(&state.ranges, at))) {
 		assert_true(range->start >= at && range->end > range->start);
 		for (; at < range->start; at++)
 			assert_int_equal(state.cells[at].owner, 0);
@@ -277,10 +294,10 @@ compare_all(void)
 static void
 remove_some(uintptr_t start, uintptr_t end)
 {
-	struct th_range_list list = th_range_tree_cut(&state.ranges, start, end);
+	struct th_range_list list = th_range_set_cut(&state.ranges, start, end);
 
 	compare_list(list, start, end);
-	th_range_tree_release(&state.ranges, list);
+	th_range_set_release(&state.ranges, list);
 }
 
 static void
@@ -292,7 +309,7 @@ map_some(uintptr_t start, uintptr_t end)
 	range.flags = (uint32_t)choose(2);
 	range.born = ++state.born;
 	remove_some(start, end);
-	assert_true(th_range_tree_put(&state.ranges, &range, choose(2)));
+	assert_true(th_range_set_put(&state.ranges, &range, choose(2)));
 	for (uintptr_t at = start; at < end; at++)
 		state.cells[at] = (struct cell){
 			range.sample, range.born, range.owner, range.flags};
@@ -304,18 +321,18 @@ move_some(uintptr_t start, uintptr_t end)
 {
 	uintptr_t to = choose(SPACE - (end - start));
 	struct cell moved[SPACE];
-	struct th_range_list list = th_range_tree_cut(&state.ranges, start, end);
+	struct th_range_list list = th_range_set_cut(&state.ranges, start, end);
 
 	memcpy(moved, state.cells + start, (end - start) * sizeof(*moved));
 	compare_list(list, start, end);
 	remove_some(to, to + (end - start));
-	for (uint32_t i = list.first; i; i = th_range_tree_after(&state.ranges, i)) {
-		struct th_range *range = th_range_tree_at(&state.ranges, i);
+	for (uint32_t i = list.first; i; i = th_range_set_after(&state.ranges, i)) {
+		struct th_range *range = th_range_set_at(&state.ranges, i);
 
 		range->start = range->start - start + to;
 		range->end = range->end - start + to;
 	}
-	th_range_tree_put_back(&state.ranges, list, choose(2));
+	th_range_set_put_back(&state.ranges, list, choose(2));
 	memcpy(state.cells + to, moved, (end - start) * sizeof(*moved));
 }
 
@@ -360,10 +377,10 @@ test_copy_is_the_same(void **unused)
 
 		map_some(start, start + 1 + choose(12));
 	}
-	memcpy(copied, state.nodes, sizeof(copied));
-	th_range_tree_clear(&state.ranges);
-	memset(state.nodes, 0, sizeof(state.nodes));
-	th_range_tree_add_copies(&state.ranges, copied, NODES);
+	memcpy(copied, state.ranges.chunks[0], sizeof(copied));
+	th_range_set_clear(&state.ranges);
+	memset(state.ranges.chunks[0], 0, sizeof(copied));
+	th_range_set_add_copies(&state.ranges, copied, NODES);
 	compare_all();
 }
 
@@ -381,9 +398,9 @@ test_copy_of_nonsense(void **unused)
 			copied[k] = (struct th_range_node){
 				.range = range_of(choose(SPACE), choose(SPACE), 1),
 			};
-		th_range_tree_clear(&state.ranges);
-		th_range_tree_add_copies(&state.ranges, copied, NODES);
-		while ((range = th_range_tree_find(&state.ranges, taken))) {
+		th_range_set_clear(&state.ranges);
+		th_range_set_add_copies(&state.ranges, copied, NODES);
+		while ((range = th_range_set_find(&state.ranges, taken))) {
 			assert_true(range->start >= taken && range->start < range->end);
 			taken = range->end;
 		}
@@ -401,6 +418,7 @@ main(void)
 		cmocka_unit_test(test_full_table_refuses_and_counts),
 		cmocka_unit_test(test_sample_goes_to_one_birth),
 		cmocka_unit_test(test_younger_stay),
+		cmocka_unit_test(test_lists_come_back_in_runs),
 		cmocka_unit_test(test_model),
 		cmocka_unit_test(test_copy_is_the_same),
 		cmocka_unit_test(test_copy_of_nonsense),

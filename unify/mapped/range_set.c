@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unify/mapped/range_set.h"
+
+#include <string.h>
+
+#include "unify/base/memory.h"
+#include "unify/shared/bisect.h"
+
+void
+th_range_set_init(struct th_range_set *ranges, uint32_t capacity)
+{
+	*ranges = (struct th_range_set){.capacity = capacity, .touched = 1};
+}
+
+void
+th_range_set_deinit(struct th_range_set *ranges)
+{
+	for (uint32_t i = 0; i < TH_RANGE_SET_CHUNKS_MAX; i++)
+		th_memory_retire(ranges->chunks[i]);
+	th_memory_retire(ranges->order);
+	memset(ranges, 0, sizeof(*ranges));
+}
+
+/* Nodes */
+
+static struct th_range_node *
+node_at(const struct th_range_set *ranges, uint32_t index)
+{
+	return &ranges->chunks[index / TH_RANGE_SET_CHUNK][index % TH_RANGE_SET_CHUNK];
+}
+
+/* Doubles the room for the order; false: out of memory. */
+static bool
+grow(struct th_range_set *ranges)
+{
+	uint32_t room = ranges->room ? 2 * ranges->room : TH_RANGE_SET_CHUNK;
+	uint32_t *order = th_memory_map(room * sizeof(*order));
+
+	if (!order)
+		return false;
+	if (ranges->count)
+		memcpy(order, ranges->order, ranges->count * sizeof(*order));
+	th_memory_retire(ranges->order);
+	ranges->order = order;
+	ranges->room = room;
+	return true;
+}
+
+/* Whether there is memory for a node that was never used. */
+static bool
+has_memory(struct th_range_set *ranges, uint32_t index)
+{
+	struct th_range_node **chunk = &ranges->chunks[index / TH_RANGE_SET_CHUNK];
+
+	return (index < ranges->room || grow(ranges)) &&
+	       th_memory_map_once(chunk, TH_RANGE_SET_CHUNK * sizeof(**chunk));
+}
+
+static uint32_t
+take_node(struct th_range_set *ranges)
+{
+	uint32_t index = ranges->unused;
+
+	if (index) {
+		ranges->unused = node_at(ranges, index)->next;
+	} else {
+		if (ranges->touched >= ranges->capacity || !has_memory(ranges, ranges->touched))
+			return 0;
+		index = ranges->touched++;
+	}
+	return index;
+}
+
+/* The order */
+
+static struct th_range *
+range_at(const struct th_range_set *ranges, uint32_t position)
+{
+	return &node_at(ranges, ranges->order[position])->range;
+}
+
+/* The number of ranges that start below `address`. */
+static uint32_t
+count_below(const struct th_range_set *ranges, uintptr_t address)
+{
+	return (uint32_t)th_bisect(
+		ranges->count, i, range_at(ranges, (uint32_t)i)->start < address);
+}
+
+const struct th_range *
+th_range_set_find(const struct th_range_set *ranges, uintptr_t address)
+{
+	uint32_t position = (uint32_t)th_bisect(
+		ranges->count, i, range_at(ranges, (uint32_t)i)->end <= address);
+
+	return position < ranges->count ? range_at(ranges, position) : NULL;
+}
+
+/* Moves the positions from `from` on to `to`. */
+static void
+move(struct th_range_set *ranges, uint32_t from, uint32_t to)
+{
+	memmove(ranges->order + to, ranges->order + from,
+		(ranges->count - from) * sizeof(*ranges->order));
+	ranges->count += to - from;
+}
+
+static bool
+insert(struct th_range_set *ranges, const struct th_range *range)
+{
+	uint32_t index = take_node(ranges);
+	uint32_t position = count_below(ranges, range->start);
+
+	if (!index)
+		return false;
+	node_at(ranges, index)->range = *range;
+	move(ranges, position, position + 1);
+	ranges->order[position] = index;
+	return true;
+}
+
+/* Makes `address` a border of ranges. */
+static void
+cut_at(struct th_range_set *ranges, uintptr_t address)
+{
+	uint32_t below = count_below(ranges, address);
+	struct th_range *range = below ? range_at(ranges, below - 1) : NULL;
+
+	if (!range || range->end <= address)
+		return;
+	struct th_range behind = *range;
+
+	behind.start = address;
+	range->end = address;
+	if (!insert(ranges, &behind))
+		ranges->lost++;
+}
+
+/* Ranges */
+
+static bool
+are_alike(const struct th_range *a, const struct th_range *b)
+{
+	return a->sample == b->sample && a->place == b->place && a->owner == b->owner &&
+	       a->flags == b->flags;
+}
+
+/* Extends a range to the one behind it, if they match. */
+static bool
+join(struct th_range *low, const struct th_range *high)
+{
+	if (low->end != high->start || !are_alike(low, high))
+		return false;
+	low->end = high->end;
+	return true;
+}
+
+/* Extends a neighbour of a gap into it; false: there is no matching neighbour. */
+static bool
+grow_neighbour(struct th_range_set *ranges, const struct th_range *range)
+{
+	uint32_t below = count_below(ranges, range->start);
+	struct th_range *low = below ? range_at(ranges, below - 1) : NULL;
+	struct th_range *high = below < ranges->count ? range_at(ranges, below) : NULL;
+
+	if (low && join(low, range))
+		return true;
+	if (high && high->start == range->end && are_alike(high, range)) {
+		high->start = range->start;
+		return true;
+	}
+	return false;
+}
+
+bool
+th_range_set_put(struct th_range_set *ranges, const struct th_range *range, bool joins)
+{
+	return (joins && grow_neighbour(ranges, range)) || insert(ranges, range);
+}
+
+static void
+append(struct th_range_set *ranges, struct th_range_list *list, uint32_t index)
+{
+	node_at(ranges, index)->next = 0;
+	if (list->first)
+		node_at(ranges, list->last)->next = index;
+	else
+		list->first = index;
+	list->last = index;
+}
+
+struct th_range_list
+th_range_set_cut(struct th_range_set *ranges, uintptr_t start, uintptr_t end)
+{
+	struct th_range_list list = {0, 0};
+
+	cut_at(ranges, start);
+	cut_at(ranges, end);
+	uint32_t first = count_below(ranges, start);
+	uint32_t last = count_below(ranges, end);
+	for (uint32_t i = first; i < last; i++)
+		append(ranges, &list, ranges->order[i]);
+	move(ranges, last, first);
+	return list;
+}
+
+uint64_t
+th_range_set_set_sample(struct th_range_set *ranges, uintptr_t start, uintptr_t end,
+	uint64_t born, uint64_t sample)
+{
+	uint32_t last = count_below(ranges, end);
+	uint64_t bytes = 0;
+
+	for (uint32_t i = count_below(ranges, start); i < last; i++) {
+		struct th_range *range = range_at(ranges, i);
+
+		if (range->born != born)
+			continue;
+		range->sample = sample;
+		bytes += range->end - range->start;
+	}
+	return bytes;
+}
+
+struct th_range_list
+th_range_set_take_younger(
+	struct th_range_set *ranges, struct th_range_list *list, uint64_t born)
+{
+	struct th_range_list older = {0, 0};
+	struct th_range_list younger = {0, 0};
+	uint32_t next;
+
+	for (uint32_t i = list->first; i; i = next) {
+		next = th_range_set_after(ranges, i);
+		append(ranges, th_range_set_at(ranges, i)->born > born ? &younger : &older, i);
+	}
+	*list = older;
+	return younger;
+}
+
+/* Inserts the first ranges of a list, up to the next range of the set; returns the rest of the list. */
+static uint32_t
+put_run(struct th_range_set *ranges, uint32_t first)
+{
+	uint32_t position = count_below(ranges, th_range_set_at(ranges, first)->start);
+	uintptr_t end = position < ranges->count ? range_at(ranges, position)->start
+						 : UINTPTR_MAX;
+	uint32_t count = 0;
+	uint32_t i;
+
+	for (i = first; i && th_range_set_at(ranges, i)->start < end;
+		i = th_range_set_after(ranges, i))
+		count++;
+	move(ranges, position, position + count);
+	for (i = first; count--; i = th_range_set_after(ranges, i))
+		ranges->order[position++] = i;
+	return i;
+}
+
+void
+th_range_set_put_back(struct th_range_set *ranges, struct th_range_list list, bool joins)
+{
+	struct th_range_list left = {0, 0};
+	uint32_t next;
+
+	for (uint32_t i = list.first; i; i = next) {
+		const struct th_range *range = th_range_set_at(ranges, i);
+		bool is_joined = joins &&
+				 ((left.last &&
+					  join(th_range_set_at(ranges, left.last), range)) ||
+					 grow_neighbour(ranges, range));
+
+		next = th_range_set_after(ranges, i);
+		if (is_joined)
+			th_range_set_release(ranges, (struct th_range_list){i, i});
+		else
+			append(ranges, &left, i);
+	}
+	for (uint32_t i = left.first; i;)
+		i = put_run(ranges, i);
+}
+
+void
+th_range_set_release(struct th_range_set *ranges, struct th_range_list list)
+{
+	if (!list.first)
+		return;
+	for (uint32_t i = list.first; i != list.last; i = th_range_set_after(ranges, i))
+		th_range_set_at(ranges, i)->end = 0;
+	th_range_set_at(ranges, list.last)->end = 0;
+	node_at(ranges, list.last)->next = ranges->unused;
+	ranges->unused = list.first;
+}
+
+/* Copies of a set that may have changed meanwhile */
+
+void
+th_range_set_clear(struct th_range_set *ranges)
+{
+	ranges->touched = 1;
+	ranges->unused = 0;
+	ranges->count = 0;
+	ranges->lost = 0;
+}
+
+void
+th_range_set_add_copies(
+	struct th_range_set *ranges, const struct th_range_node *nodes, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const struct th_range *range = &nodes[i].range;
+		const struct th_range *next = th_range_set_find(ranges, range->start);
+
+		if (range->start < range->end && (!next || next->start >= range->end))
+			th_range_set_put(ranges, range, false);
+	}
+}
