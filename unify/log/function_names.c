@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Addresses are taken from the list of met ones in batches, sorted, and compared with the
- * functions that the log has already.  What remains is looked up module by module, each by one
- * pass over its symbol table; nothing of the tables is kept.  One thread at a time.
+ * Module by module, the addresses in it that were met are collected and looked up by one pass over
+ * its symbol table; nothing of the tables is kept.  One thread at a time.
  */
 #include "unify/log/function_names.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -17,39 +17,38 @@
 #include "unify/log/log.h"
 #include "unify/log/module.h"
 #include "unify/log/module_bytes.h"
-#include "unify/shared/bisect.h"
 #include "unify/shared/clock.h"
+#include "unify/shared/hash.h"
 
 /*
- * Addresses that were met: a hash set of frame words without locks, and a list of its members.  A slot
- * is claimed by a compare-and-swap of the word itself; the thread that claims it appends the word to the
- * list.  Entries are never removed.
+ * Addresses that were met, and functions that have a record: a hash set of words without locks.  A slot
+ * is claimed by a compare-and-swap of the word itself.  Entries are never removed.
  */
 
+/* Of an address that was looked up. */
+#define DONE (UINT64_C(1) << 63)
+/* Of a function, whose word is a hash: no kind of frames. */
+#define FUNCTION (UINT64_C(3) << 62)
 /*
  * The set grows by levels, each twice the size of the previous one, when half of a level is
- * taken: 32 KiB for most programs, 2 MiB at the maximum; the list by equal parts of 32 KiB, up
- * to 512 KiB.
+ * taken: 32 KiB for most programs, 2 MiB at the maximum.
  */
 #define FIRST_SLOTS 4096u
 #define LEVELS 6
 /* Probes before a level counts as full: at the maximum, half the slots are taken. */
 #define PROBES 64
-#define PART_ITEMS 4096u
-#define PARTS (TH_MET_MAX / PART_ITEMS)
 
 static struct level {
 	uint64_t *slots; /* atomic; NULL: not allocated yet; 0 = free */
 	uint32_t taken;  /* atomic */
 } levels[LEVELS];
-/* Atomic; NULL: not allocated yet.  Items are 0 until they are stored. */
-static uint64_t *list[PARTS];
-static uint32_t met_count; /* atomic; may exceed TH_MET_MAX */
+static uint32_t met_count; /* atomic: addresses that are to be looked up, so far */
 
 enum outcome { KNOWN, ADDED, FULL };
 
+/* Enters `word` with the mark DONE or 0, unless it is there. */
 static enum outcome
-add_to(struct level *level, uint32_t slots, uint64_t word)
+add_to(struct level *level, uint32_t slots, uint64_t word, uint64_t mark)
 {
 	uint64_t *table = th_memory_map_once(&level->slots, slots * sizeof(*table));
 	uint64_t first = word * UINT64_C(0x9e3779b97f4a7c15) >> 32;
@@ -61,61 +60,41 @@ add_to(struct level *level, uint32_t slots, uint64_t word)
 		if (!found) {
 			if (th_load_relaxed(&level->taken) >= slots / 2)
 				return FULL;
-			if (th_cas_acq_rel(slot, &found, word)) {
+			if (th_cas_acq_rel(slot, &found, word | mark)) {
 				th_add_relaxed(&level->taken, 1);
 				return ADDED;
 			}
 		}
-		if (found == word)
+		if (found == word || found == (word | DONE))
 			return KNOWN;
 	}
 	return FULL;
 }
 
-static bool
-append(uint64_t word)
+static enum outcome
+enter(uint64_t word, uint64_t mark)
 {
-	uint32_t index;
-	uint64_t *part;
+	enum outcome outcome = FULL;
 
-	if (th_load_relaxed(&met_count) >= TH_MET_MAX)
-		return false;
-	index = th_add_relaxed(&met_count, 1);
-	if (index >= TH_MET_MAX)
-		return false;
-	part = th_memory_map_once(&list[index / PART_ITEMS], PART_ITEMS * sizeof(*part));
-	if (!part)
-		return false;
-	/* Pairs with the acquire in th_met_get(): the module is in its table. */
-	th_store_release(&part[index % PART_ITEMS], word);
-	return true;
+	for (unsigned i = 0; i < LEVELS && outcome == FULL; i++)
+		outcome = add_to(&levels[i], FIRST_SLOTS << i, word, mark);
+	return outcome;
 }
 
 void
 th_met_add(uint64_t word)
 {
-	enum outcome outcome = FULL;
+	struct th_module *module = th_module_get(th_frame_module(word));
+	bool is_full = th_load_relaxed(&met_count) >= TH_MET_MAX;
+	enum outcome outcome = enter(word, is_full || !module ? DONE : 0);
 
-	for (unsigned i = 0; i < LEVELS && outcome == FULL; i++)
-		outcome = add_to(&levels[i], FIRST_SLOTS << i, word);
-	if (outcome == FULL || (outcome == ADDED && !append(word)))
+	if (outcome == FULL || (outcome == ADDED && is_full)) {
 		th_log_count(TH_COUNTER_NAMES_FULL, 1);
-}
-
-uint32_t
-th_met_count(void)
-{
-	uint32_t known = th_load_relaxed(&met_count);
-
-	return known < TH_MET_MAX ? known : TH_MET_MAX;
-}
-
-uint64_t
-th_met_get(uint32_t index)
-{
-	uint64_t *part = th_load_acquire(&list[index / PART_ITEMS]);
-
-	return part ? th_load_acquire(&part[index % PART_ITEMS]) : 0;
+	} else if (outcome == ADDED) {
+		th_add_relaxed(&met_count, 1);
+		if (module)
+			th_add_relaxed(&module->unnamed, 1);
+	}
 }
 
 static void
@@ -125,15 +104,12 @@ reset_met(void)
 		th_memory_retire(levels[i].slots);
 		levels[i] = (struct level){NULL, 0};
 	}
-	for (unsigned i = 0; i < PARTS; i++)
-		th_memory_retire(list[i]);
-	memset(list, 0, sizeof(list));
 	met_count = 0;
 }
 
 /* Naming them */
 
-/* Addresses that are looked up together. */
+/* Addresses of a module that are looked up together. */
 #define BATCH 2048u
 /*
  * Reading symbol tables takes at most 1/SPACING of one processor's time, and those of modules whose
@@ -144,19 +120,11 @@ reset_met(void)
 #define CHUNK_BYTES (64u << 10)
 /* Longer names get no record; C++ templates reach a few thousand characters. */
 #define NAME_MAX_BYTES 4096u
-/* Maximum number of functions, and of bytes of their names, in a log. */
-#define FUNCTIONS_MAX TH_MET_MAX
+/* Maximum number of bytes of names in a log. */
 #define NAMES_BYTES_MAX (8u << 20)
-
-/* A function that has a record: frame words of its first address and of the one past its end. */
-struct function {
-	uint64_t start;
-	uint64_t end;
-};
 
 /* Working memory, allocated for the first address. */
 struct work {
-	uint64_t batch[BATCH]; /* frame words, sorted */
 	struct th_elf_wanted wanted[BATCH];
 	uint64_t chunk[CHUNK_BYTES / sizeof(uint64_t)];
 	char name[NAME_MAX_BYTES];
@@ -165,70 +133,24 @@ struct work {
 static struct {
 	struct th_spinlock busy;
 	struct work *work;
-	struct function *functions; /* sorted, FUNCTIONS_MAX */
-	uint32_t function_count;
 	uint32_t name_bytes;
-	uint32_t taken; /* number of met addresses that were put into a batch */
-	uint32_t seen;  /* the same of those in modules without a file; not below `taken` */
-	uint32_t batch_count;
-	uint32_t batch_next; /* first item of the batch that is to be looked up */
 	struct reading {
 		uint64_t last; /* when tables were read last, and the CPU time of that */
 		uint64_t cost;
 	} all, without_files;
-	uint8_t files[TH_MODULE_MAX + 1]; /* by module: enum file */
 } names;
 
-enum file { UNKNOWN_FILE, HAS_FILE, NO_FILE };
-
-static bool
-allocate(void)
-{
-	return th_memory_map_once(&names.work, sizeof(*names.work)) &&
-	       th_memory_map_once(&names.functions, FUNCTIONS_MAX * sizeof(struct function));
-}
-
-/* Known functions */
-
-/* Number of known functions that start at or before `word`. */
-static size_t
-count_starts(uint64_t word)
-{
-	return th_bisect(names.function_count, i, names.functions[i].start <= word);
-}
-
-static bool
-is_known(uint64_t word)
-{
-	size_t begun = count_starts(word);
-
-	return begun && word < names.functions[begun - 1].end;
-}
-
-/* Whether exactly this function is known; others may lie inside it. */
-static bool
-has_record(uint64_t start, uint64_t end)
-{
-	size_t i = count_starts(start);
-
-	while (i-- > 0 && names.functions[i].start == start)
-		if (names.functions[i].end == end)
-			return true;
-	return false;
-}
-
-static void
-add_function(uint64_t start, uint64_t end)
-{
-	size_t at = count_starts(start);
-
-	memmove(&names.functions[at + 1], &names.functions[at],
-		(names.function_count - at) * sizeof(*names.functions));
-	names.functions[at] = (struct function){start, end};
-	names.function_count++;
-}
-
 /* Records */
+
+/* Whether the function has no record yet. */
+static bool
+is_new(const struct th_module *module, const struct th_elf_wanted *wanted)
+{
+	uint64_t end = th_hash_mix(th_frame_native(module->id, wanted->end));
+
+	return enter(th_hash_mix(th_frame_native(module->id, wanted->start) ^ end) | FUNCTION,
+		       0) != KNOWN;
+}
 
 static void
 log_function(const struct th_module *module, const struct th_elf_wanted *wanted, size_t length)
@@ -240,15 +162,11 @@ log_function(const struct th_module *module, const struct th_elf_wanted *wanted,
 	};
 	struct th_log_part part = {names.work->name, (uint32_t)length};
 
-	if (names.function_count == FUNCTIONS_MAX ||
-		length > NAMES_BYTES_MAX - names.name_bytes ||
-		!th_log_append(TH_EVENT_SYMBOL, &event, &part, 1)) {
+	if (length > NAMES_BYTES_MAX - names.name_bytes ||
+		!th_log_append(TH_EVENT_SYMBOL, &event, &part, 1))
 		th_log_count(TH_COUNTER_NAMES_FULL, 1);
-		return;
-	}
-	names.name_bytes += (uint32_t)length;
-	add_function(th_frame_native(module->id, wanted->start),
-		th_frame_native(module->id, wanted->end));
+	else
+		names.name_bytes += (uint32_t)length;
 }
 
 /* The name of a function that was found, in names.work->name; 0: none. */
@@ -267,16 +185,12 @@ static void
 log_found(const struct th_module *module, const struct th_module_bytes *bytes,
 	const struct th_elf_wanted *wanted)
 {
-	size_t length;
+	size_t length = read_name(bytes, wanted);
 
-	if (has_record(th_frame_native(module->id, wanted->start),
-		    th_frame_native(module->id, wanted->end)))
-		return;
-	length = read_name(bytes, wanted);
-	if (length)
-		log_function(module, wanted, length);
-	else
+	if (!length)
 		th_log_count(TH_COUNTER_NAMES_MISSING, 1);
+	else if (is_new(module, wanted))
+		log_function(module, wanted, length);
 }
 
 /* Modules */
@@ -304,91 +218,80 @@ name_module(const struct th_module *module, size_t count)
 {
 	unsigned source = 0;
 
-	while (module && source < TH_SOURCES &&
-		!look_in(module, (enum th_module_source)source, count))
+	while (source < TH_SOURCES && !look_in(module, (enum th_module_source)source, count))
 		source++;
-	if (!module || source == TH_SOURCES)
+	if (source == TH_SOURCES)
 		th_log_count(TH_COUNTER_NAMES_MISSING, count);
 }
 
-/* Batches */
+/* Addresses */
 
-static void
-put(uint64_t word)
+static int
+compare_addresses(const void *a, const void *b)
 {
-	uint64_t *batch = names.work->batch;
-	size_t at = th_bisect(names.batch_count, i, batch[i] < word);
+	const struct th_elf_wanted *left = a, *right = b;
 
-	memmove(&batch[at + 1], &batch[at], (names.batch_count - at) * sizeof(*batch));
-	batch[at] = word;
-	names.batch_count++;
+	return (left->address > right->address) - (left->address < right->address);
+}
+
+/* Adds the addresses of a module in a level to `count` wanted ones; returns their new number. */
+static size_t
+collect_in(const struct level *level, uint32_t slots, struct th_module *module, size_t count)
+{
+	uint64_t *table = th_load_acquire(&level->slots);
+
+	for (uint32_t i = 0; table && i < slots && count < BATCH; i++) {
+		uint64_t word = th_load_relaxed(&table[i]);
+
+		if (!word || th_frame_kind(word) != TH_FRAME_NATIVE ||
+			th_frame_module(word) != module->id)
+			continue;
+		th_store_relaxed(&table[i], word | DONE);
+		th_add_relaxed(&module->unnamed, -1u);
+		names.work->wanted[count++].address = th_frame_offset(word);
+	}
+	return count;
+}
+
+/* Names functions at addresses in a module; false: none is left. */
+static bool
+name_some(struct th_module *module)
+{
+	size_t count = 0;
+
+	for (unsigned i = 0; i < LEVELS; i++)
+		count = collect_in(&levels[i], FIRST_SLOTS << i, module, count);
+	qsort(names.work->wanted, count, sizeof(names.work->wanted[0]), compare_addresses);
+	if (count)
+		name_module(module, count);
+	return count == BATCH;
 }
 
 /* Whether a report will probably find the file of a module; as of the first call. */
 static bool
-has_file(uint32_t id)
+has_file(struct th_module *module)
 {
-	const struct th_module *module = th_module_get(id);
-
-	if (names.files[id] == UNKNOWN_FILE && module)
-		names.files[id] = th_module_has_file(module) ? HAS_FILE : NO_FILE;
-	return names.files[id] == HAS_FILE;
+	if (module->file == TH_MODULE_FILE_UNKNOWN)
+		module->file = th_module_has_file(module) ? TH_MODULE_HAS_FILE
+							  : TH_MODULE_NO_FILE;
+	return module->file == TH_MODULE_HAS_FILE;
 }
 
-/* Fills the batch, sorted, with addresses in modules without files, or all that are left. */
 static void
-take_batch(bool without_files)
+read_tables(struct reading *reading, bool without_files, bool all)
 {
-	uint32_t *next = without_files ? &names.seen : &names.taken;
-	uint32_t count = th_met_count();
+	uint64_t begin = th_clock_read(CLOCK_THREAD_CPUTIME_ID);
 
-	names.batch_count = names.batch_next = 0;
-	for (; *next < count && names.batch_count < BATCH; ++*next) {
-		uint64_t word = th_met_get(*next);
+	for (uint32_t id = 1; id <= th_module_count(); id++) {
+		struct th_module *module = th_module_get(id);
 
-		if (!word)
-			break; /* the thread that met it is about to store it */
-		/* What was seen without a file has been looked up. */
-		bool wants_file = !without_files && *next >= names.seen;
-		if (!is_known(word) &&
-			(wants_file || has_file(th_frame_module(word)) != without_files))
-			put(word);
+		if (module && th_load_relaxed(&module->unnamed) &&
+			(!without_files || !has_file(module)))
+			while (name_some(module) && all)
+				continue;
 	}
-	if (names.seen < names.taken)
-		names.seen = names.taken;
-}
-
-/* Names the functions of the first module in the batch, which is removed from it. */
-static void
-name_first_module(void)
-{
-	const uint64_t *batch = names.work->batch;
-	uint32_t module = th_frame_module(batch[names.batch_next]);
-	size_t count = 0;
-
-	for (; names.batch_next < names.batch_count &&
-		th_frame_module(batch[names.batch_next]) == module;
-		names.batch_next++)
-		names.work->wanted[count++].address = th_frame_offset(batch[names.batch_next]);
-	name_module(th_module_get(module), count);
-}
-
-/* Names the functions at the next addresses; false: there are none. */
-static bool
-name_batch(bool without_files)
-{
-	take_batch(without_files);
-	if (!names.batch_count)
-		return false;
-	while (names.batch_next < names.batch_count)
-		name_first_module();
-	return true;
-}
-
-static bool
-is_idle(void)
-{
-	return names.taken == th_met_count();
+	reading->last = th_clock_now();
+	reading->cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID) - begin;
 }
 
 static bool
@@ -397,28 +300,18 @@ is_due(const struct reading *reading, uint64_t spacing)
 	return th_clock_now() - reading->last >= spacing * reading->cost;
 }
 
-static void
-read_tables(struct reading *reading, bool without_files, bool all)
-{
-	uint64_t begin = th_clock_read(CLOCK_THREAD_CPUTIME_ID);
-
-	while (name_batch(without_files) && all)
-		continue;
-	reading->last = th_clock_now();
-	reading->cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID) - begin;
-}
-
 void
 th_function_names_log(bool all)
 {
-	if (is_idle() || !th_trylock(&names.busy))
+	if (!th_load_relaxed(&met_count) || !th_trylock(&names.busy))
 		return;
-	if ((all || is_due(&names.all, SPACING_WITH_FILES)) && allocate()) {
-		read_tables(&names.all, false, all);
-		names.without_files = names.all;
-	} else if (names.seen < th_met_count() && is_due(&names.without_files, SPACING) &&
-		   allocate()) {
-		read_tables(&names.without_files, true, false);
+	if (th_memory_map_once(&names.work, sizeof(*names.work))) {
+		if (all || is_due(&names.all, SPACING_WITH_FILES)) {
+			read_tables(&names.all, false, all);
+			names.without_files = names.all;
+		} else if (is_due(&names.without_files, SPACING)) {
+			read_tables(&names.without_files, true, false);
+		}
 	}
 	th_unlock(&names.busy);
 }
@@ -427,7 +320,12 @@ void
 th_function_names_reset(void)
 {
 	th_memory_retire(names.work);
-	th_memory_retire(names.functions);
 	memset(&names, 0, sizeof(names));
+	for (uint32_t id = 1; id <= th_module_count(); id++) {
+		struct th_module *module = th_module_get(id);
+
+		if (module)
+			th_store_relaxed(&module->unnamed, 0);
+	}
 	reset_met();
 }

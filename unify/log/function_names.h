@@ -19,15 +19,9 @@
 /* Adds a native frame word with a module.  Takes no lock. [in-malloc] */
 void th_met_add(uint64_t word);
 
-/* Number of addresses so far, each once; the last ones may not be readable yet. [any] */
-uint32_t th_met_count(void);
-
-/* The address number `index`, below th_met_count(); 0: it is about to be stored. [any] */
-uint64_t th_met_get(uint32_t index);
-
 /*
  * Names the functions at addresses that were met since the last call.  With `all` false, at up
- * to some 2,000 of them, and at none while the last call took more than 1 % of the time since
+ * to some 2,000 of each module, and at none while the last call took more than 1 % of the time since
  * (0.025 % in modules whose files reports will find).
  * A call reads the symbol table of each of their modules once: 1 ms of CPU time for that of a
  * VM, at most some 50 ms (TH_ELF_SYMBOLS_MAX).  `all`: at the end of a recording or on demand.

@@ -18,10 +18,15 @@
 /* With the terminator; a longer path is unknown. */
 #define TH_MODULE_PATH_MAX 512
 
+enum th_module_file { TH_MODULE_FILE_UNKNOWN, TH_MODULE_HAS_FILE, TH_MODULE_NO_FILE };
+
 struct th_module {
 	uint32_t id;     /* 1.. */
 	uint32_t logged; /* atomic, owned by capture: 1 = the log has its record */
-	uintptr_t start; /* mapped range [start, end) */
+	uint32_t
+		unnamed; /* atomic: addresses that were met and not looked up (function_names.h) */
+	enum th_module_file file; /* of function_names.c: whether a report will find it */
+	uintptr_t start;          /* mapped range [start, end) */
 	uintptr_t end;
 	uintptr_t bias;           /* address minus ELF virtual address */
 	const void *eh_frame_hdr; /* PT_GNU_EH_FRAME segment, NULL if none */
@@ -60,7 +65,7 @@ void th_module_follow_loader(void);
 
 /*
  * The module that contains `pc`, registered on first occurrence; NULL if there is none or the
- * table is full.  All fields but `logged` are constant from then on. [in-malloc]
+ * table is full.  All fields but the first ones are constant from then on. [in-malloc]
  */
 struct th_module *th_module_find(uintptr_t pc);
 
