@@ -7,7 +7,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -17,6 +16,7 @@
 #include "unify/log/log.h"
 #include "unify/log/module.h"
 #include "unify/log/module_bytes.h"
+#include "unify/shared/bisect.h"
 #include "unify/shared/clock.h"
 #include "unify/shared/hash.h"
 
@@ -226,17 +226,10 @@ name_module(const struct th_module *module, size_t count)
 
 /* Addresses */
 
-static int
-compare_addresses(const void *a, const void *b)
-{
-	const struct th_elf_wanted *left = a, *right = b;
-
-	return (left->address > right->address) - (left->address < right->address);
-}
-
-/* Adds the addresses of a module in a level to `count` wanted ones; returns their new number. */
+/* Adds the addresses of a module in a level to `count` sorted ones; returns their new number. */
 static size_t
-collect_in(const struct level *level, uint32_t slots, struct th_module *module, size_t count)
+collect_in(const struct level *level, uint32_t slots, struct th_module *module,
+	uint64_t *sorted, size_t count)
 {
 	uint64_t *table = th_load_acquire(&level->slots);
 
@@ -248,7 +241,11 @@ collect_in(const struct level *level, uint32_t slots, struct th_module *module, 
 			continue;
 		th_store_relaxed(&table[i], word | DONE);
 		th_add_relaxed(&module->unnamed, -1u);
-		names.work->wanted[count++].address = th_frame_offset(word);
+		/* Not by qsort(), which may allocate. */
+		size_t at = th_bisect(count, k, sorted[k] < th_frame_offset(word));
+		memmove(&sorted[at + 1], &sorted[at], (count - at) * sizeof(*sorted));
+		sorted[at] = th_frame_offset(word);
+		count++;
 	}
 	return count;
 }
@@ -257,11 +254,14 @@ collect_in(const struct level *level, uint32_t slots, struct th_module *module, 
 static bool
 name_some(struct th_module *module)
 {
+	uint64_t *sorted = names.work->chunk;
 	size_t count = 0;
 
+	_Static_assert(BATCH * sizeof(*sorted) <= CHUNK_BYTES, "a batch fits into a chunk");
 	for (unsigned i = 0; i < LEVELS; i++)
-		count = collect_in(&levels[i], FIRST_SLOTS << i, module, count);
-	qsort(names.work->wanted, count, sizeof(names.work->wanted[0]), compare_addresses);
+		count = collect_in(&levels[i], FIRST_SLOTS << i, module, sorted, count);
+	for (size_t i = 0; i < count; i++)
+		names.work->wanted[i].address = sorted[i];
 	if (count)
 		name_module(module, count);
 	return count == BATCH;
