@@ -41,8 +41,7 @@ static struct {
 	FILE *stream; /* NULL: none is open */
 	FILE *target;
 	int columns;
-	bool is_screen; /* see th_terminal_fit_screen() */
-	char *line;     /* printed so far of the present one */
+	char *line; /* printed so far of the present one */
 	size_t line_count;
 	size_t line_capacity;
 } fitted;
@@ -255,7 +254,7 @@ take(void *cookie, const char *text, size_t length)
 }
 
 static FILE *
-fit(FILE *file, int columns, bool is_screen)
+fit(FILE *file, int columns)
 {
 	if (columns < LEAST_FITTED || fitted.stream)
 		return file;
@@ -265,7 +264,6 @@ fit(FILE *file, int columns, bool is_screen)
 	fitted.target = file;
 	fitted.columns = columns;
 	fitted.stream = stream;
-	fitted.is_screen = is_screen;
 	/* An earlier stream may have had the same address. */
 	known = NULL;
 	return stream;
@@ -274,20 +272,13 @@ fit(FILE *file, int columns, bool is_screen)
 FILE *
 th_terminal_fit(FILE *file)
 {
-	return fit(file, th_terminal_columns(file), false);
+	return fit(file, th_terminal_columns(file));
 }
 
 FILE *
 th_terminal_fit_screen(FILE *file, int columns)
 {
-	return fit(file, columns > LEAST_FITTED ? columns : LEAST_FITTED, true);
-}
-
-void
-th_terminal_mark(FILE *file, uint32_t function, uint32_t caller, uint32_t class_name)
-{
-	if (file == fitted.stream && fitted.is_screen)
-		fprintf(file, TH_TERMINAL_MARK, function, caller, class_name);
+	return fit(file, columns > LEAST_FITTED ? columns : LEAST_FITTED);
 }
 
 void

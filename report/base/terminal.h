@@ -6,7 +6,6 @@
 #ifndef TH_REPORT_BASE_TERMINAL_H
 #define TH_REPORT_BASE_TERMINAL_H
 
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -51,14 +50,6 @@ FILE *th_terminal_fit(FILE *file);
 
 /* The same for `columns` columns of a screen that another module draws: `file` is not a terminal. */
 FILE *th_terminal_fit_screen(FILE *file, int columns);
-
-/*
- * States what the line being printed is about: numbers of a function, of its caller (UINT32_MAX =
- * any) and of the name of a class (0 = any). Only on a stream of th_terminal_fit_screen(), as an
- * escape sequence of no width.
- */
-#define TH_TERMINAL_MARK "\033[?%" SCNu32 ";%" SCNu32 ";%" SCNu32 "m"
-void th_terminal_mark(FILE *file, uint32_t function, uint32_t caller, uint32_t class_name);
 
 /* Ends a stream of th_terminal_fit(); any other stream is left alone. */
 void th_terminal_fitted(FILE *file);

@@ -1,174 +1,245 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads a growing log on and sums it up: state, rates, filters. */
+/* Reads the log again and again, prints the views of the commands into lines, and handles keys. */
 #include "report/live/live.h"
 
-#include <math.h>
+#include <fcntl.h>
+#include <ncurses.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "report/base/allocate.h"
+#include "report/base/format.h"
+#include "report/base/heap_names.h"
+#include "report/base/line.h"
+#include "report/base/terminal.h"
 #include "report/control/running.h"
+#include "report/leaks/leaks.h"
+#include "report/leaks/outcome.h"
+#include "report/symbols/symbols.h"
+#include "report/views/values.h"
+#include "report/views/view.h"
 #include "unify/shared/clock.h"
+#include "unify/shared/heaps.h"
 
 /* An update may take at most 1/SHARE of the time. */
 #define SHARE 10
-/* No growth is shown of less, nor of a recording's first seconds. */
-#define WARM_UP_NS (5 * (uint64_t)TH_NS_PER_S)
+/* The analysis of leaks takes longer than other views. */
+#define JUDGE_NS (10 * (uint64_t)TH_NS_PER_S)
+/* Rates are those of this time, and shown once it is so long. */
+#define RATE_NS (60 * (uint64_t)TH_NS_PER_S)
+#define LEAST_RATE_NS (5 * (uint64_t)TH_NS_PER_S)
+/* Age from which figures are marked as old. */
+#define OLD_S 2
+/* Lines of a view unless all are wanted; of the tree as many as `tree` prints. */
+#define TOP 10
+#define TREE_TOP 20
 
-/* Rows */
+#define ESCAPE 0x1b
+#define FAR (1 << 30)
 
-/* Whether a function is in a row's stack, or the label of its thread. */
-static bool
-has_function(const struct th_profile *profile, const struct th_row *row, uint32_t function)
+static const char help[] =
+	"q            quit; also Ctrl-C\n"
+	"1, 2, 3      summary, leaks, tree; also left and right\n"
+	"arrows, j k  scroll; also Page Up and Down, Home, End\n"
+	"s, < >       by live bytes or objects, allocated bytes or objects, temporary bytes\n"
+	"a            all sites, findings and branches, or the largest\n"
+	"Tab          all heaps, Java, native, mapped\n"
+	"/, o         filter stacks: by functions that a regular expression matches\n"
+	"c, t         the same by classes of objects, by threads\n"
+	"Esc          no filters\n"
+	"p, z         freeze the display; the process keeps running\n"
+	"h, ?         this help; any key leaves it\n"
+	"\n"
+	"Growth is the change of live bytes since this view of the process was opened, in the\n"
+	"last minute at most.\n"
+	"Figures are unbiased estimates; intervals are 95 % confidence intervals.\n";
+
+/* In the order of the keys; touched bytes exist only in snapshots of resident memory. */
+static const enum th_view_value values[] = {TH_VALUE_LIVE_BYTES, TH_VALUE_LIVE_OBJECTS,
+	TH_VALUE_ALLOC_BYTES, TH_VALUE_ALLOC_OBJECTS, TH_VALUE_TEMPORARY_BYTES};
+#define VALUE_COUNT ((int)(sizeof(values) / sizeof(values[0])))
+
+static const char *const view_names[TH_LIVE_VIEWS] = {"summary", "leaks", "tree"};
+
+const char *
+th_live_view_name(enum th_live_view view)
 {
-	struct th_path path = th_paths_get(profile->paths, row->path);
-	uint32_t i = 0;
-
-	if (function == row->thread ||
-		(row->is_internal && function == profile->internal_group))
-		return true;
-	while (i < path.count &&
-		th_frames_get(profile->frames, path.frames[i])->function != function)
-		i++;
-	return i < path.count;
+	return view_names[view];
 }
 
-bool
-th_live_shows(const struct th_live *live, const struct th_row *row)
-{
-	const uint32_t *mark = live->mark;
+/* Lines around the views */
 
-	if (live->view != TH_LIVE_STACKS)
-		return true;
-	return (!mark[TH_LIVE_CLASS] || mark[TH_LIVE_CLASS] == row->class_name) &&
-	       has_function(live->profile, row, mark[TH_LIVE_FUNCTION]) &&
-	       (mark[TH_LIVE_CALLER] == UINT32_MAX ||
-		       has_function(live->profile, row, mark[TH_LIVE_CALLER]));
+/* The command without the directory of its program. */
+char *
+th_live_title(const struct th_live *live)
+{
+	char *command = th_text_clean(live->recording->process.command);
+	size_t program = strcspn(command, " ");
+
+	while (program && command[program - 1] != '/')
+		program--;
+	char *line = th_format_new(
+		"twinheap live  %s", command[0] ? command + program : "[unknown command]");
+	free(command);
+	return line;
 }
 
-/* Rates */
-
-/*
- * Growth is shown without the first fifth of the recording, WARM_UP_NS at least, in which a program
- * maps its heaps and fills its caches; 0 = too early.
- */
-static uint64_t
-find_start_of_growth(const struct th_live *live)
+char *
+th_live_state(const struct th_live *live)
 {
-	uint64_t age = live->as_of - live->recording->start;
-	uint64_t warm = age / 5 > WARM_UP_NS ? age / 5 : WARM_UP_NS;
-	uint64_t window = live->seconds * (uint64_t)TH_NS_PER_S;
+	double age = (double)(live->now - live->recording->start) / 1e9;
+	double old = (double)(live->now - live->as_of) / 1e9;
+	bool is_old = live->state == TH_LIVE_RUNNING && old > OLD_S;
 
-	if (age < warm + WARM_UP_NS)
-		return 0;
-	return live->as_of - (age - warm < window ? age - warm : window);
+	return th_format_new("pid %u %s %s%s%s", live->recording->process.pid,
+		live->state == TH_LIVE_RUNNING ? "running" : "ended after",
+		th_format_seconds(age).text, is_old ? ", figures of the first " : "",
+		is_old ? th_format_seconds(age - old).text : "");
 }
 
-/*
- * The part of the last seconds that contains a time; negative if it is older. Deaths found by a full
- * GC at exit, which still counts, are later than `as_of`.
- */
-static int
-point_of(const struct th_live *live, uint64_t time)
+char *
+th_live_end(const struct th_live *live)
 {
-	double back = time < live->as_of ? (double)(live->as_of - time) / 1e9 : 0;
-
-	return TH_LIVE_POINTS - 1 - (int)(back * TH_LIVE_POINTS / live->seconds);
+	if (live->state == TH_LIVE_RUNNING)
+		return NULL;
+	return th_format_new("The process has ended%s. These are its last figures.",
+		live->state == TH_LIVE_GONE ? " without closing its log: killed?" : "");
 }
 
-/* Adds a change of live bytes. */
-static void
-add_change(const struct th_live *live, struct th_live_rate *rate, uint64_t time, double bytes)
+char *
+th_live_rates(const struct th_live *live, enum th_heap heap)
 {
-	if (point_of(live, time) >= 0)
-		rate->curve[point_of(live, time)] += bytes;
-	if (live->grows_from && time >= live->grows_from)
-		rate->growth += bytes;
+	const struct th_live_point *first = &live->points[0];
+	const struct th_live_point *last = &live->points[live->points_count - 1];
+	double seconds = (double)(last->time - first->time) / 1e9;
+
+	if (!heap)
+		return th_format_new("%-12s %9s %13s %14s", "", "live", "growth", "allocated");
+	if (!live->profile->heaps[heap].is_recorded)
+		return th_format_new("%-12s not recorded", th_heap_title(heap));
+	struct th_number bytes = th_format_number(last->live[heap], TH_UNIT_BYTES);
+	if (last->time < first->time + LEAST_RATE_NS)
+		return th_format_new(
+			"%-12s %9s %13s %14s", th_heap_title(heap), bytes.text, "-", "-");
+	return th_format_new("%-12s %9s %11s/s %12s/s", th_heap_title(heap), bytes.text,
+		th_view_signed_number(
+			(last->live[heap] - first->live[heap]) / seconds, TH_UNIT_BYTES)
+			.text,
+		th_format_number((last->allocated[heap] - first->allocated[heap]) / seconds,
+			TH_UNIT_BYTES)
+			.text);
 }
 
-/* Adds the allocation and the death of a sample (by index) if they are recent. */
-static void
-add_sample(
-	const struct th_live *live, enum th_heap heap, size_t index, struct th_live_rate *rate)
+char *
+th_live_keys(const struct th_live *live)
 {
-	const struct th_profile *profile = live->profile;
-	const struct th_lifetimes *lifetimes = &profile->lifetimes;
-	const struct th_sample *sample = &live->recording->samples[heap].items[index];
-	uint64_t end = th_lifetimes_end_by(lifetimes, heap, index, &profile->at);
-	bool is_new = sample->time <= live->as_of && point_of(live, sample->time) >= 0;
-	bool is_ended = end != TH_END_NEVER && point_of(live, end) >= 0;
-	struct th_estimator allocated = {0}, alive = {0};
+	static const char *const fields[] = {[TH_LIVE_FUNCTIONS] = "functions",
+		[TH_LIVE_CLASSES] = "classes",
+		[TH_LIVE_THREADS] = "threads"};
 
-	if (is_new) {
-		th_calibration_add(&profile->heaps[heap], live->recording, sample, &allocated);
-		rate->allocated += th_sums_point(&allocated.bytes);
-		rate->samples += !(heap == TH_HEAP_MAPPED && sample->is_part);
-	}
-	if ((!is_new && !is_ended) ||
-		!th_lifetimes_follows(lifetimes, heap, index, &profile->at))
-		return;
-	th_lifetimes_add(lifetimes, &profile->heaps[heap], heap, index, sample,
-		th_lifetimes_keep(lifetimes, heap, &profile->at), &alive);
-	if (is_new)
-		add_change(live, rate, sample->time, th_sums_point(&alive.bytes));
-	if (is_ended)
-		add_change(live, rate, end, -th_sums_point(&alive.bytes));
+	if (live->is_typing)
+		return th_format_new("%s: %s_%s", fields[live->field], live->typed,
+			live->is_wrong ? "   invalid regular expression" : "");
+	if (live->is_help)
+		return th_format_new("any key: back");
+	return th_format_new("q quit  s %s  Tab heap  / filter  a all  h help",
+		th_value_name(live->options.value));
 }
 
-/* From changes to the values after each of them, backwards from the present one. */
-static void
-finish_curve(const struct th_live *live, struct th_live_rate *rate, double bytes)
-{
-	int start = point_of(live, live->recording->start);
-
-	for (int i = TH_LIVE_POINTS - 1; i >= 0; i--) {
-		double change = rate->curve[i];
-
-		rate->curve[i] = i >= start ? fmax(bytes, 0) : 0;
-		bytes -= change;
-	}
-}
-
-/* The samples of the rows that are shown. */
-static void
-add_samples(struct th_live *live, const bool *is_shown, enum th_heap heap)
-{
-	for (size_t i = 0; i < live->recording->samples[heap].items_count; i++) {
-		uint32_t row = live->profile->sample_rows[heap][i];
-
-		if (row != TH_NO_ROW && is_shown[row])
-			add_sample(live, heap, i, &live->rates[heap]);
-	}
-}
+/* Views */
 
 static void
-find_rates(struct th_live *live)
+print_summary(FILE *file, struct th_live *live)
 {
-	const struct th_profile *profile = live->profile;
-	double grown = (double)(live->as_of - live->grows_from) / 1e9;
-	double age = (double)(live->as_of - live->recording->start) / 1e9;
-	double seconds = fmax(fmin(age, live->seconds), 1);
-	bool *is_shown = th_allocate(profile->rows_count, sizeof(*is_shown));
+	struct th_health health;
 
-	memset(live->rates, 0, sizeof(live->rates));
-	for (size_t i = 0; i < profile->rows_count; i++) {
-		const struct th_row *row = &profile->rows[i];
+	th_health_init(&health, live->recording);
+	th_health_add_profile(&health, live->profile);
+	th_view_summary(file, live->profile, &health, live->options.program);
+	th_health_deinit(&health);
+}
 
-		is_shown[i] = th_live_shows(live, row);
-		if (is_shown[i])
-			th_estimator_merge(&live->rates[row->heap].live,
-				th_profile_row_sum(profile, row, TH_MEASURE_LIVE));
+/* Looks for leaks, prints them if `file` is not NULL, and keeps the headline. */
+static void
+judge(FILE *file, struct th_live *live)
+{
+	struct th_leaks leaks;
+
+	th_leaks_init(&leaks, live->profile);
+	if (file)
+		th_view_leaks(file, &leaks);
+	if (!th_options_filter_stacks(&live->options)) {
+		struct th_outcome outcome = th_outcome_find(&leaks);
+
+		free(live->headline);
+		live->headline = outcome.verdict == TH_OUTCOME_FOUND
+					 ? th_outcome_headline(&leaks, &outcome)
+					 : NULL;
 	}
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		struct th_live_rate *rate = &live->rates[heap];
+	live->judged_due = live->now + JUDGE_NS;
+	th_leaks_deinit(&leaks);
+}
 
-		add_samples(live, is_shown, (enum th_heap)heap);
-		rate->allocated /= seconds;
-		rate->samples /= seconds;
-		rate->growth /= grown;
-		finish_curve(live, rate, th_sums_point(&rate->live.bytes));
+static void
+print_view(FILE *file, struct th_live *live)
+{
+	live->options.top = live->options.lists_all      ? UINT64_MAX
+			    : live->view == TH_LIVE_TREE ? TREE_TOP
+							 : TOP;
+	live->options.min_share = live->options.lists_all ? 0 : 1;
+	if (live->is_help)
+		fputs(help, file);
+	else if (!live->profile->rows_count && th_options_filter_stacks(&live->options))
+		fputs("no samples match\n", file);
+	else if (live->view == TH_LIVE_LEAKS)
+		judge(file, live);
+	else if (live->view == TH_LIVE_TREE)
+		th_view_tree(file, live->profile);
+	else
+		print_summary(file, live);
+}
+
+static void
+forget_lines(struct th_live *live)
+{
+	for (size_t i = 0; i < live->lines_count; i++)
+		free(live->lines[i]);
+	live->lines_count = 0;
+}
+
+/* The last lines fill the screen. */
+static void
+scroll_to(struct th_live *live, long first)
+{
+	long last = (long)live->lines_count - (live->rows ? live->rows : 1);
+
+	live->first = first < 0 || last < 0 ? 0 : first > last ? (size_t)last : (size_t)first;
+}
+
+void
+th_live_print(struct th_live *live)
+{
+	struct th_line all;
+
+	th_line_begin(&all);
+	FILE *file = live->columns ? th_terminal_fit_screen(all.stream, live->columns)
+				   : all.stream;
+	print_view(file, live);
+	th_terminal_fitted(file);
+	char *text = th_line_end(&all);
+	forget_lines(live);
+	for (char *from = text; *from;) {
+		size_t length = strcspn(from, "\n");
+		char *line = th_format_new("%.*s", (int)length, from);
+
+		th_array_append(live, lines, line);
+		from += length + (from[length] == '\n');
 	}
-	free(is_shown);
+	free(text);
+	scroll_to(live, (long)live->first);
+	if (live->now >= live->judged_due)
+		judge(NULL, live);
 }
 
 /* Updates */
@@ -184,96 +255,114 @@ present(const struct th_live *live)
 		       : live->recording->end;
 }
 
-static bool
-is_alive(const struct th_live *live)
+/* Adds the present values, and drops those that are too old. */
+static void
+add_point(struct th_live *live)
 {
-	return live->world->is_alive(th_reader_header(live->recording->reader));
+	struct th_live_point point = {.time = live->as_of};
+	size_t old = 0;
+
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		if (!th_profile_has_heap(live->profile, heap))
+			continue;
+		point.live[heap] = th_profile_live(live->profile, heap).estimate;
+		point.allocated[heap] = th_profile_total(live->profile, heap).estimate;
+	}
+	while (old < live->points_count && live->points[old].time + RATE_NS < point.time)
+		old++;
+	live->points_count -= old;
+	if (live->points_count)
+		memmove(live->points, live->points + old, live->points_count * sizeof(point));
+	th_array_append(live, points, point);
 }
 
-/* Reads on. If the process is gone, unfinished records stay unfinished. */
-static bool
-read_on(struct th_live *live)
+/* Sums up what the options select. */
+static void
+sum_up(struct th_live *live)
 {
-	bool is_new = th_recording_update(live->recording);
-	bool is_gone = !live->recording->is_complete && !is_alive(live);
+	th_profile_destroy(live->profile);
+	live->profile = th_profile_create(live->recording, &live->options, NULL, NULL);
+	/* What the process freed at its end does not count. */
+	if (live->state != TH_LIVE_RUNNING)
+		live->as_of = live->profile->at.time;
+	add_point(live);
+	th_live_print(live);
+}
 
-	while ((is_gone || live->recording->is_complete) &&
-		th_recording_update(live->recording))
-		is_new = true;
+/* The same after a change of the selection, whose values are not those before. */
+static void
+select_again(struct th_live *live)
+{
+	live->points_count = 0;
+	live->first = 0;
+	sum_up(live);
+}
+
+/* Replaces the recording by the one that the log at `path` has now. */
+static struct th_error *
+load(struct th_live *live, const char *path)
+{
+	struct th_recording *recording;
+	struct th_error *error = th_recording_load(path, &recording);
+
+	if (error)
+		return error;
+	th_profile_destroy(live->profile);
+	live->profile = NULL;
+	th_recording_destroy(live->recording);
+	live->recording = recording;
+	live->header = *th_reader_header(recording->reader);
+	if (live->options.no_command)
+		th_recording_hide_command(recording);
+	live->options.symbols = live->symbols = th_symbols_reuse(live->symbols);
+	return NULL;
+}
+
+/* Shows what was loaded in an update that began at a time of the clock. */
+static void
+show(struct th_live *live, bool is_gone, uint64_t begin)
+{
 	if (live->recording->is_complete)
 		live->state = TH_LIVE_ENDED;
 	else if (is_gone)
 		live->state = TH_LIVE_GONE;
-	return is_new;
-}
-
-/* Without one, a line about nothing. */
-static struct th_live_line
-selected_line(const struct th_live *live)
-{
-	return live->selected < live->lines_count ? live->lines[live->selected]
-						  : (struct th_live_line){0};
-}
-
-/* The selection stays on the line about the same thing, or on the first line. */
-static void
-select_again(struct th_live *live, const struct th_live_line *old)
-{
-	size_t last = live->lines_count ? live->lines_count - 1 : 0;
-
-	if (live->selected > last)
-		live->selected = last;
-	for (size_t i = 0; live->selected && old->is_marked && i <= last; i++) {
-		const struct th_live_line *line = &live->lines[i];
-
-		if (line->is_marked && !memcmp(line->mark, old->mark, sizeof(old->mark))) {
-			live->selected = i;
-			return;
-		}
-	}
-}
-
-void
-th_live_show(struct th_live *live, bool is_changed)
-{
-	struct th_live_line old = selected_line(live);
-
-	if (!live->profile)
-		live->profile = th_profile_create(live->recording, &live->options, NULL, NULL);
-	else if (is_changed)
-		th_profile_renew(live->profile);
-	/* What the process freed at its end does not count. */
+	live->now = live->as_of = present(live);
 	if (live->state != TH_LIVE_RUNNING)
-		live->as_of = live->profile->at.time;
-	live->grows_from = find_start_of_growth(live);
-	find_rates(live);
-	th_live_print(live);
-	select_again(live, &old);
+		live->judged_due = 0;
+	sum_up(live);
+	uint64_t end = live->world->now();
+	live->due = end + SHARE * (end - begin);
 }
 
 void
 th_live_update(struct th_live *live)
 {
 	uint64_t begin = live->world->now();
+	struct th_log_header header;
+	char path[64];
 
 	if (live->state != TH_LIVE_RUNNING || live->is_paused)
 		return;
 	live->now = present(live);
-	if (begin < live->due && is_alive(live))
+	/* Before the log is read: nothing is added to it then. */
+	bool is_gone = !live->world->is_alive(&live->header);
+	if (begin < live->due && !is_gone)
 		return;
-	bool is_new = read_on(live);
-	live->now = live->as_of = present(live);
-	if (live->state != TH_LIVE_RUNNING)
-		live->judged_due = 0;
-	th_live_show(live, is_new);
-	uint64_t end = live->world->now();
-	live->due = end + SHARE * (end - begin);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", live->descriptor);
+	if (is_gone || (th_running_read(live->descriptor, &header) &&
+			       header.tail != live->header.tail))
+		th_error_destroy(load(live, path));
+	show(live, is_gone, begin);
 }
 
 /* Filters */
 
-bool
-th_live_filter(struct th_live *live, enum th_live_filter which, const char *text)
+/*
+ * Selects stacks by a POSIX extended regular expression, ignoring case; "": all. False, and nothing
+ * has changed, if it is invalid.
+ */
+static bool
+set_filter(struct th_live *live, enum th_live_filter which, const char *text)
 {
 	struct th_options *options = &live->options;
 	struct th_pattern *const patterns[] = {[TH_LIVE_FUNCTIONS] = &options->include,
@@ -293,38 +382,197 @@ th_live_filter(struct th_live *live, enum th_live_filter which, const char *text
 	return true;
 }
 
-/* Life */
+static void
+drop_filters(struct th_live *live)
+{
+	for (int which = 0; which < TH_LIVE_FILTERS; which++)
+		set_filter(live, (enum th_live_filter)which, "");
+}
 
-static const struct th_live_world real_world = {th_running_is_alive, th_clock_now};
+static void
+begin_typing(struct th_live *live, enum th_live_filter field)
+{
+	live->is_typing = true;
+	live->field = field;
+	strcpy(live->typed, live->patterns[field]);
+}
+
+/* Removes all bytes of a UTF-8 character. */
+static void
+drop_character(char *text)
+{
+	size_t length = strlen(text);
+
+	while (length && ((unsigned char)text[length - 1] & 0xc0) == 0x80)
+		length--;
+	text[length ? length - 1 : 0] = '\0';
+}
+
+static bool
+is_backspace(int key)
+{
+	return key == KEY_BACKSPACE || key == '\b' || key == 0x7f;
+}
+
+static void
+type(struct th_live *live, int key)
+{
+	size_t length = strlen(live->typed);
+
+	live->is_wrong = false;
+	if (key == ESCAPE) {
+		live->is_typing = false;
+	} else if (key == '\r' || key == '\n' || key == KEY_ENTER) {
+		live->is_wrong = !set_filter(live, live->field, live->typed);
+		live->is_typing = live->is_wrong;
+		if (!live->is_wrong)
+			select_again(live);
+	} else if (is_backspace(key)) {
+		drop_character(live->typed);
+	} else if (key >= ' ' && key <= 0xff && length + 1 < sizeof(live->typed)) {
+		live->typed[length] = (char)key;
+		live->typed[length + 1] = '\0';
+	}
+}
+
+/* Keys */
+
+static void
+turn_value(struct th_live *live, int step)
+{
+	int i = 0;
+
+	while (values[i] != live->options.value)
+		i++;
+	live->options.value = values[(i + step + VALUE_COUNT) % VALUE_COUNT];
+}
+
+/* Cycles through: all heaps, then each recorded heap by itself. */
+static void
+turn_heaps(struct th_live *live)
+{
+	int heap = TH_HEAP_JAVA;
+
+	while (heap < TH_HEAPS && live->options.heaps != 1u << heap)
+		heap++;
+	heap = heap < TH_HEAPS ? heap + 1 : TH_HEAP_JAVA;
+	while (heap < TH_HEAPS && !live->profile->heaps[heap].is_recorded)
+		heap++;
+	live->options.heaps = heap < TH_HEAPS ? 1u << heap : TH_HEAPS_ALL;
+}
+
+/* Whether the key scrolls. */
+static bool
+scroll_by_key(struct th_live *live, int key)
+{
+	const struct {
+		int key;
+		long lines;
+	} moves[] = {{KEY_UP, -1}, {'k', -1}, {KEY_DOWN, 1}, {'j', 1}, {KEY_PPAGE, -live->rows},
+		{KEY_NPAGE, live->rows}, {' ', live->rows}, {KEY_HOME, -FAR}, {KEY_END, FAR}};
+
+	for (size_t i = 0; i < sizeof(moves) / sizeof(moves[0]); i++) {
+		if (moves[i].key != key)
+			continue;
+		scroll_to(live, (long)live->first + moves[i].lines);
+		return true;
+	}
+	return false;
+}
+
+static void
+choose_view(struct th_live *live, int view)
+{
+	live->view = (enum th_live_view)((view + TH_LIVE_VIEWS) % TH_LIVE_VIEWS);
+	live->first = 0;
+}
+
+/* Keys that change what is shown of the selection; false: no such key. */
+static bool
+choose(struct th_live *live, int key)
+{
+	if (key == 's' || key == '>')
+		turn_value(live, 1);
+	else if (key == '<')
+		turn_value(live, -1);
+	else if (key == 'a')
+		live->options.lists_all = !live->options.lists_all;
+	else if (key >= '1' && key < '1' + TH_LIVE_VIEWS)
+		choose_view(live, key - '1');
+	else if (key == KEY_LEFT || key == KEY_RIGHT)
+		choose_view(live, (int)live->view + (key == KEY_LEFT ? -1 : 1));
+	else if (key == 'h' || key == '?')
+		live->is_help = true;
+	else
+		return false;
+	return true;
+}
+
+void
+th_live_key(struct th_live *live, int key)
+{
+	if (live->is_typing) {
+		type(live, key);
+	} else if (key == 'q') {
+		live->is_done = true;
+	} else if (key == 'p' || key == 'z') {
+		live->is_paused = !live->is_paused;
+	} else if (live->is_help) {
+		live->is_help = false;
+		th_live_print(live);
+	} else if (key == '/' || key == 'o') {
+		begin_typing(live, TH_LIVE_FUNCTIONS);
+	} else if (key == 'c') {
+		begin_typing(live, TH_LIVE_CLASSES);
+	} else if (key == 't') {
+		begin_typing(live, TH_LIVE_THREADS);
+	} else if (key == ESCAPE || is_backspace(key)) {
+		drop_filters(live);
+		select_again(live);
+	} else if (key == '\t') {
+		turn_heaps(live);
+		select_again(live);
+	} else if (!scroll_by_key(live, key) && choose(live, key)) {
+		th_live_print(live);
+	}
+}
+
+/* Life */
 
 struct th_error *
 th_live_open(const char *path, const struct th_options *options,
 	const struct th_live_world *world, struct th_live *live)
 {
+	static const struct th_live_world real_world = {th_running_is_alive, th_clock_now};
+
 	*live = (struct th_live){
 		.world = world ? world : &real_world,
 		.options = *options,
-		.seconds = 60,
+		.descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK),
 	};
 	live->options.value = TH_VALUE_LIVE_BYTES;
-	struct th_error *error = th_recording_follow(path, &live->recording);
+	uint64_t begin = live->world->now();
+	bool is_gone = !th_running_read(live->descriptor, &live->header) ||
+		       !live->world->is_alive(&live->header);
+	struct th_error *error = load(live, path);
 	if (error)
-		return error;
-	if (options->no_command)
-		th_recording_hide_command(live->recording);
-	th_live_update(live);
-	return NULL;
+		th_live_close(live);
+	else
+		show(live, is_gone, begin);
+	return error;
 }
 
 void
 th_live_close(struct th_live *live)
 {
-	for (int which = 0; which < TH_LIVE_FILTERS; which++)
-		th_live_filter(live, (enum th_live_filter)which, "");
-	th_live_forget_lines(live);
+	drop_filters(live);
+	forget_lines(live);
 	free(live->lines);
+	free(live->points);
 	free(live->headline);
-	free(live->warning);
 	th_profile_destroy(live->profile);
+	th_symbols_destroy(live->symbols);
 	th_recording_destroy(live->recording);
+	if (live->descriptor >= 0)
+		close(live->descriptor);
 }

@@ -4,7 +4,6 @@
  * come once per second; between updates, keys act on the last figures. The terminal's state is
  * restored however the program ends.
  */
-#include <langinfo.h>
 #include <locale.h>
 #include <ncurses.h>
 #include <poll.h>
@@ -32,7 +31,6 @@
 #define FIRST_COLOR 30
 
 static SCREEN *screen;
-static bool is_ascii;
 
 /* The terminal */
 
@@ -72,7 +70,6 @@ static bool
 begin(void)
 {
 	setlocale(LC_CTYPE, "");
-	is_ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
 	screen = newterm(NULL, stdout, stdin);
 	if (!screen)
 		return false;
@@ -174,15 +171,12 @@ static int
 draw_views(const struct th_live *live, int line)
 {
 	move(line, 1);
-	for (enum th_live_view view = 0; view < TH_LIVE_STACKS; view++) {
-		attrset(live->view == view ? A_REVERSE : 0);
+	for (enum th_live_view view = 0; view < TH_LIVE_VIEWS; view++) {
+		attrset(live->view == view && !live->is_help ? A_REVERSE : 0);
 		printw(" %u %s ", view + 1, th_live_view_name(view));
 		attrset(0);
 		addstr("  ");
 	}
-	attrset(A_REVERSE);
-	if (live->view >= TH_LIVE_STACKS)
-		printw(" %s ", th_live_view_name(live->view));
 	return line + 1;
 }
 
@@ -196,16 +190,14 @@ draw_head(const struct th_live *live)
 	if (LINES < LEAST_LINES)
 		return take_line(line, alarm, th_live_end(live));
 	line = draw_views(live, line);
-	line = take_line(line, A_BOLD, th_live_rates(live, 0, is_ascii));
+	line = take_line(line, A_BOLD, th_live_rates(live, 0));
 	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		if (live->options.heaps & 1u << heap)
-			line = take_line(line, 0, th_live_rates(live, heap, is_ascii));
+			line = take_line(line, 0, th_live_rates(live, heap));
 	}
 	line = take_line(line, alarm, th_live_end(live));
 	if (live->headline)
 		put_line(line++, alarm, live->headline);
-	if (live->warning)
-		put_line(line++, A_BOLD, live->warning);
 	return line + 1;
 }
 
@@ -214,15 +206,13 @@ draw(struct th_live *live)
 {
 	if (live->columns != COLS - 2) {
 		live->columns = COLS - 2;
-		th_live_show(live, false);
+		th_live_print(live);
 	}
 	erase();
 	int line = draw_head(live);
 	live->rows = LINES - 1 - line > 1 ? LINES - 1 - line : 1;
-	/* The page with the selected line. */
-	size_t first = live->selected - live->selected % (size_t)live->rows;
-	for (size_t i = first; i < live->lines_count && line < LINES - 1; i++)
-		put_line(line++, i == live->selected ? A_REVERSE : 0, live->lines[i].text);
+	for (size_t i = live->first; i < live->lines_count && line < LINES - 1; i++)
+		put_line(line++, 0, live->lines[i]);
 	take_line(LINES - 1, A_REVERSE, th_live_keys(live));
 	refresh();
 }
@@ -256,7 +246,7 @@ print(const struct th_live *live)
 
 	printf("%s\n\n", state);
 	for (size_t i = 0; i < live->lines_count; i++)
-		puts(live->lines[i].text);
+		puts(live->lines[i]);
 	putchar('\n');
 	free(state);
 }
@@ -264,8 +254,6 @@ print(const struct th_live *live)
 static void
 print_until_end(struct th_live *live)
 {
-	live->view = TH_LIVE_SUMMARY;
-	th_live_show(live, false);
 	for (unsigned count = 0; !th_end_signals_came(); count++) {
 		if (!(count % PRINTED_EVERY) || live->state != TH_LIVE_RUNNING)
 			print(live);

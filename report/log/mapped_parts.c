@@ -6,7 +6,6 @@
 #include "report/log/mapped_parts.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "report/base/allocate.h"
 #include "report/log/events.h"
@@ -17,8 +16,7 @@
 struct splitter {
 	struct th_recording *recording;
 	struct th_samples parts;
-	struct th_mapped_end_info *sorted; /* the recording's ends by sample and time */
-	size_t next;
+	size_t next;              /* of the recording's ends, by sample and time */
 	TH_ARRAY(uint64_t, ends); /* of the parts */
 };
 
@@ -77,7 +75,8 @@ split(struct splitter *splitter, const struct th_sample *whole)
 	uint64_t left = whole->size;
 
 	for (; splitter->next < splitter->recording->mapped_ends_count; splitter->next++) {
-		const struct th_mapped_end_info *end = &splitter->sorted[splitter->next];
+		const struct th_mapped_end_info *end =
+			&splitter->recording->mapped_ends[splitter->next];
 		uint64_t bytes = end->bytes < left ? end->bytes : left;
 
 		if (end->record > whole->record)
@@ -95,22 +94,13 @@ split(struct splitter *splitter, const struct th_sample *whole)
 void
 th_mapped_parts_split(struct th_recording *recording)
 {
-	size_t count = recording->mapped_ends_count;
-	struct splitter splitter = {
-		.recording = recording,
-		.sorted = th_allocate(count, sizeof(*splitter.sorted)),
-	};
-	struct th_samples *samples = &recording->samples[TH_HEAP_MAPPED];
+	struct splitter splitter = {.recording = recording};
 
-	if (count)
-		memcpy(splitter.sorted, recording->mapped_ends,
-			count * sizeof(*splitter.sorted));
-	qsort(splitter.sorted, count, sizeof(*splitter.sorted), compare_ends);
+	if (recording->mapped_ends_count)
+		qsort(recording->mapped_ends, recording->mapped_ends_count,
+			sizeof(*recording->mapped_ends), compare_ends);
 	for (size_t i = 0; i < recording->mappings.items_count; i++)
 		split(&splitter, &recording->mappings.items[i]);
-	free(samples->items);
-	free(recording->part_ends);
-	*samples = splitter.parts;
+	recording->samples[TH_HEAP_MAPPED] = splitter.parts;
 	recording->part_ends = splitter.ends;
-	free(splitter.sorted);
 }

@@ -13,8 +13,8 @@
 #include "report/log/recording.h"
 
 /*
- * Makes the mapped samples of a recording from `mappings` and `mapped_ends`, and determines
- * their ends; called again after every read.
+ * Makes the mapped samples of a recording from `mappings` and `mapped_ends`, which it sorts, and
+ * determines their ends.
  */
 void th_mapped_parts_split(struct th_recording *recording);
 

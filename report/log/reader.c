@@ -33,18 +33,14 @@
 #define METADATA_MAX (1u << 20)
 /* Copies of a ring while its process drops parts of it, which takes it minutes. */
 #define RING_TRIES 3
-/* A writer is at most this far behind the tail with a record that it has begun. */
-#define HOLES_WITHIN (1u << 20)
 /* Bytes per call of zlib, or of a copy. */
 #define READ_AT_ONCE (1u << 20)
 
 struct th_reader {
 	unsigned char *map;
-	size_t map_bytes;   /* of the file, in the mapping */
-	size_t reserved;    /* length of the mapping: longer than the file for a growing log */
-	int descriptor;     /* of a growing log; else -1 */
-	bool is_file;       /* the mapping is that of the file */
-	uint64_t ring_from; /* of a ring: where it begins; else 0 */
+	size_t map_bytes;       /* of the file, in the mapping */
+	bool is_file;           /* the mapping is that of the file */
+	uint64_t ring_from;     /* of a ring: where it begins; else 0 */
 	struct th_record *kept; /* of a ring: of its past, see TH_EVENT_KEPT; by offset */
 	size_t kept_count;
 	size_t kept_capacity;
@@ -174,54 +170,27 @@ read_compressed(int descriptor, const char *path, uint64_t file_bytes, unsigned 
 	return error;
 }
 
-/*
- * A mapping longer than the file only uses address space, and lets a growing log be read
- * without moving data that was handed out; if the address space is limited it is shorter.
- */
 static struct th_error *
-map_descriptor(struct th_reader *reader, int descriptor, const char *path, bool grows)
-{
-	void *map = MAP_FAILED;
-
-	reader->reserved = grows && reader->map_bytes < LARGEST_LOG ? LARGEST_LOG
-								    : reader->map_bytes;
-	for (;;) {
-		map = mmap(NULL, reader->reserved, PROT_READ, MAP_SHARED, descriptor, 0);
-		if (map != MAP_FAILED || reader->reserved <= reader->map_bytes)
-			break;
-		reader->reserved /= 2;
-		if (reader->reserved < reader->map_bytes)
-			reader->reserved = reader->map_bytes;
-	}
-	if (map == MAP_FAILED)
-		return th_error_create_errno(TH_ERROR_UNREADABLE, "%s", path);
-	reader->map = map;
-	return NULL;
-}
-
-static struct th_error *
-map_file(struct th_reader *reader, const char *path, bool grows)
+map_file(struct th_reader *reader, const char *path)
 {
 	/* Non-blocking, so that opening a named pipe does not wait for a writer. */
 	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
-	reader->descriptor = -1;
 	if (descriptor < 0)
 		return th_error_create_errno(TH_ERROR_UNREADABLE, "%s", path);
 	struct th_error *error = check_file(descriptor, path, &reader->map_bytes);
-	bool is_compressed = !error && is_gzip(descriptor);
-	if (is_compressed) {
+	if (!error && is_gzip(descriptor)) {
 		error = read_compressed(
 			descriptor, path, reader->map_bytes, &reader->map, &reader->map_bytes);
-		reader->reserved = reader->map_bytes;
 	} else if (!error) {
-		error = map_descriptor(reader, descriptor, path, grows);
+		void *map = mmap(NULL, reader->map_bytes, PROT_READ, MAP_SHARED, descriptor, 0);
+
+		if (map == MAP_FAILED)
+			error = th_error_create_errno(TH_ERROR_UNREADABLE, "%s", path);
+		reader->map = map;
 		reader->is_file = true;
 	}
-	if (!error && grows && !is_compressed)
-		reader->descriptor = descriptor;
-	else
-		close(descriptor);
+	close(descriptor);
 	return error;
 }
 
@@ -326,28 +295,23 @@ copy_ring(struct th_reader *reader, int descriptor)
 
 /*
  * Replaces the mapping of the file by a copy; the zeros of what the ring has dropped need no memory.
- * `grows`: the space for what will be appended is only reserved.
  */
 static struct th_error *
-load_ring(struct th_reader *reader, const char *path, bool grows)
+load_ring(struct th_reader *reader, const char *path)
 {
-	uint64_t reserved = reader->map_bytes + (grows ? LARGEST_LOG : 0);
-	int descriptor = grows ? reader->descriptor
-			       : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	unsigned char *map = NULL;
 
 	if (descriptor < 0)
 		return th_error_create_errno(TH_ERROR_UNREADABLE, "%s", path);
-	struct th_error *error = map_memory(path, reserved, &map);
+	struct th_error *error = map_memory(path, reader->map_bytes, &map);
 	if (!error) {
-		munmap(reader->map, reader->reserved);
+		munmap(reader->map, reader->map_bytes);
 		reader->map = map;
-		reader->reserved = reserved;
 		reader->is_file = false;
 		copy_ring(reader, descriptor);
 	}
-	if (!grows)
-		close(descriptor);
+	close(descriptor);
 	return error;
 }
 
@@ -404,11 +368,11 @@ sort_kept(struct th_reader *reader)
 
 /* Of a compressed ring all is in memory already. */
 static struct th_error *
-open_ring(struct th_reader *reader, const char *path, bool grows)
+open_ring(struct th_reader *reader, const char *path)
 {
 	struct th_cursor cursor = {.reader = reader};
 	struct th_record record;
-	struct th_error *error = reader->is_file ? load_ring(reader, path, grows) : NULL;
+	struct th_error *error = reader->is_file ? load_ring(reader, path) : NULL;
 
 	if (error)
 		return error;
@@ -420,35 +384,6 @@ open_ring(struct th_reader *reader, const char *path, bool grows)
 			add_kept(reader, &record);
 	sort_kept(reader);
 	return NULL;
-}
-
-static bool
-read_ring_header(const struct th_reader *reader, struct th_log_header *header_ret)
-{
-	return pread(reader->descriptor, header_ret, sizeof(*header_ret), 0) ==
-		       (ssize_t)sizeof(*header_ret) &&
-	       is_ring(header_ret, reader->reserved) && header_ret->tail >= reader->end &&
-	       header_ret->tail <= reader->reserved;
-}
-
-/* Words that were reserved before may have been filled since. */
-static void
-refresh_ring(struct th_reader *reader)
-{
-	uint64_t before = reader->end;
-	struct th_log_header header;
-
-	if (!read_ring_header(reader, &header))
-		return;
-	uint64_t from = before > reader->ring_from + HOLES_WITHIN ? before - HOLES_WITHIN
-								  : reader->ring_from;
-	/* What has gone since was read before. */
-	if (from < header.ring_from)
-		from = header.ring_from;
-	reader->header = header;
-	reader->map_bytes = header.tail;
-	read_at(reader->descriptor, reader->map, from, header.tail);
-	find_bounds(reader);
 }
 
 uint64_t
@@ -463,24 +398,21 @@ th_reader_dropped(const struct th_reader *reader)
 	return reader->ring_from ? reader->ring_from - reader->start : 0;
 }
 
-static struct th_error *
-open_reader(const char *path, bool grows, struct th_reader **reader_ret)
+struct th_error *
+th_reader_open(const char *path, struct th_reader **reader_ret)
 {
 	struct th_reader *reader = th_allocate(1, sizeof(*reader));
-	struct th_error *error = map_file(reader, path, grows);
+	struct th_error *error = map_file(reader, path);
 
 	if (error) {
 		free(reader);
 		return error;
 	}
 	error = read_header(reader, path);
-	if (error) {
-		th_reader_close(reader);
-		return error;
-	}
-	find_bounds(reader);
-	if (is_ring(&reader->header, reader->map_bytes))
-		error = open_ring(reader, path, grows);
+	if (!error)
+		find_bounds(reader);
+	if (!error && is_ring(&reader->header, reader->map_bytes))
+		error = open_ring(reader, path);
 	if (error) {
 		th_reader_close(reader);
 		return error;
@@ -489,47 +421,12 @@ open_reader(const char *path, bool grows, struct th_reader **reader_ret)
 	return NULL;
 }
 
-struct th_error *
-th_reader_open(const char *path, struct th_reader **reader_ret)
-{
-	return open_reader(path, false, reader_ret);
-}
-
-struct th_error *
-th_reader_follow(const char *path, struct th_reader **reader_ret)
-{
-	return open_reader(path, true, reader_ret);
-}
-
-void
-th_reader_refresh(struct th_reader *reader)
-{
-	struct stat status;
-
-	if (reader->descriptor >= 0 && reader->ring_from) {
-		refresh_ring(reader);
-		return;
-	}
-	if (reader->descriptor < 0 || fstat(reader->descriptor, &status))
-		return;
-	reader->map_bytes = (size_t)status.st_size < reader->reserved ? (size_t)status.st_size
-								      : reader->reserved;
-	if (reader->map_bytes >= TH_LOG_HEADER_BYTES) {
-		memcpy(&reader->header, reader->map, sizeof(reader->header));
-		find_bounds(reader);
-	} else {
-		reader->end = reader->start;
-	}
-}
-
 void
 th_reader_close(struct th_reader *reader)
 {
 	if (!reader)
 		return;
-	munmap(reader->map, reader->reserved);
-	if (reader->descriptor >= 0)
-		close(reader->descriptor);
+	munmap(reader->map, reader->map_bytes);
 	free(reader->kept);
 	free(reader);
 }
@@ -663,35 +560,11 @@ next_of_past(struct th_cursor *cursor, struct th_record *record_ret)
 	return false;
 }
 
-/* The record directly at the cursor. */
-static bool
-next_raw_here(struct th_cursor *cursor, struct th_record *record_ret)
-{
-	const struct th_reader *reader = cursor->reader;
-	uint64_t at = cursor->offset;
-
-	if (at >= reader->end || !is_header(reader, at, load_word(reader, at), record_ret))
-		return false;
-	cursor->offset = at + record_ret->size;
-	return true;
-}
-
 /* Whether the record is to be passed over: its contents were read, or will not be. */
 static bool
 is_passed(const struct th_cursor *cursor, const struct th_record *record)
 {
 	return cursor->reader->ring_from && record->type == TH_EVENT_KEPT;
-}
-
-bool
-th_reader_next_here(struct th_cursor *cursor, struct th_record *record_ret)
-{
-	if (next_of_past(cursor, record_ret))
-		return true;
-	while (next_raw_here(cursor, record_ret))
-		if (!is_passed(cursor, record_ret))
-			return true;
-	return false;
 }
 
 bool

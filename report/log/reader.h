@@ -30,25 +30,16 @@ struct th_reader;
  */
 struct th_error *th_reader_open(const char *path, struct th_reader **reader_ret);
 
-/*
- * As th_reader_open, for a growing log: th_reader_refresh() makes newly written records
- * available. Data that was handed out stays valid.
- */
-struct th_error *th_reader_follow(const char *path, struct th_reader **reader_ret);
-
 /* Of a ring: records before this offset are only read as far as it has kept them; else 0. */
 uint64_t th_reader_ring_from(const struct th_reader *reader);
 
 /* Of a ring: bytes that it has given back, or is about to; else 0. */
 uint64_t th_reader_dropped(const struct th_reader *reader);
 
-/* Reads header and size again; data that was truncated meanwhile is no longer read. */
-void th_reader_refresh(struct th_reader *reader);
-
 /* NULL is legal. Invalidates every record and text handed out. */
 void th_reader_close(struct th_reader *reader);
 
-/* The header as of the opening or the last refresh. */
+/* The header as of the opening. */
 const struct th_log_header *th_reader_header(const struct th_reader *reader);
 
 /* Whether the file ends before the last record that was reserved in it. */
@@ -103,11 +94,5 @@ struct th_cursor th_reader_at(const struct th_reader *reader, uint64_t offset);
  * hole but unused space.
  */
 bool th_reader_next(struct th_cursor *cursor, struct th_record *record_ret);
-
-/*
- * The record directly at the cursor; false if there is none, or none yet: the cursor stays. For
- * a log that is being written, in which a hole may still be filled.
- */
-bool th_reader_next_here(struct th_cursor *cursor, struct th_record *record_ret);
 
 #endif

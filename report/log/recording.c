@@ -94,56 +94,6 @@ th_recording_load(const char *path, struct th_recording **recording_ret)
 	return NULL;
 }
 
-struct th_error *
-th_recording_follow(const char *path, struct th_recording **recording_ret)
-{
-	struct th_reader *reader;
-	struct th_error *error = th_reader_follow(path, &reader);
-
-	if (error)
-		return error;
-	*recording_ret = create(reader);
-	th_recording_update(*recording_ret);
-	return NULL;
-}
-
-/* Skips a hole that already existed at the last update; false at a new one. */
-static bool
-pass_hole(struct th_recording *recording, struct th_record *record_ret)
-{
-	struct th_cursor ahead = recording->cursor;
-
-	if (ahead.offset >= th_reader_bytes(recording->reader))
-		return false;
-	if (recording->waited_at != recording->cursor.offset) {
-		recording->waited_at = recording->cursor.offset;
-		return false;
-	}
-	/* The end of the written part is not a hole: the cursor stays before it. */
-	if (!th_reader_next(&ahead, record_ret))
-		return false;
-	recording->cursor = ahead;
-	return true;
-}
-
-bool
-th_recording_update(struct th_recording *recording)
-{
-	uint64_t records = recording->records;
-	struct th_record record;
-
-	th_reader_refresh(recording->reader);
-	read_counters(recording);
-	while (th_reader_next_here(&recording->cursor, &record) ||
-		pass_hole(recording, &record))
-		add_record(recording, &record);
-	if (recording->records == records)
-		return false;
-	th_reader_release(&recording->cursor);
-	th_mapped_parts_split(recording);
-	return true;
-}
-
 void
 th_recording_release(const struct th_recording *recording)
 {
@@ -335,7 +285,7 @@ th_recording_address(const struct th_recording *recording, const struct th_sampl
 	struct th_record record;
 	union th_decoded event;
 
-	if (!th_reader_next_here(&cursor, &record) || record.offset != id ||
+	if (!th_reader_next(&cursor, &record) || record.offset != id ||
 		record.type != TH_EVENT_NATIVE_ALLOC ||
 		!th_schema_decode(recording->schema, &record, &event))
 		return 0;

@@ -270,7 +270,6 @@ struct th_recording {
 #undef X
 
 	struct th_cursor cursor; /* after the last record read */
-	uint64_t waited_at;      /* growing log: where the last update met a hole */
 
 	uint64_t records;
 	uint64_t records_end; /* file offset one past the last */
@@ -285,14 +284,6 @@ struct th_recording {
 
 /* Reads the log at `path`. Damage inside is counted, not an error. */
 struct th_error *th_recording_load(const char *path, struct th_recording **recording_ret);
-
-/*
- * As th_recording_load, for a log that is being written: th_recording_update() adds newly
- * written records, and returns whether there were any. A record that is not finished is retried
- * at the next update.
- */
-struct th_error *th_recording_follow(const char *path, struct th_recording **recording_ret);
-bool th_recording_update(struct th_recording *recording);
 
 /*
  * Returns the pages of the file to the kernel, after its stacks have been read. What is used

@@ -47,7 +47,6 @@ struct th_difference {
 struct th_diff {
 	struct th_side sides[2]; /* old, new */
 	bool is_one_recording;
-	double seconds; /* changes are printed per second of this many; 0: as they are */
 	struct th_difference totals[TH_HEAPS];
 	TH_ARRAY(struct th_difference, items); /* significant ones first, then by size */
 };

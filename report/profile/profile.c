@@ -704,27 +704,19 @@ th_profile_create_whole(const struct th_profile *profile, const struct th_option
 	return whole;
 }
 
-/* Frees what build() made. */
-static void
-clear(struct th_profile *profile)
-{
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		th_calibration_deinit(&profile->heaps[heap]);
-		free(profile->sample_rows[heap]);
-	}
-	for (int measure = 0; measure < TH_MEASURES; measure++)
-		free(profile->sums[measure]);
-	free(profile->internal_threads);
-	th_lifetimes_deinit(&profile->lifetimes);
-	free(profile->rows);
-}
-
 void
 th_profile_destroy(struct th_profile *profile)
 {
 	if (!profile)
 		return;
-	clear(profile);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		th_calibration_deinit(&profile->heaps[heap]);
+		free(profile->sample_rows[heap]);
+	}
+	th_profile_forget_sums(profile);
+	free(profile->internal_threads);
+	th_lifetimes_deinit(&profile->lifetimes);
+	free(profile->rows);
 	if (!profile->is_whole) {
 		th_filter_destroy(profile->filter);
 		th_paths_destroy(profile->paths);
@@ -740,25 +732,6 @@ th_profile_forget_sums(struct th_profile *profile)
 		free(profile->sums[measure]);
 		profile->sums[measure] = NULL;
 	}
-}
-
-void
-th_profile_renew(struct th_profile *profile)
-{
-	clear(profile);
-	*profile = (struct th_profile){
-		.recording = profile->recording,
-		.options = profile->options,
-		.frames = profile->frames,
-		.paths = profile->paths,
-		.filter = profile->filter,
-		.internal_group = profile->internal_group,
-		.is_whole = profile->is_whole,
-	};
-	th_filter_destroy(profile->filter);
-	profile->filter = th_filter_create(
-		profile->options, profile->frames, profile->paths, profile->internal_group);
-	build(profile);
 }
 
 enum th_heap

@@ -73,12 +73,6 @@ struct th_profile *th_profile_create(const struct th_recording *recording,
 	const struct th_options *options, th_symbols_warn *warn, void *warn_data);
 void th_profile_destroy(struct th_profile *profile);
 
-/*
- * Recomputes the sums after the recording has grown, or options that select stacks have changed.
- * Frames, functions, strings and paths keep their numbers; rows get new ones.
- */
-void th_profile_renew(struct th_profile *profile);
-
 /* Frees the sums of the rows, for which nothing asks any more. */
 void th_profile_forget_sums(struct th_profile *profile);
 

@@ -7,6 +7,7 @@
  */
 #include "report/rss/rss.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

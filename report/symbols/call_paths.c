@@ -29,8 +29,6 @@ struct th_paths {
 	TH_ARRAY(uint32_t, path_frames); /* root first */
 	TH_ARRAY(uint32_t, stack);       /* the current stack, leaf first */
 	uint32_t *resolved[TH_HEAPS];    /* by stack index: number of its path plus one */
-	size_t resolved_count;           /* capacity of the arrays, in stacks */
-	size_t names; /* of functions in the recording, when they were filled */
 	/* Between th_paths_number() and th_paths_forget_numbers(): words by th_frames_number(). */
 	TH_ARRAY(uint32_t, numbers);
 	TH_ARRAY(size_t, stack_starts); /* in `numbers`, by stack, with one more for the end */
@@ -271,7 +269,7 @@ th_paths_number(struct th_paths *paths)
 	const struct th_recording *recording = paths->recording;
 	const struct th_words none = {0};
 
-	if (paths->resolved_count)
+	if (paths->stack_starts_count)
 		return;
 	th_array_append(paths, stack_starts, 0);
 	for (size_t i = 0; i < recording->stacks_count; i++) {
@@ -446,53 +444,14 @@ resolve(struct th_paths *paths, uint32_t stack, enum th_heap heap)
 	return intern_path(paths, is_virtual);
 }
 
-/* Makes room for every stack of the recording, which may have grown. */
-static void
-make_room(struct th_paths *paths)
-{
-	size_t old_count = paths->resolved_count;
-	size_t count = paths->recording->stacks_capacity;
-
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		uint32_t *resolved = th_allocate(count, sizeof(*resolved));
-
-		if (old_count)
-			memcpy(resolved, paths->resolved[heap], old_count * sizeof(*resolved));
-		free(paths->resolved[heap]);
-		paths->resolved[heap] = resolved;
-	}
-	paths->resolved_count = count;
-}
-
-/* A growing log may have got names of functions that had none. */
-static void
-forget_outdated(struct th_paths *paths)
-{
-	if (paths->names == paths->recording->functions_count)
-		return;
-	paths->names = paths->recording->functions_count;
-	for (int heap = TH_HEAP_JAVA; paths->resolved_count && heap < TH_HEAPS; heap++)
-		memset(paths->resolved[heap], 0,
-			paths->resolved_count * sizeof(*paths->resolved[heap]));
-}
-
 uint32_t
 th_paths_resolve(struct th_paths *paths, uint32_t stack, enum th_heap heap)
 {
-	if (stack >= paths->resolved_count)
-		make_room(paths);
-	forget_outdated(paths);
 	uint32_t *resolved = &paths->resolved[heap][stack];
 
-	if (*resolved)
-		return *resolved - 1;
-	uint64_t unnamed = th_frames_unnamed(paths->frames);
-	uint32_t number = resolve(paths, stack, heap);
-	/* In a growing log, missing definitions may follow later. */
-	if (paths->recording->stacks[stack].stack &&
-		th_frames_unnamed(paths->frames) == unnamed)
-		*resolved = number + 1;
-	return number;
+	if (!*resolved)
+		*resolved = resolve(paths, stack, heap) + 1;
+	return *resolved - 1;
 }
 
 uint32_t
@@ -515,6 +474,8 @@ th_paths_create(
 	paths->recording = recording;
 	paths->frames = frames;
 	paths->all_vm_frames = all_vm_frames;
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		paths->resolved[heap] = th_allocate(recording->stacks_count, sizeof(uint32_t));
 	paths->virtual_marker = th_frames_number(
 		frames, th_frame_marker(TH_MARKER_VIRTUAL_THREAD));
 	return paths;

@@ -77,10 +77,11 @@ learn_all(struct th_code_sources *sources)
 {
 	const struct th_recording *recording = sources->recording;
 
-	if (sources->seen == recording->code_sources_count)
+	if (sources->is_learnt)
 		return;
-	while (sources->seen < recording->code_sources_count)
-		learn(sources, &recording->code_sources[sources->seen++]);
+	sources->is_learnt = true;
+	for (size_t i = 0; i < recording->code_sources_count; i++)
+		learn(sources, &recording->code_sources[i]);
 	for (size_t i = 0; i < sources->locations_count && sources->program; i++)
 		sources->is_nested |= is_inside(
 			th_strings_get(sources->strings, sources->locations[i]),
@@ -145,7 +146,8 @@ th_code_sources_owner(struct th_code_sources *sources, const char *method)
 	struct th_code_owner owner = {.is_runtime = is_of_runtime(method, location)};
 
 	if (!owner.is_runtime)
-		owner.is_program = location ? is_own || !is_jar(location) : !sources->seen;
+		owner.is_program = location ? is_own || !is_jar(location)
+					    : !sources->recording->code_sources_count;
 	if (!owner.is_runtime && !owner.is_program && location) {
 		owner.library = number;
 		return owner;

@@ -14,11 +14,11 @@
 #include "report/log/recording.h"
 
 struct th_code_sources {
-	const struct th_recording *recording; /* which may grow */
+	const struct th_recording *recording;
 	struct th_strings *strings;
 	struct th_id_map packages;     /* by string number, with dots */
 	TH_ARRAY(uint32_t, locations); /* string numbers, by number of the package */
-	size_t seen;
+	bool is_learnt;
 	uint32_t program; /* location of its main class; 0 = not known */
 	bool is_nested;   /* the program's jar contains other locations, which are its parts */
 };

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Words are numbered, and the frames of each are looked up once. A Java word whose method the log
- * does not name yet is looked up again, since the log may be growing.
- */
+/* Words are numbered, and the frames of each are looked up once. */
 #include "report/symbols/frames.h"
 
 #include <stdlib.h>
@@ -22,9 +19,6 @@ struct span {
 	uint64_t word;
 	uint32_t start;
 	uint32_t count; /* 0 = not looked up */
-	/* a function has no name: looked up again when the log has more names than these */
-	bool is_nameless;
-	uint32_t names;
 };
 
 /* Common data of the frames in one Java method. */
@@ -44,9 +38,7 @@ struct th_frames {
 	struct th_code_sources sources;
 	th_symbols_warn *warn;
 	void *warn_data;
-	bool has_nameless; /* the word that is looked up has a function without a name */
-	bool *is_told;     /* by index of the recording's remarks */
-	size_t told_count; /* number of remarks at creation: growing logs are never bundles */
+	bool *is_told; /* by index of the recording's remarks */
 
 	struct th_id_map function_ids; /* name << 32 | module << 2 | kind */
 	TH_ARRAY(struct th_function, functions);
@@ -63,7 +55,6 @@ struct th_frames {
 	TH_ARRAY(uint32_t,
 		singles); /* by word: its only frame; TH_NO_SINGLE_FRAME: see its span */
 	TH_ARRAY(uint32_t, word_frames); /* innermost first */
-	uint64_t unnamed;                /* th_frames_unnamed() */
 };
 
 enum th_style
@@ -298,7 +289,6 @@ add_found_frame(struct th_frames *frames, uint64_t word, const struct th_symbol 
 		.is_inlined = symbol->inlined,
 	};
 
-	frames->has_nameless |= !symbol->is_named && !recorded;
 	add_native_frame(frames, word, &named, module);
 	free(recorded);
 }
@@ -350,7 +340,7 @@ tell_remarks(struct th_frames *frames, const struct th_decoded_module *module)
 {
 	const struct th_recording *recording = frames->recording;
 
-	for (size_t i = 0; i < frames->told_count; i++) {
+	for (size_t i = 0; i < recording->remarks_count; i++) {
 		const struct th_decoded_module_remark *remark = &recording->remarks[i];
 
 		if (frames->is_told[i] ||
@@ -508,24 +498,15 @@ add_marker(struct th_frames *frames, uint64_t word)
 	th_array_append(frames, word_frames, frame);
 }
 
-/* Whether a growing log may have got the name that was missing. */
-static bool
-is_outdated(const struct th_frames *frames, const struct span *span)
-{
-	return span->is_nameless && span->names != frames->recording->functions_count;
-}
-
 /* Looks up the frames of a word, unless its span has them. */
 static const struct span *
 expand(struct th_frames *frames, uint32_t number)
 {
 	struct span span = frames->words[number];
 
-	if (span.count && !is_outdated(frames, &span))
+	if (span.count)
 		return &frames->words[number];
 	span.start = (uint32_t)frames->word_frames_count;
-	span.names = (uint32_t)frames->recording->functions_count;
-	frames->has_nameless = false;
 	if (th_frame_kind(span.word) == TH_FRAME_NATIVE)
 		add_native_frames(frames, span.word);
 	else if (th_frame_kind(span.word) == TH_FRAME_JAVA)
@@ -533,7 +514,6 @@ expand(struct th_frames *frames, uint32_t number)
 	else
 		add_marker(frames, span.word);
 	span.count = (uint32_t)frames->word_frames_count - span.start;
-	span.is_nameless = frames->has_nameless;
 	frames->words[number] = span;
 	return &frames->words[number];
 }
@@ -568,7 +548,6 @@ th_frames_expand_number(struct th_frames *frames, uint32_t number, const uint32_
 		*single = find_java_frame(frames, word, method);
 		return 1;
 	}
-	frames->unnamed += th_frame_kind(word) == TH_FRAME_JAVA;
 	const struct span *span = expand(frames, number);
 	*frames_ret = &frames->word_frames[span->start];
 	return span->count;
@@ -578,12 +557,6 @@ uint32_t
 th_frames_expand(struct th_frames *frames, uint64_t word, const uint32_t **frames_ret)
 {
 	return th_frames_expand_number(frames, th_frames_number(frames, word), frames_ret);
-}
-
-uint64_t
-th_frames_unnamed(const struct th_frames *frames)
-{
-	return frames->unnamed;
 }
 
 const uint32_t *
@@ -628,8 +601,7 @@ th_frames_create(const struct th_recording *recording, th_symbols_warn *warn, vo
 	frames->recording = recording;
 	frames->warn = warn;
 	frames->warn_data = warn_data;
-	frames->told_count = recording->remarks_count;
-	frames->is_told = th_allocate(frames->told_count, sizeof(bool));
+	frames->is_told = th_allocate(recording->remarks_count, sizeof(bool));
 	th_strings_init(&frames->strings);
 	frames->sources = (struct th_code_sources){
 		.recording = recording, .strings = &frames->strings};

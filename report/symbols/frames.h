@@ -74,9 +74,6 @@ th_frames_expand_number(struct th_frames *frames, uint32_t number, const uint32_
 #define TH_NO_SINGLE_FRAME UINT32_MAX
 const uint32_t *th_frames_singles(const struct th_frames *frames);
 
-/* Number of words expanded so far whose methods the log does not name yet. */
-uint64_t th_frames_unnamed(const struct th_frames *frames);
-
 /* The number of a frame in a function that is not in the log. */
 uint32_t th_frames_special(struct th_frames *frames, const char *name, const char *module,
 	enum th_function_kind kind);

@@ -153,6 +153,13 @@ th_recorded_names_create(const struct th_recording *recording)
 
 	names->recording = recording;
 	th_address_index_init(&names->functions);
+	for (size_t i = 0; i < recording->functions_count; i++) {
+		const struct th_named_function *function = &recording->functions[i];
+
+		th_address_index_add(
+			&names->functions, function->start, function->end, (uint32_t)i, 0);
+	}
+	th_address_index_sort(&names->functions);
 	return names;
 }
 
@@ -166,25 +173,6 @@ th_recorded_names_destroy(struct th_recorded_names *names)
 	free(names->starts);
 	th_address_index_deinit(&names->functions);
 	free(names);
-}
-
-/* Adds what the recording has got since the last call. */
-static const struct th_address_index *
-update(struct th_recorded_names *names)
-{
-	const struct th_recording *recording = names->recording;
-	size_t known = names->functions.ranges_count;
-
-	if (known == recording->functions_count)
-		return &names->functions;
-	for (size_t i = known; i < recording->functions_count; i++) {
-		const struct th_named_function *function = &recording->functions[i];
-
-		th_address_index_add(
-			&names->functions, function->start, function->end, (uint32_t)i, 0);
-	}
-	th_address_index_sort(&names->functions);
-	return &names->functions;
 }
 
 /* The name of a function without a size, by the start of the function around `word`. */
@@ -214,7 +202,7 @@ const struct th_text *
 th_recorded_names_find(
 	struct th_recorded_names *names, uint64_t word, const char *path, const char *build_id)
 {
-	const struct th_address_index *functions = update(names);
+	const struct th_address_index *functions = &names->functions;
 	const struct th_address_range *range = th_address_index_find(functions, word);
 
 	return range ? &names->recording->functions[range->value].name
@@ -224,7 +212,7 @@ th_recorded_names_find(
 bool
 th_recorded_names_has_module(struct th_recorded_names *names, uint32_t module)
 {
-	const struct th_address_index *functions = update(names);
+	const struct th_address_index *functions = &names->functions;
 	uint64_t first = th_frame_native(module, 0);
 	size_t at = th_bisect(functions->ranges_count, i, functions->ranges[i].start < first);
 

@@ -20,8 +20,8 @@ void th_recorded_names_destroy(struct th_recorded_names *names);
 /*
  * The name, as in the symbol table, of the function around a native frame word; NULL: the log
  * has none.  `path` and `build_id` are those of its module, whose file is used only for
- * functions of a VM that have a name and no size in the log.  Valid until
- * the recording grows.
+ * functions of a VM that have a name and no size in the log.  Valid as
+ * long as the recording.
  */
 const struct th_text *th_recorded_names_find(
 	struct th_recorded_names *names, uint64_t word, const char *path, const char *build_id);

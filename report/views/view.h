@@ -106,9 +106,6 @@ void th_view_diff_json(FILE *file, const struct th_diff *diff);
 /* "CLASS in FUNCTION < METHOD": what allocated, and the application's method that called it. */
 void th_view_diff_site(
 	FILE *file, const struct th_leak_sites *places, const struct th_leak_site *place);
-/* Marks the line as being about the site: th_terminal_mark(). */
-void
-th_view_mark(FILE *file, const struct th_leak_sites *places, const struct th_leak_site *place);
 /* For example "+1.23 MiB". */
 struct th_number th_view_signed_number(double value, enum th_unit unit);
 

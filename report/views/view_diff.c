@@ -67,18 +67,14 @@ print_figures(FILE *file, const struct th_diff *diff, const struct th_difference
 {
 	enum th_unit unit = th_value_counts_objects(value_of(diff)) ? TH_UNIT_OBJECTS
 								    : TH_UNIT_BYTES;
-	double scale = diff->seconds > 0 ? 1 / diff->seconds : 1;
-	struct th_estimate change = difference->change;
 
 	th_print(file, "{9}  {9}  {10}{} ",
 		th_format_number(difference->old_value.estimate, unit).text,
 		th_format_number(difference->new_value.estimate, unit).text,
-		th_view_signed_number(scale * change.estimate, unit).text,
+		th_view_signed_number(difference->change.estimate, unit).text,
 		difference->may_be_chance && !has_intervals(file) ? "~" : " ");
-	change.low *= scale;
-	change.high *= scale;
 	if (has_intervals(file))
-		th_print(file, "{-22} ", th_estimate_interval(&change, unit).text);
+		th_print(file, "{-22} ", th_estimate_interval(&difference->change, unit).text);
 }
 
 static void
@@ -111,20 +107,6 @@ th_view_diff_site(
 	}
 }
 
-void
-th_view_mark(FILE *file, const struct th_leak_sites *places, const struct th_leak_site *place)
-{
-	const struct th_path_prefix *ways = places->ways.items;
-
-	if (place->is_internal)
-		th_terminal_mark(
-			file, places->profile->internal_group, UINT32_MAX, place->class_name);
-	else
-		th_terminal_mark(file, ways[place->way].function,
-			place->creator ? ways[place->creator].function : UINT32_MAX,
-			place->class_name);
-}
-
 static void
 print_item(FILE *file, const struct th_diff *diff, const struct th_difference *difference)
 {
@@ -140,7 +122,6 @@ print_item(FILE *file, const struct th_diff *diff, const struct th_difference *d
 	th_view_diff_site(line.stream, side->places, &side->places->items[difference->place]);
 	th_line_cut(&line, file, th_terminal_room(file, used, LEAST_SITE_COLUMNS));
 	fputs(remark, file);
-	th_view_mark(file, side->places, &side->places->items[difference->place]);
 	fputc('\n', file);
 }
 
@@ -171,8 +152,7 @@ th_view_diff(FILE *file, const struct th_diff *diff)
 	print_side(file, "new", diff->sides[1].profile);
 	th_view_filters(file, diff->sides[1].profile->options);
 	th_print(file, "\n{#}{9}  {9}  {10}  {}{}{/}\n", TH_STYLE_HEADING, "old", "new",
-		diff->seconds > 0 ? "change/s" : "change",
-		has_intervals(file) ? "95 % CI                " : "", heading);
+		"change", has_intervals(file) ? "95 % CI                " : "", heading);
 	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		print_total(file, diff, heap);
 	fputc('\n', file);

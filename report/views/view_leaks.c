@@ -266,7 +266,6 @@ print_finding(FILE *file, const struct th_leaks *leaks, const struct th_held_sam
 	print_starter(file, leaks, th_causes_number_of(leaks, listed));
 	if (verdict != TH_VERDICT_LEAK && finding.place_count > 1 && !place->internal)
 		th_print(file, " and {} more stacks or classes", finding.place_count - 1);
-	th_view_mark(file, &leaks->places, place);
 	fputs("\n         ", file);
 	print_figures(file, &finding.evidence);
 	th_print(file, "\n         why    {}\n", why);

@@ -459,7 +459,6 @@ print_site(FILE *file, const struct th_profile *profile, enum th_heap heap,
 		th_format_number(value.estimate, unit).text,
 		th_estimate_interval(&value, unit).text);
 	print_cut_name(file, profile, site);
-	th_terminal_mark(file, site->function, site->caller, site->class_name);
 	fputc('\n', file);
 }
 

@@ -348,8 +348,6 @@ print_node(struct tree *tree, const struct node *node)
 		print_name(tree, node, indent);
 	else
 		fputs("all", tree->file);
-	if (node->level)
-		th_terminal_mark(tree->file, node->function, UINT32_MAX, 0);
 	fputc('\n', tree->file);
 }
 

@@ -156,39 +156,33 @@ test_finished_log(void **state)
 	expect("q quit  s live-bytes");
 	assert_non_null(strstr(terminal.screen, "ended after"));
 	assert_non_null(strstr(terminal.screen, "The process has ended. "));
-	assert_non_null(strstr(terminal.screen, "native heap: allocating functions"));
-	/* By allocated bytes; filtered; then the stacks of the first site. */
+	assert_non_null(strstr(terminal.screen, "recorded "));
+	/* By allocated bytes; filtered. */
 	keys("s s");
 	expect("q quit  s alloc-bytes");
 	keys("/");
 	expect("functions: _");
 	keys("CALLOC_4 Enter");
 	expect("only --include CALLOC_4");
-	keys("Down Down Down Enter");
-	expect("stack 1 of ");
-	assert_non_null(strstr(terminal.screen, "mixed_calloc_4096"));
-	assert_non_null(strstr(terminal.screen, "< mixed.NativeSites."));
-	keys("Escape h");
+	keys("h");
 	expect("this help");
 	keys("h");
 	expect("only --include CALLOC_4");
 	keys("Tab");
 	expect("no samples match");
-	keys("Tab Tab Tab Escape");
-	expect("Java heap: allocating functions");
+	keys("Tab Tab Tab Escape End");
+	expect("Recording quality");
 	/* The views of the commands. */
 	keys("2");
-	expect("growth is known 10 s after the start");
-	keys("3");
 	expect("analyzed through");
-	keys("4");
+	keys("3");
 	expect("call path");
-	keys("5");
+	keys("1");
 	expect("recorded ");
 	/* The shell's screen is restored, with its previous contents. */
 	keys("q");
 	expect("status 0");
-	assert_null(strstr(terminal.screen, "5 summary"));
+	assert_null(strstr(terminal.screen, "1 summary"));
 }
 
 /* Ctrl-C ends it like q, and the terminal echoes and breaks lines as before. */
@@ -216,14 +210,14 @@ test_other_size(void **state)
 	begin(200, 50);
 	watch(recording.log);
 	expect("q quit");
-	assert_non_null(strstr(terminal.screen, "samples/s"));
-	free(tmux("resize-window -x 60 -y 12"));
+	assert_non_null(strstr(terminal.screen, "growth"));
+	free(tmux("resize-window -x 40 -y 12"));
 	/* Without the rates, so that the view has room. */
-	expect("Enter st\n");
-	assert_null(strstr(terminal.screen, "samples/s"));
-	assert_non_null(strstr(terminal.screen, "Java heap: allocating functions"));
+	expect("/ filt\n");
+	assert_null(strstr(terminal.screen, "growth"));
+	assert_non_null(strstr(terminal.screen, "Java heap"));
 	free(tmux("resize-window -x 120 -y 40"));
-	expect("samples/s");
+	expect("growth");
 }
 
 /* Waits until the tool accepts the log: its header is complete. */
@@ -309,12 +303,9 @@ test_mapped_memory(void **state)
 
 	(void)state;
 	pid_t child = start(command, log);
-	begin(80, 24);
+	begin(120, 60);
 	watch(log);
 	expect(" mapped         240 MiB ");
-	/* What is mapped in the first seconds does not grow. */
-	char *total = line_of(" mapped         240 MiB ");
-	assert_null(strstr(total, "+"));
 	keys("s s");
 	expect(" 320 MiB  320 .. 320 MiB ");
 	/* The Java heap is not recorded, so Tab goes to the native one first. */
@@ -323,12 +314,7 @@ test_mapped_memory(void **state)
 	keys("Tab");
 	expect("\n mapped: allocating functions");
 	assert_null(strstr(terminal.screen, "native heap"));
-	keys("Down Down Down Enter");
-	expect("stack 1 of 1: mapped");
-	assert_non_null(strstr(terminal.screen, "live 240 MiB (240 .. 240 MiB), allocated"));
-	assert_non_null(
-		strstr(terminal.screen, "  mapping_site (tests/programs/native_mapper.c"));
-	assert_non_null(strstr(terminal.screen, "< main ("));
+	assert_non_null(strstr(terminal.screen, "mapping_site"));
 	end_process(child);
 	expect("The process has ended without closing its log: killed?");
 	keys("q");
@@ -340,7 +326,6 @@ test_mapped_memory(void **state)
 	keys("Tab");
 	expect("native heap  ");
 	free(mapped);
-	free(total);
 	free(log);
 }
 

@@ -549,12 +549,12 @@ write_part(int file, struct log_builder *log, unsigned part)
 		abort();
 }
 
-/* An update and keys after each part: the next view, a line, its stacks, and back. */
+/* An update and keys after each part. */
 static void
 view_growing(int file, const char *path, struct log_builder *log, unsigned which)
 {
 	static const struct th_live_world world = {is_alive, no_clock};
-	static const char keys[] = "1234567\t\n\033sw<ap/x\ncB\nth\njk?";
+	static const char keys[] = "123\t\033s<ap/x\ncB\nth\njk?";
 	struct th_options options;
 	struct th_live live;
 

@@ -215,7 +215,7 @@ text_of(const struct th_live *live)
 	FILE *memory = open_memstream(&text, &length);
 
 	for (size_t i = 0; i < live->lines_count; i++)
-		fprintf(memory, "%s\n", live->lines[i].text);
+		fprintf(memory, "%s\n", live->lines[i]);
 	assert_int_equal(fclose(memory), 0);
 	return text;
 }
@@ -227,7 +227,7 @@ count_lines(const struct th_live *live, const char *text)
 	size_t count = 0;
 
 	for (size_t i = 0; i < live->lines_count; i++)
-		count += strstr(live->lines[i].text, text) != NULL;
+		count += strstr(live->lines[i], text) != NULL;
 	return count;
 }
 
@@ -241,40 +241,29 @@ expect_line(const struct th_live *live, const char *text)
 	free(all);
 }
 
-/* The same as commands print of the log so far, in any view. */
+/* The tree as the command prints it of the log so far. */
 static void
 expect_as_in_commands(const char *path, struct th_live *live)
 {
-	char *texts[TH_LIVE_STACKS];
 	struct th_recording *recording;
 	struct th_options options = live->options;
+	char *text = NULL;
+	size_t length;
 
-	for (int view = 0; view < TH_LIVE_STACKS; view++) {
-		live->view = (enum th_live_view)view;
-		th_live_show(live, false);
-		texts[view] = text_of(live);
-	}
+	th_live_key(live, '3');
+	char *shown = text_of(live);
 	assert_null(th_recording_load(path, &recording));
+	options.top = 20;
+	options.symbols = NULL;
 	struct th_profile *profile = th_profile_create(recording, &options, NULL, NULL);
-	const struct {
-		enum th_live_view view;
-		void (*print)(FILE *file, const struct th_profile *profile);
-	} views[] = {{TH_LIVE_SITES, th_view_sites}, {TH_LIVE_TREE, th_view_tree}};
-	for (size_t i = 0; i < 2; i++) {
-		char *text = NULL;
-		size_t length;
-		FILE *memory = open_memstream(&text, &length);
-
-		options.top = live->view == TH_LIVE_TREE ? 20 : 10;
-		views[i].print(memory, profile);
-		fclose(memory);
-		assert_string_equal(texts[views[i].view], text);
-		free(text);
-	}
+	FILE *memory = open_memstream(&text, &length);
+	th_view_tree(memory, profile);
+	fclose(memory);
+	assert_string_equal(shown, text);
 	th_profile_destroy(profile);
 	th_recording_destroy(recording);
-	for (int view = 0; view < TH_LIVE_STACKS; view++)
-		free(texts[view]);
+	free(shown);
+	free(text);
 }
 
 static void
@@ -302,34 +291,6 @@ test_pieces_come_to_the_whole(void **state)
 	grow_by(7, 0);
 	grow_by(500, 0);
 	grow_by(50, INTERVAL);
-}
-
-/* The rates above the views are those of the changes between two times. */
-static void
-test_growth_is_that_of_diff(void **state)
-{
-	struct growing growing;
-	struct th_live live;
-	char rate[64];
-
-	(void)state;
-	begin_growing(&growing, INTERVAL);
-	write_part(&growing, growing.log.length);
-	open_live(growing.path, &world, &live);
-	th_live_key(&live, '2');
-	expect_line(&live, "change/s");
-	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		snprintf(rate, sizeof(rate), "%s",
-			th_view_signed_number(live.rates[heap].growth, TH_UNIT_BYTES).text);
-		expect_line(&live, rate);
-	}
-	/* Allocated bytes by the same view: none were freed. */
-	th_live_key(&live, 's');
-	th_live_key(&live, 's');
-	assert_int_equal(live.options.value, TH_VALUE_ALLOC_BYTES);
-	assert_int_equal(count_lines(&live, "shrank"), 0);
-	th_live_close(&live);
-	end_growing(&growing);
 }
 
 /* A clock that advances by a second on each reading. */
@@ -401,15 +362,10 @@ test_updates_are_bounded(void **state)
 	end_growing(&growing);
 }
 
-/* A mapping that is unmapped in parts: each part counts from its own time, whenever it is read. */
+/* Rates are those of the updates of the last minute; they are shown once there are 5 s of them. */
 static void
-test_parts_of_a_mapping(void **state)
+test_rates(void **state)
 {
-	static const struct {
-		uint32_t ms;
-		uint64_t bytes;
-		double live;
-	} parts[] = {{2000, 1000, 9000}, {3000, 5000, 4000}, {5000, 4000, 0}};
 	const uint64_t frames[] = {th_frame_native(MODULE, 0x10)};
 	struct growing growing = {.cut_count = 0};
 	struct th_live live;
@@ -418,71 +374,31 @@ test_parts_of_a_mapping(void **state)
 	log_init(&growing.log, 0);
 	log_module(&growing.log, MODULE, "/nonexistent/libwork.so");
 	log_stack(&growing.log, 1, frames, 1);
-	uint64_t mapping = log_mapped(&growing.log,
-		(struct log_sample){.ms = 1000, .size = 10000, .thread = 1, .stack = 1});
-	log_mapped(&growing.log,
-		(struct log_sample){.ms = 1000, .size = 100, .thread = 1, .stack = 1});
-	cut_here(&growing);
 	growing.path = log_save_bytes("x", 1);
-	write_part(&growing, growing.cuts[0]);
-	open_live(growing.path, &world, &live);
-	const struct th_live_rate *rate = &live.rates[TH_HEAP_MAPPED];
-	for (size_t i = 0; i < 3; i++) {
-		log_mapped_end(&growing.log, parts[i].ms, mapping, parts[i].bytes);
+	for (uint32_t i = 0; i <= 100; i++) {
+		uint64_t id = log_native(&growing.log,
+			(struct log_sample){
+				.ms = i * 1000, .size = 3 << 20, .thread = 1, .stack = 1});
+
+		if (i % 3)
+			log_free(&growing.log, i * 1000, id);
 		write_part(&growing, growing.log.length);
-		th_live_update(&live);
-		struct th_estimate bytes = th_profile_live(live.profile, TH_HEAP_MAPPED);
-		assert_float_equal(bytes.estimate, parts[i].live + 100, 1e-6);
-		/* What is mapped once at the start does not grow. */
-		assert_int_equal(live.grows_from, 0);
+		if (!i)
+			open_live(growing.path, &world, &live);
+		else
+			th_live_update(&live);
+		char *line = th_live_rates(&live, TH_HEAP_NATIVE);
+		assert_int_equal(strstr(line, "/s") != NULL, i >= 5);
+		free(line);
 	}
-	const double last[] = {0, 10100, 9100, 4100, 4100, 100};
-	for (int i = 0; i < 6; i++)
-		assert_float_equal(rate->curve[TH_LIVE_POINTS - 6 + i], last[i], 0.01);
-	/* After 16 s without the first five: only the last part was unmapped in that time. */
-	live.as_of = live.recording->start + 16 * (uint64_t)TH_NS_PER_S;
-	th_live_show(&live, false);
-	assert_float_equal(rate->growth, -4000.0 / 11, 0.01);
-	assert_float_equal(rate->allocated, 10100.0 / 16, 0.01);
-	th_live_close(&live);
-	end_growing(&growing);
-}
-
-/* An unfinished record delays the following ones by one update and is not lost. */
-static void
-test_unfinished_record(void **state)
-{
-	struct growing growing;
-	struct th_live live;
-	uint64_t word;
-
-	(void)state;
-	begin_growing(&growing, 0);
-	size_t hole = growing.cuts[10];
-	memcpy(&word, growing.log.bytes + hole, 8);
-	memset(growing.log.bytes + hole, 0, 8);
-	write_part(&growing, growing.cuts[9]);
-	struct th_recording *recording;
-	assert_null(th_recording_follow(growing.path, &recording));
-	uint64_t records = recording->records;
-	write_part(&growing, growing.cuts[20]);
-	th_recording_update(recording);
-	assert_int_equal(recording->records, records + 1);
-	memcpy(growing.log.bytes + hole, &word, 8);
-	write_part(&growing, growing.cuts[20]);
-	th_recording_update(recording);
-	assert_int_equal(recording->records, records + 11);
-	assert_int_equal(recording->torn, 0);
-	th_recording_destroy(recording);
-	/* A record that stays unfinished is skipped. */
-	memset(growing.log.bytes + hole, 0, 8);
-	write_part(&growing, growing.cuts[9]);
-	open_live(growing.path, &world, &live);
-	write_part(&growing, growing.cuts[20]);
-	th_live_update(&live);
-	th_live_update(&live);
-	assert_int_equal(live.recording->records, records + 10);
-	assert_int_equal(live.recording->torn, 1);
+	assert_int_equal(live.points_count, 61);
+	char *line = th_live_rates(&live, TH_HEAP_NATIVE);
+	/* 102 MiB after 100 s, 42 MiB after 40; 3 MiB are allocated per second. */
+	assert_non_null(strstr(line, " 102 MiB   +1.00 MiB/s     3.00 MiB/s"));
+	free(line);
+	/* Those of another selection are not compared with them. */
+	th_live_key(&live, '\t');
+	assert_int_equal(live.points_count, 1);
 	th_live_close(&live);
 	end_growing(&growing);
 }
@@ -553,34 +469,6 @@ test_late_native_names(void **state)
 	end_growing(&growing);
 }
 
-/* The curve of a heap, from 0 to its maximum, in as many columns as there are. */
-static void
-test_curve(void **state)
-{
-	struct growing growing;
-	struct th_live live;
-
-	(void)state;
-	begin_growing(&growing, 0);
-	write_part(&growing, growing.log.length);
-	open_live(growing.path, &world, &live);
-	for (int i = 0; i < TH_LIVE_POINTS; i++)
-		live.rates[TH_HEAP_NATIVE].curve[i] = i * 9 / TH_LIVE_POINTS;
-	live.columns = 64 + 9;
-	char *blocks = th_live_rates(&live, TH_HEAP_NATIVE, false);
-	char *letters = th_live_rates(&live, TH_HEAP_NATIVE, true);
-	assert_string_equal(strstr(blocks, "▁"), "▁▂▃▄▅▆▇█");
-	assert_string_equal(strstr(letters, "..:"), "..:-=+*#");
-	live.columns = 40;
-	char *narrow = th_live_rates(&live, TH_HEAP_NATIVE, true);
-	assert_null(strchr(narrow, '#'));
-	free(narrow);
-	free(letters);
-	free(blocks);
-	th_live_close(&live);
-	end_growing(&growing);
-}
-
 /* A leak is shown as soon as it is significant, whatever the view. */
 static void
 test_findings(void **state)
@@ -599,7 +487,7 @@ test_findings(void **state)
 	assert_int_equal(live.state, TH_LIVE_ENDED);
 	assert_non_null(live.headline);
 	assert_memory_equal(live.headline, "1 leak, ", 8);
-	th_live_key(&live, '3');
+	th_live_key(&live, '2');
 	expect_line(&live, "leak     native, ");
 	/* A filter changes the view, not the headline. */
 	th_live_key(&live, '/');
@@ -619,43 +507,6 @@ press(struct th_live *live, const char *keys)
 {
 	while (*keys)
 		th_live_key(live, *keys++);
-}
-
-/* Enter shows the stacks of the selected line alone, Escape leads back to it. */
-static void
-test_stacks_of_a_site(void **state)
-{
-	struct growing growing;
-	struct th_live live;
-
-	(void)state;
-	begin_growing(&growing, 0);
-	write_part(&growing, growing.log.length);
-	open_live(growing.path, &world, &live);
-	live.columns = 100;
-	th_live_show(&live, false);
-	size_t line = 0;
-	while (!strstr(live.lines[line].text, "libwork.so+0x20"))
-		th_live_key(&live, live.lines[++line].is_marked ? 'j' : KEY_DOWN);
-	assert_int_equal(live.selected, line);
-	assert_true(live.lines[line].is_marked);
-	/* A refresh keeps the selection on the site. */
-	th_live_show(&live, true);
-	assert_int_equal(live.selected, line);
-	th_live_key(&live, '\r');
-	assert_int_equal(live.view, TH_LIVE_STACKS);
-	expect_line(&live, "    libwork.so+0x20");
-	expect_line(&live, "  < app.Main.main");
-	assert_int_equal(count_lines(&live, "stack "), 1);
-	assert_int_equal(count_lines(&live, "libwork.so+0x30"), 0);
-	assert_true(live.rates[TH_HEAP_JAVA].live.samples > 0);
-	assert_int_equal(live.rates[TH_HEAP_NATIVE].live.samples, 0);
-	th_live_key(&live, 0x1b);
-	assert_int_equal(live.view, TH_LIVE_SITES);
-	assert_int_equal(live.selected, line);
-	expect_line(&live, "libwork.so+0x30");
-	th_live_close(&live);
-	end_growing(&growing);
 }
 
 static void
@@ -678,17 +529,17 @@ test_filters(void **state)
 	/* With a class, only the Java heap is left. */
 	press(&live, "cBYTE\r");
 	expect_line(&live, "byte[] in libwork.so+0x10");
-	assert_int_equal(count_lines(&live, "native heap: "), 0);
+	assert_int_equal(count_lines(&live, "native heap: allocating"), 0);
 	th_live_key(&live, 0x1b);
-	expect_line(&live, "native heap: ");
+	expect_line(&live, "native heap: allocating");
 	expect_line(&live, "libwork.so+0x20");
 	/* A heap by itself. */
 	press(&live, "\t");
-	assert_int_equal(count_lines(&live, "native heap: "), 0);
-	expect_line(&live, "Java heap: ");
+	assert_int_equal(count_lines(&live, "native heap: allocating"), 0);
+	expect_line(&live, "Java heap: allocating");
 	press(&live, "\t\t\t");
-	expect_line(&live, "Java heap: ");
-	expect_line(&live, "mapped: ");
+	expect_line(&live, "Java heap: allocating");
+	expect_line(&live, "mapped: allocating");
 	th_live_close(&live);
 	end_growing(&growing);
 }
@@ -707,17 +558,21 @@ test_keys(void **state)
 	assert_int_equal(live.options.value, TH_VALUE_TEMPORARY_BYTES);
 	press(&live, "s");
 	th_live_key(&live, KEY_RIGHT);
-	assert_int_equal(live.view, TH_LIVE_GROWTH);
+	assert_int_equal(live.view, TH_LIVE_LEAKS);
 	th_live_key(&live, KEY_LEFT);
 	th_live_key(&live, KEY_LEFT);
-	assert_int_equal(live.view, TH_LIVE_SUMMARY);
+	assert_int_equal(live.view, TH_LIVE_TREE);
 	th_live_key(&live, KEY_END);
-	assert_int_equal(live.selected, live.lines_count - 1);
+	assert_int_equal(live.first, live.lines_count - 1);
 	th_live_key(&live, KEY_UP);
+	assert_int_equal(live.first, live.lines_count - 2);
 	th_live_key(&live, KEY_HOME);
-	assert_int_equal(live.selected, 0);
-	press(&live, "hx");
-	assert_int_equal(live.view, TH_LIVE_SUMMARY);
+	assert_int_equal(live.first, 0);
+	press(&live, "h");
+	expect_line(&live, "this help");
+	press(&live, "x");
+	assert_int_equal(live.view, TH_LIVE_TREE);
+	assert_int_equal(count_lines(&live, "this help"), 0);
 	/* Paused, nothing is read. */
 	uint64_t records = live.recording->records;
 	press(&live, "z");
@@ -738,15 +593,11 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pieces_come_to_the_whole),
-		cmocka_unit_test(test_growth_is_that_of_diff),
 		cmocka_unit_test(test_updates_are_bounded),
-		cmocka_unit_test(test_parts_of_a_mapping),
-		cmocka_unit_test(test_unfinished_record),
 		cmocka_unit_test(test_late_names),
 		cmocka_unit_test(test_late_native_names),
-		cmocka_unit_test(test_curve),
+		cmocka_unit_test(test_rates),
 		cmocka_unit_test(test_findings),
-		cmocka_unit_test(test_stacks_of_a_site),
 		cmocka_unit_test(test_filters),
 		cmocka_unit_test(test_keys),
 	};
