@@ -35,7 +35,6 @@
 #define TOP 10
 #define TREE_TOP 20
 
-#define ESCAPE 0x1b
 #define FAR (1 << 30)
 
 static const char help[] =
@@ -45,9 +44,6 @@ static const char help[] =
 	"s, < >       by live bytes or objects, allocated bytes or objects, temporary bytes\n"
 	"a            all sites, findings and branches, or the largest\n"
 	"Tab          all heaps, Java, native, mapped\n"
-	"/, o         filter stacks: by functions that a regular expression matches\n"
-	"c, t         the same by classes of objects, by threads\n"
-	"Esc          no filters\n"
 	"p, z         freeze the display; the process keeps running\n"
 	"h, ?         this help; any key leaves it\n"
 	"\n"
@@ -134,17 +130,10 @@ th_live_rates(const struct th_live *live, enum th_heap heap)
 char *
 th_live_keys(const struct th_live *live)
 {
-	static const char *const fields[] = {[TH_LIVE_FUNCTIONS] = "functions",
-		[TH_LIVE_CLASSES] = "classes",
-		[TH_LIVE_THREADS] = "threads"};
-
-	if (live->is_typing)
-		return th_format_new("%s: %s_%s", fields[live->field], live->typed,
-			live->is_wrong ? "   invalid regular expression" : "");
 	if (live->is_help)
 		return th_format_new("any key: back");
-	return th_format_new("q quit  s %s  Tab heap  / filter  a all  h help",
-		th_value_name(live->options.value));
+	return th_format_new(
+		"q quit  s %s  Tab heap  a all  h help", th_value_name(live->options.value));
 }
 
 /* Views */
@@ -238,7 +227,7 @@ th_live_print(struct th_live *live)
 	}
 	free(text);
 	scroll_to(live, (long)live->first);
-	if (live->now >= live->judged_due)
+	if (live->now >= live->judged_due && !th_options_filter_stacks(&live->options))
 		judge(NULL, live);
 }
 
@@ -287,15 +276,6 @@ sum_up(struct th_live *live)
 		live->as_of = live->profile->at.time;
 	add_point(live);
 	th_live_print(live);
-}
-
-/* The same after a change of the selection, whose values are not those before. */
-static void
-select_again(struct th_live *live)
-{
-	live->points_count = 0;
-	live->first = 0;
-	sum_up(live);
 }
 
 /* Replaces the recording by the one that the log at `path` has now. */
@@ -353,86 +333,6 @@ th_live_update(struct th_live *live)
 			       header.tail != live->header.tail))
 		th_error_destroy(load(live, path));
 	show(live, is_gone, begin);
-}
-
-/* Filters */
-
-/*
- * Selects stacks by a POSIX extended regular expression, ignoring case; "": all. False, and nothing
- * has changed, if it is invalid.
- */
-static bool
-set_filter(struct th_live *live, enum th_live_filter which, const char *text)
-{
-	struct th_options *options = &live->options;
-	struct th_pattern *const patterns[] = {[TH_LIVE_FUNCTIONS] = &options->include,
-		[TH_LIVE_CLASSES] = &options->class_name,
-		[TH_LIVE_THREADS] = &options->thread};
-	struct th_pattern *pattern = patterns[which];
-	regex_t regex;
-
-	if (text[0] && regcomp(&regex, text, REG_EXTENDED | REG_NOSUB | REG_ICASE))
-		return false;
-	if (pattern->is_given)
-		regfree(&pattern->regex);
-	snprintf(live->patterns[which], TH_LIVE_PATTERN_MAX, "%s", text);
-	*pattern = (struct th_pattern){.is_given = text[0], .text = live->patterns[which]};
-	if (text[0])
-		pattern->regex = regex;
-	return true;
-}
-
-static void
-drop_filters(struct th_live *live)
-{
-	for (int which = 0; which < TH_LIVE_FILTERS; which++)
-		set_filter(live, (enum th_live_filter)which, "");
-}
-
-static void
-begin_typing(struct th_live *live, enum th_live_filter field)
-{
-	live->is_typing = true;
-	live->field = field;
-	strcpy(live->typed, live->patterns[field]);
-}
-
-/* Removes all bytes of a UTF-8 character. */
-static void
-drop_character(char *text)
-{
-	size_t length = strlen(text);
-
-	while (length && ((unsigned char)text[length - 1] & 0xc0) == 0x80)
-		length--;
-	text[length ? length - 1 : 0] = '\0';
-}
-
-static bool
-is_backspace(int key)
-{
-	return key == KEY_BACKSPACE || key == '\b' || key == 0x7f;
-}
-
-static void
-type(struct th_live *live, int key)
-{
-	size_t length = strlen(live->typed);
-
-	live->is_wrong = false;
-	if (key == ESCAPE) {
-		live->is_typing = false;
-	} else if (key == '\r' || key == '\n' || key == KEY_ENTER) {
-		live->is_wrong = !set_filter(live, live->field, live->typed);
-		live->is_typing = live->is_wrong;
-		if (!live->is_wrong)
-			select_again(live);
-	} else if (is_backspace(key)) {
-		drop_character(live->typed);
-	} else if (key >= ' ' && key <= 0xff && length + 1 < sizeof(live->typed)) {
-		live->typed[length] = (char)key;
-		live->typed[length + 1] = '\0';
-	}
 }
 
 /* Keys */
@@ -511,27 +411,18 @@ choose(struct th_live *live, int key)
 void
 th_live_key(struct th_live *live, int key)
 {
-	if (live->is_typing) {
-		type(live, key);
-	} else if (key == 'q') {
+	if (key == 'q') {
 		live->is_done = true;
 	} else if (key == 'p' || key == 'z') {
 		live->is_paused = !live->is_paused;
 	} else if (live->is_help) {
 		live->is_help = false;
 		th_live_print(live);
-	} else if (key == '/' || key == 'o') {
-		begin_typing(live, TH_LIVE_FUNCTIONS);
-	} else if (key == 'c') {
-		begin_typing(live, TH_LIVE_CLASSES);
-	} else if (key == 't') {
-		begin_typing(live, TH_LIVE_THREADS);
-	} else if (key == ESCAPE || is_backspace(key)) {
-		drop_filters(live);
-		select_again(live);
 	} else if (key == '\t') {
 		turn_heaps(live);
-		select_again(live);
+		live->points_count = 0; /* of another selection */
+		live->first = 0;
+		sum_up(live);
 	} else if (!scroll_by_key(live, key) && choose(live, key)) {
 		th_live_print(live);
 	}
@@ -565,7 +456,6 @@ th_live_open(const char *path, const struct th_options *options,
 void
 th_live_close(struct th_live *live)
 {
-	drop_filters(live);
 	forget_lines(live);
 	free(live->lines);
 	free(live->points);

@@ -15,9 +15,6 @@
 #include "report/profile/options.h"
 #include "report/profile/profile.h"
 
-/* Longest pattern, with its NUL. */
-#define TH_LIVE_PATTERN_MAX 256
-
 enum th_live_state {
 	TH_LIVE_RUNNING,
 	TH_LIVE_ENDED, /* the process ended and closed its log */
@@ -25,9 +22,6 @@ enum th_live_state {
 };
 
 enum th_live_view { TH_LIVE_SUMMARY, TH_LIVE_LEAKS, TH_LIVE_TREE, TH_LIVE_VIEWS };
-
-/* What patterns match. */
-enum th_live_filter { TH_LIVE_FUNCTIONS, TH_LIVE_CLASSES, TH_LIVE_THREADS, TH_LIVE_FILTERS };
 
 /* The bytes of each heap at an update. */
 struct th_live_point {
@@ -57,26 +51,21 @@ struct th_live {
 	uint64_t judged_due; /* the same of looking for leaks */
 	/* What the user chose. */
 	enum th_live_view view;
-	char patterns[TH_LIVE_FILTERS][TH_LIVE_PATTERN_MAX];
 	size_t first; /* line that is shown at the top */
 	bool is_help;
 	bool is_paused;
 	bool is_done;
-	bool is_typing; /* the pattern of `field` */
-	bool is_wrong;  /* it is not a regular expression */
-	enum th_live_filter field;
-	char typed[TH_LIVE_PATTERN_MAX];
 	/* What is shown. */
 	int columns;    /* of a line; 0 = no limit */
 	int rows;       /* lines of the screen below the head */
-	char *headline; /* leaks of the heaps shown, found last without a filter; NULL: none */
+	char *headline; /* leaks of the heaps shown, if no stacks are left out; NULL: none */
 	TH_ARRAY(struct th_live_point, points); /* of the last minute, with this selection */
 	TH_ARRAY(char *, lines);                /* with color sequences */
 };
 
 /*
  * Reads the log at `path` so far. A log whose process has ended is shown as of its end. `options`
- * has the heaps and the name of the log; `world` may be NULL for the real environment.
+ * select stacks and have the name of the log; they outlive it; `world` may be NULL for the real environment.
  */
 struct th_error *th_live_open(const char *path, const struct th_options *options,
 	const struct th_live_world *world, struct th_live *live);

@@ -476,7 +476,7 @@ const struct th_option_entry th_option_entries[] = {
 		"a native block is temporary if freed within this\n"
 		"time (0.1); a Java object, if the first GC after\n"
 		"its allocation finds it dead"},
-	{"heaps", 0, "HEAPS", TH_OPTIONS_SELECT | TH_OPTIONS_LIVE, OWN(set_heaps),
+	{"heaps", 0, "HEAPS", TH_OPTIONS_SELECT, OWN(set_heaps),
 		"all (default), both (java,native), java, native,\n"
 		"mapped, or several separated by commas"},
 	{"from", 0, "TIME", TH_OPTIONS_VIEW | TH_OPTIONS_TIME, OWN(set_range),

@@ -554,7 +554,7 @@ static void
 view_growing(int file, const char *path, struct log_builder *log, unsigned which)
 {
 	static const struct th_live_world world = {is_alive, no_clock};
-	static const char keys[] = "123\t\033s<ap/x\ncB\nth\njk?";
+	static const char keys[] = "123\ts<aphjk?";
 	struct th_options options;
 	struct th_live live;
 

@@ -489,13 +489,6 @@ test_findings(void **state)
 	assert_memory_equal(live.headline, "1 leak, ", 8);
 	th_live_key(&live, '2');
 	expect_line(&live, "leak     native, ");
-	/* A filter changes the view, not the headline. */
-	th_live_key(&live, '/');
-	for (const char *key = "0x20"; *key; key++)
-		th_live_key(&live, *key);
-	th_live_key(&live, '\r');
-	assert_int_equal(count_lines(&live, "leak     native, "), 0);
-	assert_memory_equal(live.headline, "1 leak, ", 8);
 	th_live_close(&live);
 	unlink(path);
 	free(path);
@@ -510,7 +503,7 @@ press(struct th_live *live, const char *keys)
 }
 
 static void
-test_filters(void **state)
+test_heaps(void **state)
 {
 	struct growing growing;
 	struct th_live live;
@@ -519,21 +512,7 @@ test_filters(void **state)
 	begin_growing(&growing, 0);
 	write_part(&growing, growing.log.length);
 	open_live(growing.path, &world, &live);
-	/* Only a valid expression ends the typing; case is ignored. */
-	press(&live, "/(\r");
-	assert_true(live.is_typing && live.is_wrong);
-	press(&live, "\bLIBWORK.so\\+0x10\r");
-	assert_false(live.is_typing);
-	expect_line(&live, "libwork.so+0x10");
-	assert_int_equal(count_lines(&live, "libwork.so+0x20"), 0);
-	/* With a class, only the Java heap is left. */
-	press(&live, "cBYTE\r");
-	expect_line(&live, "byte[] in libwork.so+0x10");
-	assert_int_equal(count_lines(&live, "native heap: allocating"), 0);
-	th_live_key(&live, 0x1b);
 	expect_line(&live, "native heap: allocating");
-	expect_line(&live, "libwork.so+0x20");
-	/* A heap by itself. */
 	press(&live, "\t");
 	assert_int_equal(count_lines(&live, "native heap: allocating"), 0);
 	expect_line(&live, "Java heap: allocating");
@@ -598,7 +577,7 @@ main(void)
 		cmocka_unit_test(test_late_native_names),
 		cmocka_unit_test(test_rates),
 		cmocka_unit_test(test_findings),
-		cmocka_unit_test(test_filters),
+		cmocka_unit_test(test_heaps),
 		cmocka_unit_test(test_keys),
 	};
 
