@@ -158,7 +158,7 @@ static void
 reap(JNIEnv *env)
 {
 	uint64_t cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID);
-	uint64_t full = th_collections_take_full();
+	uint64_t full = th_full_collection_take();
 
 	th_live_objects_reap(env);
 	if (full)
@@ -225,8 +225,6 @@ work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 		th_breakdown_teardown();
 	th_function_names_log(false);
 	if (th_collections_log())
-		thread.must_reap = true;
-	if (th_collections_watch_full())
 		thread.must_reap = true;
 	if (thread.must_reap && th_clock_now() >= thread.next_reap)
 		reap(env);

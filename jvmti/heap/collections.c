@@ -39,8 +39,6 @@ static const uint64_t later[] = {500000000, 1500000000};
  */
 #define LOOK_SPACING_NS 20000000
 #define HEAP_USE_SPACING_NS 100000000
-/* How often the state of a collection that promotes all objects is read while it runs. */
-#define FULL_TURN_NS 20000000
 /* Number of pauses averaged, and the minimum required. */
 #define MEAN_PAUSES 64
 #define MEAN_PAUSES_LEAST 16
@@ -59,8 +57,7 @@ struct collector {
 
 static struct {
 	struct collector collectors[COLLECTORS_MAX];
-	const char *cause;      /* of the collection under way */
-	const char *last_cause; /* of the previous one */
+	const char *last_cause; /* of the last collection */
 	/* Writer: the collecting thread of the VM, one at a time. */
 	uint64_t started;
 	uint64_t paused; /* in total, ns */
@@ -85,14 +82,6 @@ static struct {
 		uint64_t whole; /* and those of them that judge all */
 		uint64_t time;  /* objects made before were judged; 0 = none */
 	} old;
-	struct {
-		const int64_t *pauses; /* of major collections; NULL: not Z with generations */
-		int64_t seen;
-		bool is_under_way;
-		uint64_t began; /* lower bound of its begin time */
-		/* lower bound of the begin time of the collection that ended; 0: none */
-		uint64_t ended;
-	} full;
 } collections;
 
 static void
@@ -110,13 +99,8 @@ find_collectors(void)
 		if (collector->invocations)
 			collector->seen = *collector->invocations;
 		collections.has_kinds |= collector->invocations && collector->name;
-		if (collector->invocations && collector->name &&
-			!strncmp(collector->name, "ZGC major", 9))
-			collections.full.pauses = collector->invocations;
 	}
-	collections.cause = th_perf_data_text("sun.gc.cause");
 	collections.last_cause = th_perf_data_text("sun.gc.lastCause");
-	collections.full.began = th_clock_now();
 }
 
 /* Collections that judge old objects, or those that judge all; false: this VM does not count them. */
@@ -269,90 +253,6 @@ th_collections_heap_kept(void)
 	if (!th_vm_heap_use(&committed, &used))
 		return 0;
 	return collections.kept && collections.kept < used ? collections.kept : used;
-}
-
-/* zDriver.cpp, should_preclean_young(). */
-static bool
-promotes_all(const char *cause)
-{
-	static const char *const causes[] = {"System.gc()", "Diagnostic Command", "Heap Dump",
-		"JvmtiEnv ForceGarbageCollection", "Metadata GC Clear Soft References",
-		"Allocation Stall"};
-
-	for (size_t i = 0; cause && i < sizeof(causes) / sizeof(causes[0]); i++)
-		if (strstr(cause, causes[i]))
-			return true;
-	return false;
-}
-
-/*
- * The VM sets both causes when a collection begins and when it ends (GCCauseSetter).  A young
- * collection may run in the middle of a major one; when it ends, the major's cause is set
- * again.
- */
-static bool
-full_has_begun(void)
-{
-	int64_t pauses = *collections.full.pauses;
-	bool has_run = pauses != collections.full.seen && promotes_all(collections.last_cause);
-
-	collections.full.seen = pauses;
-	return has_run || promotes_all(collections.cause);
-}
-
-static bool
-full_has_ended(void)
-{
-	return !strcmp(collections.cause, NO_CAUSE) ||
-	       (!promotes_all(collections.cause) && !strcmp(collections.last_cause, NO_CAUSE));
-}
-
-/*
- * The start of the first pause after `time`, which is no later than that of a collection that
- * began after `time`; `time` if there is none, or if it is no longer known.
- */
-static uint64_t
-first_pause_after(uint64_t time)
-{
-	uint32_t finished = th_load_acquire(&collections.finished);
-	uint32_t known = finished < PAUSES_MAX ? finished : PAUSES_MAX - 1;
-	uint64_t first = time;
-
-	for (uint32_t i = 1; i <= known; i++) {
-		uint64_t start = collections.pauses[(finished - i) % PAUSES_MAX].start;
-
-		if (start <= time)
-			return first;
-		first = start;
-	}
-	return known == finished ? first : time;
-}
-
-bool
-th_collections_watch_full(void)
-{
-	uint64_t now = th_clock_now();
-
-	if (!collections.full.pauses || !collections.cause || !collections.last_cause)
-		return false;
-	if (full_has_begun())
-		collections.full.is_under_way = true;
-	if (collections.full.is_under_way && !full_has_ended())
-		return false;
-	if (collections.full.is_under_way)
-		collections.full.ended = first_pause_after(collections.full.began);
-	collections.full.is_under_way = false;
-	collections.full.began = now;
-	return collections.full.ended != 0;
-}
-
-uint64_t
-th_collections_take_full(void)
-{
-	uint64_t began = collections.full.ended;
-
-	collections.full.ended = 0;
-	return began;
 }
 
 uint64_t
@@ -517,7 +417,7 @@ uint64_t
 th_collections_next(uint64_t now)
 {
 	uint32_t finished = th_load_acquire(&collections.finished);
-	uint64_t next = collections.full.is_under_way ? now + FULL_TURN_NS : UINT64_MAX;
+	uint64_t next = UINT64_MAX;
 
 	if (!finished)
 		return next;

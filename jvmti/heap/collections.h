@@ -29,7 +29,7 @@ bool th_collections_log(void);
 /* Also the HEAP_USE that was left out last. [agent-thread] */
 void th_collections_log_all(void);
 
-/* When the next th_collections_log() or th_collections_watch_full() is due (ns). [agent-thread] */
+/* When the next th_collections_log() is due (ns). [agent-thread] */
 uint64_t th_collections_next(uint64_t now);
 
 /*
@@ -66,20 +66,5 @@ uint32_t th_collections_count(void);
 
 /* Mean length of the last 64 pauses in nanoseconds; 0: fewer than 16 so far. [agent-thread] */
 uint64_t th_collections_mean_pause(void);
-
-/*
- * Generational Z only: checks whether a collection has ended that promotes all objects before
- * it marks (on demand, or for lack of memory).  Must be called every turn, since it compares
- * with the state at the last call; every pause of such a collection wakes the agent thread.  True while such a collection has not been taken.
- * [agent-thread]
- */
-bool th_collections_watch_full(void);
-
-/*
- * Takes the last of those collections.  Returns the time of its first pause, or of a pause
- * since the turn before: objects born before that time were judged by it.  0: none has ended since the last call.
- * [agent-thread]
- */
-uint64_t th_collections_take_full(void);
 
 #endif

@@ -7,7 +7,7 @@
  * Each object waits until it is in the old generation (after sixteen young collections) and a
  * collection of the whole heap has begun and ended since.  Then it is judged; if it is alive it is
  * followed like any other object: a weak reference to an old object does not keep it alive.  A full
- * collection on demand (System.gc()) promotes all objects first, so it judges all that wait.
+ * collection that the library requests promotes all objects first, so it judges all that wait.
  */
 #ifndef TH_JVMTI_HEAP_FEW_FOLLOWED_H
 #define TH_JVMTI_HEAP_FEW_FOLLOWED_H
@@ -54,7 +54,7 @@ void th_few_followed_turn(JNIEnv *env);
 void th_few_followed_reap(JNIEnv *env);
 
 /*
- * A full collection that promotes all objects has ended; it began no earlier than `began`.
+ * A full collection that the library requested has ended; it began no earlier than `began`.
  * Objects born before that time are judged. [agent-thread]
  */
 void th_few_followed_judge_all(JNIEnv *env, uint64_t began);

@@ -54,6 +54,7 @@ static struct {
 	struct th_full_collection_plan plan; /* written before is_served */
 	uint64_t begun;
 	uint64_t next;
+	uint64_t collected;  /* when the last one began, until it is taken; 0: none */
 	uint64_t exit_begun; /* when the last one at exit began, */
 	uint64_t exit_took;  /* and how long it took */
 	uint64_t ended;      /* threads, before it */
@@ -92,19 +93,30 @@ static bool
 collect(jvmtiEnv *jvmti, bool at_exit)
 {
 	uint64_t before = th_collections_old();
+	uint64_t begun = 0;
 
 	for (int i = 0; i < ATTEMPTS && (!at_exit || is_awaited()); i++) {
+		begun = th_clock_now();
 		if ((*jvmti)->ForceGarbageCollection(jvmti))
 			return false;
 		th_system_nap(NAP_NS);
 		if (th_collections_old() != before)
 			break;
 	}
-	th_collections_watch_full();
 	if (th_collections_old() == before)
 		return false;
+	full.collected = begun;
 	th_collections_forced();
 	return true;
+}
+
+uint64_t
+th_full_collection_take(void)
+{
+	uint64_t begun = full.collected;
+
+	full.collected = 0;
+	return begun;
 }
 
 uint64_t

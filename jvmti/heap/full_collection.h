@@ -28,6 +28,12 @@ void th_full_collection_turn(jvmtiEnv *jvmti);
 /* When a regular one is due (ns); UINT64_MAX: never. [agent-thread] */
 uint64_t th_full_collection_next(void);
 
+/*
+ * Takes the last requested collection that the VM has done: the time after which it began, so that
+ * older objects were judged by it.  0: none since the last call. [agent-thread]
+ */
+uint64_t th_full_collection_take(void);
+
 /* Refuses further requests. [agent-thread] */
 void th_full_collection_stop(void);
 
