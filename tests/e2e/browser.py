@@ -96,6 +96,12 @@ class Browser:
         """The page as a PDF file."""
         return base64.b64decode(self.call("POST", "/print", {}))
 
+    def renew(self):
+        """A new tab, with its own history and the size of the window, instead of the present one."""
+        handle = self.call("POST", "/window/new", {"type": "tab"})["handle"]
+        self.call("DELETE", "/window")
+        self.call("POST", "/window", {"handle": handle})
+
     def console(self):
         return self.call("POST", "/se/log", {"type": "browser"})
 

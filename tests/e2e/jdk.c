@@ -9,6 +9,7 @@
 
 #define JDKS_MAX 16
 #define TESTS_MAX 256
+#define ANSWERS_MAX 128
 
 static struct th_jdk jdks[JDKS_MAX];
 static size_t jdk_count;
@@ -95,17 +96,30 @@ th_jdk_newest(void)
 	return &all[count - 1];
 }
 
+/* Which JDKs accept an option, each asked once. */
+static struct answer {
+	const char *option;
+	const struct th_jdk *jdk;
+	bool is_there;
+} answers[ANSWERS_MAX];
+static size_t answer_count;
+
 bool
 th_jdk_has_collector(const struct th_jdk *jdk, const char *option)
 {
 	struct th_outcome outcome;
 
+	for (size_t i = 0; i < answer_count; i++)
+		if (answers[i].jdk == jdk && !strcmp(answers[i].option, option))
+			return answers[i].is_there;
 	th_command_run(&(struct th_command){.arguments = TH_WORDS(jdk->java,
 						    "-XX:+UnlockExperimentalVMOptions", option,
 						    "-version")},
 		&outcome);
 	bool is_there = outcome.status == 0;
 	th_outcome_deinit(&outcome);
+	assert_true(answer_count < ANSWERS_MAX);
+	answers[answer_count++] = (struct answer){option, jdk, is_there};
 	return is_there;
 }
 

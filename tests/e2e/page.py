@@ -2,12 +2,13 @@
 """
 The page of the flame graph in a real browser, driven by the WebDriver protocol.
 
-usage: page.py CASE PAGE.html REPORT.json [TOOL LOG [OPTIONS]]
+usage: page.py CASES PAGE.html REPORT.json [TOOL LOG [OPTIONS]]
                                       REPORT: export --format json of the same log
        page.py --check                         whether a browser and its driver are there
 
-A case ends with status 0 and a line of what it saw, or with a traceback.  Errors on the
-browser's console fail every case.
+CASES: names separated by commas, in one browser, whose start takes longer than most cases.  Prints for each
+"NAME: " and what it saw, or "NAME failed" and a traceback; status 0 if none failed.  Errors on the
+browser's console fail a case.
 """
 
 import base64
@@ -19,6 +20,7 @@ import shutil
 import subprocess
 import sys
 import time
+import traceback
 import urllib.parse
 
 sys.dont_write_bytecode = True  # not into the sources
@@ -986,20 +988,30 @@ def case_large(browser, page, report):
 def main():
     if sys.argv[1:] == ["--check"]:
         sys.exit(0 if shutil.which("chromedriver") and shutil.which("chromium") else 1)
-    name, page, report_path = sys.argv[1:4]
+    names, page, report_path = sys.argv[1:4]
     global TOOL, LOG, OPTIONS, SOURCES
     TOOL, LOG = (sys.argv[4:] + [None, None])[:2]
     OPTIONS = [] if "--source" in sys.argv else sys.argv[6:]
     if "--source" in sys.argv:
         SOURCES = sys.argv[-1]
     report = json.loads(pathlib.Path(report_path).read_text(encoding="utf-8"))
+    failed = False
     browser = Browser()
     try:
-        print(globals()["case_" + name](browser, page, report))
-        errors = [entry for entry in browser.console() if entry["level"] == "SEVERE"]
-        assert not errors, errors
+        for name in names.split(","):
+            try:
+                said = globals()["case_" + name](browser, page, report)
+                errors = [entry for entry in browser.console() if entry["level"] == "SEVERE"]
+                assert not errors, errors
+                print("%s: %s" % (name, said))
+            except Exception:  # the others are independent
+                failed = True
+                print("%s failed\n%s" % (name, traceback.format_exc()))
+                browser.console()
+            browser.renew()
     finally:
         browser.close()
+    sys.exit(failed)
 
 
 main()

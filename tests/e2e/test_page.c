@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "tests/e2e/corpus.h"
@@ -22,6 +23,8 @@ struct made {
 };
 
 static struct made mixed;
+/* What its cases print; the first of them runs all in one browser. */
+static char *said_of_all;
 
 /* Writes the outputs for a recording; `heaps` are those of --heaps. */
 static void
@@ -71,6 +74,7 @@ static int
 forget(void **state)
 {
 	(void)state;
+	free(said_of_all);
 	unmake(&mixed);
 	return 0;
 }
@@ -92,20 +96,45 @@ need_browser(void)
 	}
 }
 
-static void
-run_case_of(const struct made *made, const char *name)
+/* Runs cases, separated by commas; what they print, to be freed. */
+static char *
+run_cases_of(const struct made *made, const char *names)
 {
+	struct th_outcome outcome;
+
 	need_browser();
-	char *said = th_command_output(TH_WORDS("python3", SCRIPT, name, made->page,
-		made->report, TH_TOOL, made->recording.log, "--heaps", made->heaps));
-	print_message("%s: %s", name, said);
-	free(said);
+	th_command_run(
+		&(struct th_command){
+			.arguments = TH_WORDS("python3", SCRIPT, names, made->page,
+				made->report, TH_TOOL, made->recording.log, "--heaps",
+				made->heaps),
+		},
+		&outcome);
+	if (outcome.status)
+		print_error("%s%s", outcome.output, outcome.errors);
+	char *said = th_format("\n%s", outcome.output);
+	th_outcome_deinit(&outcome);
+	return said;
 }
 
 static void
-run_case(const char *name)
+expect_case(const char *said, const char *name)
 {
-	run_case_of(&mixed, name);
+	char *start = th_format("\n%s: ", name);
+	const char *found = strstr(said, start);
+
+	assert_non_null(found);
+	print_message("%.*s\n", (int)strcspn(found + 1, "\n"), found + 1);
+	free(start);
+}
+
+static void
+run_case_of(const struct made *made, const char *name)
+{
+	char *said = run_cases_of(made, name);
+
+	expect_case(said, name);
+	free(said);
 }
 
 /* A case with the recording of a program of tests/leaks. */
@@ -184,7 +213,7 @@ test_source(void **state)
 		TH_TOOL, "flamegraph", "--source", sources, mixed.recording.log, "-o", page)));
 	char *said = th_command_output(TH_WORDS("python3", SCRIPT, "source", page, mixed.report,
 		TH_TOOL, mixed.recording.log, "--source", sources));
-	print_message("source: %s", said);
+	print_message("%s", said);
 	free(said);
 	free(page);
 }
@@ -233,7 +262,7 @@ test_accessibility(void **state)
 	}
 	setenv("AXE", script, 1);
 	free(script);
-	run_case("axe");
+	run_case_of(&mixed, "axe");
 }
 
 /* Rate control gives samples different weights, and intervals include the discarded samples. */
@@ -272,6 +301,16 @@ test_intervals_of_a_thinned_recording(void **state)
 	X(groups)     \
 	X(moment)     \
 	X(intervals)
+
+#define ADD_NAME(name) "," #name
+
+static void
+run_case(const char *name)
+{
+	if (!said_of_all)
+		said_of_all = run_cases_of(&mixed, &CASES(ADD_NAME)[1]);
+	expect_case(said_of_all, name);
+}
 
 #define DEFINE_TEST(name)                     \
 	static void test_##name(void **state) \

@@ -880,8 +880,8 @@ the_mixed_example(const struct th_jdk *jdk)
 	struct account account;
 
 	th_recording_run_mixed(&(struct th_recording_plan){.jdk = jdk,
-				       .arguments = TH_WORDS("--volume", "16M", "demo", "jni",
-					       "functions", "live")},
+				       .arguments = TH_WORDS("--volume", "16M", "--seconds",
+					       "1", "demo", "jni", "functions", "live")},
 		&recording);
 	load(&account, recording.log, "end");
 	unload(&account);

@@ -244,7 +244,7 @@ slow_paths_with(const struct th_jdk *jdk, const char *collector, const char *com
 			.arguments = TH_WORDS(jdk->java, "-XX:+UnlockExperimentalVMOptions",
 				"-Xmx256m", collector, compiler, threshold, "-cp",
 				TH_TEST_BUILD "/tests/programs/programs.jar", "SlowPaths",
-				"3000"),
+				"1000"),
 			.settings = TH_WORDS(
 				"TWINHEAP_INTERVAL=4k", "TWINHEAP_RATE=0", "TWINHEAP_SEED=1"),
 		},

@@ -55,8 +55,8 @@ find_alarms(double sparse_from, uint32_t sparser)
 		leaks_end(&found, &simulation.log);
 	}
 	print_message("%u alarms in %u clean programs\n", alarms, CLEAN_PROGRAMS);
-	assert_true(alarms <= CLEAN_PROGRAMS * TH_ERROR_RATE +
-				      deviations(CLEAN_PROGRAMS, TH_ERROR_RATE));
+	assert_true(alarms <=
+		    CLEAN_PROGRAMS * TH_ERROR_RATE + deviations(CLEAN_PROGRAMS, TH_ERROR_RATE));
 }
 
 static void
@@ -299,7 +299,8 @@ test_detection_limit(void **state)
 		}
 		print_message("at the limit %u, at a half %u of %u\n", at_limit, at_half,
 			LIMIT_PROGRAMS);
-		assert_true(at_limit >= 0.95 * LIMIT_PROGRAMS - deviations(LIMIT_PROGRAMS, 0.95));
+		assert_true(
+			at_limit >= 0.95 * LIMIT_PROGRAMS - deviations(LIMIT_PROGRAMS, 0.95));
 		assert_true(at_half <= 2 * LIMIT_PROGRAMS / 3);
 	}
 }

@@ -277,7 +277,8 @@ test_truncated_at_every_byte(void **state)
 
 	(void)state;
 	build(&log);
-	for (size_t length = 1; length <= log.length; length += length < 4090 ? 31 : slow_stride()) {
+	for (size_t length = 1; length <= log.length;
+		length += length < 4090 ? 31 : slow_stride()) {
 		char *path = log_save_bytes(log.bytes, length);
 		struct th_recording *recording = NULL;
 		struct th_error *error = th_recording_load(path, &recording);
