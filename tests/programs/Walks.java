@@ -229,7 +229,7 @@ public final class Walks {
 		pool.shutdown();
 	}
 
-	static void virtually() throws Exception {
+	static void virtually(int tasks) throws Exception {
 		ExecutorService pool;
 		try {
 			pool = (ExecutorService) Executors.class
@@ -237,7 +237,7 @@ public final class Walks {
 		} catch (ReflectiveOperationException error) {
 			return; // an older release
 		}
-		inPool(pool, 20, () -> unmounted(120));
+		inPool(pool, tasks, () -> unmounted(120));
 	}
 
 	static void storm() {
@@ -251,6 +251,7 @@ public final class Walks {
 
 	public static void main(String[] arguments) throws Exception {
 		int seconds = Integer.parseInt(arguments[0]);
+		int rounds = seconds > 0 ? 100 : 30;
 		if (arguments.length > 1) {
 			Thread thread = new Thread(Walks::storm);
 			thread.setDaemon(true);
@@ -258,10 +259,10 @@ public final class Walks {
 		}
 		long end = System.nanoTime() + seconds * 1_000_000_000L;
 		do {
-			inPool(Executors.newFixedThreadPool(3), 6, () -> descend(60, 100));
-			inPool(new ForkJoinPool(2), 4, () -> descend(5, 100));
-			descend(0, 200);
-			virtually();
+			inPool(Executors.newFixedThreadPool(3), 6, () -> descend(60, rounds));
+			inPool(new ForkJoinPool(2), 4, () -> descend(5, rounds));
+			descend(0, 2 * rounds);
+			virtually(rounds / 5);
 		} while (System.nanoTime() < end);
 	}
 }
