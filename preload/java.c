@@ -82,25 +82,6 @@ static set_name rename_wrapper __attribute__((alias(SET_NAME)));
 static const void *known_vm; /* atomic, written last */
 static set_name *known;
 
-/* The definition of the name in the object that contains `function`; NULL: none. */
-static set_name *
-find_beside(const void *function)
-{
-	set_name *found = NULL;
-	void *handle = NULL;
-	Dl_info info;
-
-	if (dladdr(function, &info) && info.dli_fname)
-		handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-	if (handle) {
-		void *address = th_real_dlsym(handle, SET_NAME);
-
-		memcpy(&found, &address, sizeof(found));
-		dlclose(handle);
-	}
-	return found;
-}
-
 /* The VM's own function; NULL: none. */
 static set_name *
 find_real(JNIEnv *env)
@@ -113,7 +94,8 @@ find_real(JNIEnv *env)
 	const void *first = th_load_acquire(&known_vm);
 	if (first == vm)
 		return known;
-	found = find_beside(vm);
+	void *address = th_next_in_scope_of(vm, SET_NAME);
+	memcpy(&found, &address, sizeof(found));
 	if (found && !first) {
 		known = found;
 		th_store_release(&known_vm, vm);

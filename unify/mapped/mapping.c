@@ -827,35 +827,18 @@ th_mapping_part(void)
 		&mapping, sizeof(mapping), sizeof(struct th_range_node)};
 }
 
-/* The nodes of *from, in their memory, to `ours`.  A set that was never used may have no memory. */
-static bool
-copy_nodes(const struct th_range_set *from, struct th_range_set *ours)
-{
-	static struct th_range_node *chunk;
-	const size_t bytes = TH_RANGE_SET_CHUNK * sizeof(*chunk);
-
-	if (!th_memory_map_once(&chunk, bytes))
-		return false;
-	th_range_set_clear(ours);
-	for (uint32_t i = 0;
-		from->touched > 1 && i < TH_RANGE_SET_CHUNKS_MAX && from->chunks[i]; i++) {
-		if (!th_observed_copy((uintptr_t)from->chunks[i], chunk, bytes))
-			return false;
-		th_range_set_add_copies(ours, chunk, TH_RANGE_SET_CHUNK);
-	}
-	return true;
-}
-
 /* Copies the table; *whole_ret: nothing changed meanwhile. */
 static bool
 copy_ranges(const void *part, struct th_range_set *ours, bool *whole_ret)
 {
+	const size_t at = (size_t)((const char *)&mapping.ranges - (const char *)&mapping);
+
 	if (!th_observed_copy((uintptr_t)part, &mapping, sizeof(mapping)))
 		return false;
 	uint64_t born = mapping.born;
 	bool was_locked = mapping.lock.held;
 
-	if (!copy_nodes(&mapping.ranges, ours) ||
+	if (!th_range_set_observe(ours, (const void *)((const char *)part + at)) ||
 		!th_observed_copy((uintptr_t)part, &mapping, sizeof(mapping)))
 		return false;
 	*whole_ret = !was_locked && !mapping.lock.held && mapping.born == born;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "unify/base/memory.h"
+#include "unify/base/observed.h"
 #include "unify/shared/bisect.h"
 
 void
@@ -292,26 +293,45 @@ th_range_set_release(struct th_range_set *ranges, struct th_range_list list)
 	ranges->unused = list.first;
 }
 
-/* Copies of a set that may have changed meanwhile */
+/* Copies */
 
-void
-th_range_set_clear(struct th_range_set *ranges)
+/* Whether a node of the order can be in a set, behind `end`. */
+static bool
+is_sound(const struct th_range_set *ranges, uint32_t index, uintptr_t end)
 {
-	ranges->touched = 1;
-	ranges->unused = 0;
-	ranges->count = 0;
-	ranges->lost = 0;
+	const struct th_range *range;
+
+	if (!index || index >= ranges->capacity || !ranges->chunks[index / TH_RANGE_SET_CHUNK])
+		return false;
+	range = th_range_set_at(ranges, index);
+	return range->start >= end && range->start < range->end;
 }
 
-void
-th_range_set_add_copies(
-	struct th_range_set *ranges, const struct th_range_node *nodes, uint32_t count)
+bool
+th_range_set_observe(struct th_range_set *ranges, const struct th_range_set *from)
 {
-	for (uint32_t i = 0; i < count; i++) {
-		const struct th_range *range = &nodes[i].range;
-		const struct th_range *next = th_range_set_find(ranges, range->start);
+	struct th_range_set theirs;
+	uintptr_t end = 0;
 
-		if (range->start < range->end && (!next || next->start >= range->end))
-			th_range_set_put(ranges, range, false);
+	if (!th_observed_copy((uintptr_t)from, &theirs, sizeof(theirs)) ||
+		!th_observed_copy_chunks((uintptr_t)from->chunks, ranges->chunks,
+			TH_RANGE_SET_CHUNKS_MAX,
+			TH_RANGE_SET_CHUNK * sizeof(*ranges->chunks[0])))
+		return false;
+	ranges->count = 0;
+	while (ranges->room < theirs.count)
+		if (theirs.count > ranges->capacity || !grow(ranges))
+			return false;
+	if (theirs.count && !th_observed_copy((uintptr_t)theirs.order, ranges->order,
+				    theirs.count * sizeof(*theirs.order)))
+		return false;
+	for (uint32_t i = 0; i < theirs.count; i++) {
+		uint32_t index = ranges->order[i];
+
+		if (!is_sound(ranges, index, end))
+			continue;
+		end = th_range_set_at(ranges, index)->end;
+		ranges->order[ranges->count++] = index;
 	}
+	return true;
 }

@@ -112,14 +112,10 @@ void th_range_set_put_back(struct th_range_set *ranges, struct th_range_list lis
 /* Releases the nodes of a list. [in-malloc] */
 void th_range_set_release(struct th_range_set *ranges, struct th_range_list list);
 
-/* Forgets all ranges, and keeps the memory. [offline] */
-void th_range_set_clear(struct th_range_set *ranges);
-
 /*
- * Adds the ranges of nodes that were copied from another process, perhaps in the middle of a change:
- * those in use and not released, but for what overlaps others. [offline]
+ * The set becomes a copy of that at `from` in the observed process (unify/base/observed.h), which may be
+ * changing: of what is not in order there, some is left out.  False: it cannot be read. [offline]
  */
-void th_range_set_add_copies(
-	struct th_range_set *ranges, const struct th_range_node *nodes, uint32_t count);
+bool th_range_set_observe(struct th_range_set *ranges, const struct th_range_set *from);
 
 #endif

@@ -363,11 +363,21 @@ test_model(void **unused)
 
 /* Copies */
 
-static struct th_range_node copied[NODES];
+static struct th_range_set copy;
+
+static void
+copy_set(void)
+{
+	if (!copy.capacity)
+		th_range_set_init(&copy, NODES);
+	assert_true(th_range_set_observe(&copy, &state.ranges));
+}
 
 static void
 test_copy_is_the_same(void **unused)
 {
+	const struct th_range *range, *other;
+
 	(void)unused;
 	start_empty(NODES);
 	for (int i = 0; i < 1000; i++)
@@ -377,34 +387,45 @@ test_copy_is_the_same(void **unused)
 
 		map_some(start, start + 1 + choose(12));
 	}
-	memcpy(copied, state.ranges.chunks[0], sizeof(copied));
-	th_range_set_clear(&state.ranges);
-	memset(state.ranges.chunks[0], 0, sizeof(copied));
-	th_range_set_add_copies(&state.ranges, copied, NODES);
-	compare_all();
+	copy_set();
+	assert_int_equal(copy.count, count_ranges());
+	for (uintptr_t at = 0; (range = th_range_set_find(&state.ranges, at));
+		at = range->end) {
+		other = th_range_set_find(&copy, at);
+		assert_ptr_not_equal(range, other);
+		assert_memory_equal(range, other, sizeof(*range));
+	}
+	start_empty(NODES);
+	copy_set();
+	assert_null(th_range_set_find(&copy, 0));
 }
 
-/* For any node contents the result is a set of ordered, disjoint ranges. */
+/* For any contents of nodes and order the result is a set of ordered, disjoint ranges. */
 static void
 test_copy_of_nonsense(void **unused)
 {
+	const struct th_range *range;
+
 	(void)unused;
 	start_empty(NODES);
+	for (uintptr_t i = 0; i < SPACE; i++)
+		put(i, i + 1, 1);
 	for (int i = 0; i < 1000; i++) {
-		const struct th_range *range;
 		uintptr_t taken = 0;
 
-		for (uint32_t k = 0; k < NODES; k++)
-			copied[k] = (struct th_range_node){
-				.range = range_of(choose(SPACE), choose(SPACE), 1),
-			};
-		th_range_set_clear(&state.ranges);
-		th_range_set_add_copies(&state.ranges, copied, NODES);
-		while ((range = th_range_set_find(&state.ranges, taken))) {
+		for (uint32_t k = 0; k < NODES; k++) {
+			state.ranges.chunks[0][k].range = range_of(
+				choose(SPACE), choose(SPACE), 1);
+			state.ranges.order[k] = (uint32_t)choose(i % 2 ? NODES : UINT32_MAX);
+		}
+		copy_set();
+		while ((range = th_range_set_find(&copy, taken))) {
 			assert_true(range->start >= taken && range->start < range->end);
 			taken = range->end;
 		}
 	}
+	state.ranges.count = NODES + 1;
+	assert_false(th_range_set_observe(&copy, &state.ranges));
 }
 
 int
