@@ -32,7 +32,7 @@ slow_share(unsigned all)
 static inline size_t
 slow_stride(void)
 {
-	return is_slow() ? 13 : 1;
+	return is_slow() ? 7 : 1;
 }
 
 #endif
