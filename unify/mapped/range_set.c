@@ -101,8 +101,9 @@ th_range_set_find(const struct th_range_set *ranges, uintptr_t address)
 static void
 move(struct th_range_set *ranges, uint32_t from, uint32_t to)
 {
-	memmove(ranges->order + to, ranges->order + from,
-		(ranges->count - from) * sizeof(*ranges->order));
+	if (from < ranges->count)
+		memmove(ranges->order + to, ranges->order + from,
+			(ranges->count - from) * sizeof(*ranges->order));
 	ranges->count += to - from;
 }
 
