@@ -252,19 +252,25 @@ stop_stepping(void)
 			 : "memory", "cc");
 }
 
+/*
+ * Of variable size, so that the frame is found by the frame pointer: the instructions above move the stack
+ * pointer, which the oracle is not told.
+ */
+#	define STEPPED_BYTES(count) __builtin_alloca((size_t)(count))
+
 static void
 test_every_instruction(void **state)
 {
 	int expected = work();
-	int found;
+	int *found = STEPPED_BYTES(sizeof(*found) + (size_t)signals);
 
 	(void)state;
 	what = "every instruction";
 	handle(SIGTRAP, 0);
 	start_stepping();
-	found = work();
+	*found = work();
 	stop_stepping();
-	assert_int_equal(found, expected);
+	assert_int_equal(*found, expected);
 	assert_agreed(1000);
 }
 
@@ -272,13 +278,13 @@ test_every_instruction(void **state)
 static void
 test_every_instruction_of_lazy_binding(void **state)
 {
-	char text[40];
+	char *text = STEPPED_BYTES(40 + signals);
 
 	(void)state;
 	what = "lazy binding";
 	handle(SIGTRAP, 0);
 	start_stepping();
-	snprintf(text, sizeof(text), "%d", abs(atoi("-12")));
+	snprintf(text, 40, "%d", abs(atoi("-12")));
 	stop_stepping();
 	assert_agreed(100);
 }
