@@ -11,6 +11,8 @@
 #define MAGIC_LITTLE_ENDIAN 0xc0c0feca
 /* More entries than any VM has; a region with more is not valid. */
 #define ENTRIES_MAX 4096
+/* Reads of the heap's size while it changes. */
+#define TRIES 16
 
 struct prologue {
 	uint32_t magic;
@@ -88,9 +90,19 @@ th_vm_heap_use(uint64_t *committed_ret, uint64_t *used_ret)
 {
 	if (!th_vm_functions.total_memory || !th_vm_functions.free_memory)
 		return false;
-	*committed_ret = (uint64_t)th_vm_functions.total_memory();
-	*used_ret = *committed_ret - (uint64_t)th_vm_functions.free_memory();
-	return true;
+	for (int i = 0; i < TRIES; i++) {
+		jlong committed = th_vm_functions.total_memory();
+		jlong unused = th_vm_functions.free_memory();
+
+		/* The heap may grow meanwhile: then more seems to be free than there is. */
+		if (unused < 0 || unused > committed ||
+			committed != th_vm_functions.total_memory())
+			continue;
+		*committed_ret = (uint64_t)committed;
+		*used_ret = (uint64_t)(committed - unused);
+		return true;
+	}
+	return false;
 }
 
 /* Counters */

@@ -39,7 +39,10 @@ jclass th_loaded_class_find(JNIEnv *env, const char *name);
 /* A field of a class of the boot loader, which is loaded ("java/lang/Thread"); NULL: it has none. [jvmti] */
 jfieldID th_vm_field(JNIEnv *env, const char *type, const char *name, const char *signature);
 
-/* Bytes of the Java heap; false: this VM does not export them.  May wait for a safepoint. [jvmti] */
+/*
+ * Bytes of the Java heap; false: this VM does not export them, or the heap was resized again and again
+ * meanwhile.  May wait for a safepoint. [jvmti]
+ */
 bool th_vm_heap_use(uint64_t *committed_ret, uint64_t *used_ret);
 
 /*
