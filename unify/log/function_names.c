@@ -43,6 +43,7 @@ static struct level {
 	uint32_t taken;  /* atomic */
 } levels[LEVELS];
 static uint32_t met_count; /* atomic: addresses that are to be looked up, so far */
+static uint32_t unnamed;   /* atomic: those that were not looked up yet */
 
 enum outcome { KNOWN, ADDED, FULL };
 
@@ -92,8 +93,10 @@ th_met_add(uint64_t word)
 		th_log_count(TH_COUNTER_NAMES_FULL, 1);
 	} else if (outcome == ADDED) {
 		th_add_relaxed(&met_count, 1);
-		if (module)
+		if (module) {
 			th_add_relaxed(&module->unnamed, 1);
+			th_add_relaxed(&unnamed, 1);
+		}
 	}
 }
 
@@ -105,6 +108,7 @@ reset_met(void)
 		levels[i] = (struct level){NULL, 0};
 	}
 	met_count = 0;
+	unnamed = 0;
 }
 
 /* Naming them */
@@ -241,6 +245,7 @@ collect_in(const struct level *level, uint32_t slots, struct th_module *module,
 			continue;
 		th_store_relaxed(&table[i], word | DONE);
 		th_add_relaxed(&module->unnamed, -1u);
+		th_add_relaxed(&unnamed, -1u);
 		/* Not by qsort(), which may allocate. */
 		size_t at = th_bisect(count, k, sorted[k] < th_frame_offset(word));
 		memmove(&sorted[at + 1], &sorted[at], (count - at) * sizeof(*sorted));
@@ -303,7 +308,7 @@ is_due(const struct reading *reading, uint64_t spacing)
 void
 th_function_names_log(bool all)
 {
-	if (!th_load_relaxed(&met_count) || !th_trylock(&names.busy))
+	if (!th_load_relaxed(&unnamed) || !th_trylock(&names.busy))
 		return;
 	if (th_memory_map_once(&names.work, sizeof(*names.work))) {
 		if (all || is_due(&names.all, SPACING_WITH_FILES)) {

@@ -15,10 +15,9 @@
 
 #include "report/fleet/fleet.h"
 #include "report/views/finding_parts.h"
-#include "tests/unit/base/slow.h"
 #include "tests/unit/leaks/simulated_program.h"
 
-#define FLEETS slow_share(20)
+#define FLEETS 20u
 #define PROCESSES 20u
 /* Samples of the leak in a process, of which four tenths are old survivors of the later half. */
 #define FEW_SAMPLES 12
