@@ -26,7 +26,7 @@
 /*
  * Clean programs of sixty sites each, with deep paths, every other one lazy: at most 2.5 % may have a finding of
  * verdict leak, which is TH_ERROR_RATE, with the tests of all levels. The expected number is 10
- * of 400, its deviation 3.1; the limit is 2.5 deviations above. Measured: see docs/leaks.md.
+ * of 400, its deviation 3.1; the limit is 2.5 deviations above: 17. Measured: see docs/leaks.md.
  */
 static void
 find_alarms(double sparse_from, uint32_t sparser)
@@ -46,7 +46,7 @@ find_alarms(double sparse_from, uint32_t sparser)
 		leaks_end(&found, &simulation.log);
 	}
 	print_message("%u alarms in %u clean programs\n", alarms, CLEAN_PROGRAMS);
-	assert_true(alarms <= 18);
+	assert_true(alarms <= 17);
 }
 
 static void
@@ -271,7 +271,7 @@ finds_leak(uint64_t seed, double limits, bool halves)
 }
 
 /*
- * At the limit 95 % are found: of 400 at least 369, 2.5 deviations of 4.4 below 380. The
+ * At the limit 95 % are found: of 400 at least 370, 2.5 deviations of 4.4 below 380. The
  * derivation takes the largest error of the tests of births, so slightly more may be. At a half
  * of the limit no more than two in three are: the limit is not a mere upper bound.
  */
@@ -289,7 +289,7 @@ test_detection_limit(void **state)
 		}
 		print_message("at the limit %u, at a half %u of %u\n", at_limit, at_half,
 			LIMIT_PROGRAMS);
-		assert_true(at_limit >= 369);
+		assert_true(at_limit >= 370);
 		assert_true(at_half <= 2 * LIMIT_PROGRAMS / 3);
 	}
 }
