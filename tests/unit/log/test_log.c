@@ -223,12 +223,15 @@ test_too_long_a_record_is_refused(void **state)
 
 #define PRODUCERS 4
 #define SAMPLES_PER_PRODUCER 40000
+/* The lock for growing the log is waited for briefly: its holder may lose its processor. */
+#define REFUSED_MAX (PRODUCERS * SAMPLES_PER_PRODUCER / 1000)
 
 struct producer {
 	pthread_t thread;
 	uint32_t number;
 	uint64_t wrong_errno;
-	uint64_t *offsets; /* SAMPLES_PER_PRODUCER elements */
+	uint64_t wrong_refusals;
+	uint64_t *offsets; /* SAMPLES_PER_PRODUCER elements; 0: refused */
 };
 
 static void *
@@ -240,19 +243,29 @@ produce(void *argument)
 		errno = ERRNO_SENTINEL;
 		producer->offsets[i] = log_samples_append(producer->number, i);
 		producer->wrong_errno += errno != ERRNO_SENTINEL;
+		producer->wrong_refusals += !producer->offsets[i] &&
+					    th_log_refusal() != TH_COUNTER_DROPPED_BUSY;
 	}
 	return NULL;
 }
 
+static void
+skip_refused(const struct producer *producer, uint64_t *number, uint64_t *count)
+{
+	for (; *number < SAMPLES_PER_PRODUCER && !producer->offsets[*number]; ++*number)
+		++*count;
+}
+
 /*
- * Every offset returned by append is that of its record, and there are no others: all are in
- * the log exactly once.  11 MiB, so that the producers grow the log concurrently twice.
+ * Every offset returned by append is that of its record, and there are no others: what was not
+ * refused is in the log exactly once, and nothing is refused but while the lock is held.  11 MiB,
+ * so that the producers grow the log concurrently twice.
  */
 static void
 test_concurrent_producers(void **state)
 {
 	struct producer producers[PRODUCERS];
-	uint64_t next[PRODUCERS] = {0};
+	uint64_t next[PRODUCERS] = {0}, refused = 0;
 	struct log_image image;
 
 	(void)state;
@@ -272,6 +285,7 @@ test_concurrent_producers(void **state)
 		if (image.records[i].type != TH_EVENT_NATIVE_ALLOC)
 			continue;
 		assert_in_range(event->thread, 0, PRODUCERS - 1);
+		skip_refused(&producers[event->thread], &next[event->thread], &refused);
 		uint64_t number = next[event->thread]++;
 		assert_in_range(number, 0, SAMPLES_PER_PRODUCER - 1);
 		log_samples_assert_is(event, event->thread, number);
@@ -281,10 +295,13 @@ test_concurrent_producers(void **state)
 	assert_int_equal(image.torn, 0);
 	assert_int_equal(image.damaged, 0);
 	for (uint32_t i = 0; i < PRODUCERS; i++) {
+		skip_refused(&producers[i], &next[i], &refused);
 		assert_int_equal(next[i], SAMPLES_PER_PRODUCER);
 		assert_int_equal(producers[i].wrong_errno, 0);
+		assert_int_equal(producers[i].wrong_refusals, 0);
 		free(producers[i].offsets);
 	}
+	assert_in_range(refused, 0, REFUSED_MAX);
 	log_image_close(&image);
 }
 
