@@ -399,6 +399,13 @@ th_next_find(const char *name)
 	return found && th_next_is_ours(found) ? NULL : found;
 }
 
+void *
+th_next_find_now(const char *name)
+{
+	return th_real_dlsym_find() && th_next_init() ? th_next_find(name)
+						      : th_real_dlsym_next(name);
+}
+
 /* The page functions of the allocator itself, or else ours based on its memalign. */
 static void
 resolve_pages(struct th_next *next)

@@ -59,6 +59,12 @@ bool th_next_is_late(void);
  */
 void *th_next_find(const char *name);
 
+/*
+ * The same at any time, also before th_next_init().  Neither waits for another thread that looks
+ * functions up, nor depends on dlsym: what a program must always be able to call is found.
+ */
+void *th_next_find_now(const char *name);
+
 /* Whether an address belongs to this library. [any] */
 bool th_next_is_ours(const void *address);
 

@@ -43,10 +43,6 @@ static struct {
 	struct start *unused;
 } starts;
 
-/*
- * Neither waits for another thread that looks functions up, nor depends on dlsym: a program can
- * always start threads.
- */
 static create *
 find_next(void)
 {
@@ -56,8 +52,7 @@ find_next(void)
 
 	if (next)
 		return next;
-	found = th_real_dlsym_find() && th_next_init() ? th_next_find("pthread_create")
-						       : th_real_dlsym_next("pthread_create");
+	found = th_next_find_now("pthread_create");
 	memcpy(&next, &found, sizeof(next));
 	th_store_relaxed(&known, next);
 	return next;

@@ -397,7 +397,7 @@ record_object(struct sampled *sampled, uint64_t size, const struct th_registers 
 	if (!sample.record || !admit(sampled, sample.record, &event))
 		return;
 	sample.now = th_clock_now();
-	if (!th_sample_begin()) {
+	if (!th_in_flight_begin()) {
 		th_sample_drop();
 		return;
 	}

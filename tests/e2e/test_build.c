@@ -31,10 +31,11 @@
 static const char *const allowed_exports[] = {"malloc", "calloc", "realloc", "reallocarray",
 	"free", "cfree", "posix_memalign", "aligned_alloc", "memalign", "valloc", "pvalloc",
 	"malloc_usable_size", "free_sized", "free_aligned_sized", "dlsym", "JNI_CreateJavaVM",
-	"JVM_SetNativeThreadName", "pthread_create", "mmap", "mmap64", "munmap", "mremap",
-	"mprotect", "madvise", "brk", "sbrk", "exit", "quick_exit", "setuid", "seteuid",
-	"setreuid", "setresuid", "chroot", "Agent_OnLoad", "Agent_OnAttach", "Agent_OnUnload",
-	"th_operators", "th_mallocx", "th_slots_locked", NULL};
+	"JVM_SetNativeThreadName", "pthread_create", "vfork", "clone", "mmap", "mmap64",
+	"munmap", "mremap", "mprotect", "madvise", "brk", "sbrk", "exit", "quick_exit",
+	"setuid", "seteuid", "setreuid", "setresuid", "chroot", "Agent_OnLoad",
+	"Agent_OnAttach", "Agent_OnUnload", "th_operators", "th_mallocx", "th_slots_locked",
+	NULL};
 /*
  * The exports of the forwarding libraries, each of which implies that the allocator defines
  * them.

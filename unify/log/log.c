@@ -21,16 +21,20 @@
 /* Upper bound of the fixed part of every event. */
 #define RECORD_FIXED_MAX 256
 
+static uint32_t is_shared; /* atomic: th_log_memory_is_shared() was called */
+
 bool
 th_log_is_ours(void)
 {
+	if (th_log_file.mark && !th_load_relaxed(&is_shared))
+		return th_load_relaxed(th_log_file.mark) != 0;
 	return getpid() == th_log_file.owner;
 }
 
-bool
-th_log_is_in_our_memory(void)
+void
+th_log_memory_is_shared(void)
 {
-	return th_log_file.mark ? th_load_relaxed(th_log_file.mark) != 0 : th_log_is_ours();
+	th_store_relaxed(&is_shared, 1);
 }
 
 struct th_log_header *
@@ -183,7 +187,7 @@ commit(char *record, uint64_t offset, uint32_t size, enum th_event_type type)
 }
 
 uint64_t
-th_log_append_ours(enum th_event_type type, const void *fixed, const struct th_log_part *parts,
+th_log_append(enum th_event_type type, const void *fixed, const struct th_log_part *parts,
 	unsigned part_count)
 {
 	struct th_log_header *header = th_log_header();
@@ -192,7 +196,7 @@ th_log_append_ours(enum th_event_type type, const void *fixed, const struct th_l
 	int saved_errno = errno;
 	struct place place;
 
-	if (!header)
+	if (!header || !th_log_is_ours())
 		return 0;
 	uint32_t size = put_parts(NULL, event, parts, part_count);
 	if (size > TH_LOG_WINDOW_OVERLAP || !reserve(header, size, &place)) {
@@ -207,13 +211,6 @@ th_log_append_ours(enum th_event_type type, const void *fixed, const struct th_l
 		th_log_window_leave(place.window);
 	errno = saved_errno;
 	return place.offset;
-}
-
-uint64_t
-th_log_append(enum th_event_type type, const void *fixed, const struct th_log_part *parts,
-	unsigned part_count)
-{
-	return th_log_is_ours() ? th_log_append_ours(type, fixed, parts, part_count) : 0;
 }
 
 enum th_log_counter

@@ -72,13 +72,6 @@ uint64_t th_log_append(enum th_event_type type, const void *fixed,
 	const struct th_log_part *parts, unsigned part_count);
 
 /*
- * The same for callers that have just called th_log_is_ours(): avoids its system call.
- * [in-malloc]
- */
-uint64_t th_log_append_ours(enum th_event_type type, const void *fixed,
-	const struct th_log_part *parts, unsigned part_count);
-
-/*
  * The fixed part of a record in the log of this process, by the return value of
  * th_log_append(); NULL if there is no record of that type at `offset`, or the file is out of
  * reach.  Reads from the file, in about a microsecond.  Valid until the next call; one thread
@@ -106,7 +99,7 @@ enum th_log_counter th_log_refusal(void);
 static inline uint64_t
 th_log_append_sample(enum th_event_type type, const void *fixed, enum th_log_counter counter)
 {
-	uint64_t sample = th_ring_has_room() ? th_log_append_ours(type, fixed, NULL, 0) : 0;
+	uint64_t sample = th_ring_has_room() ? th_log_append(type, fixed, NULL, 0) : 0;
 
 	th_log_count(sample ? counter : th_log_refusal(), 1);
 	return sample;
@@ -139,16 +132,16 @@ void th_log_close(void);
 
 /*
  * Whether the calling process owns the log.  False in a child created without the fork()
- * handlers: by vfork(), clone() or the bare system call. [any]
+ * handlers, by the bare system call, and, after th_log_memory_is_shared(), in one that shares the
+ * owner's memory.  Makes no system call before that, except before Linux 4.14. [in-malloc]
  */
 bool th_log_is_ours(void);
 
 /*
- * The same without a system call, except that it is also true in a child that shares the
- * owner's memory: of vfork() and clone(CLONE_VM).  Before Linux 4.14 it is th_log_is_ours().
- * [in-malloc]
+ * A child with another process id is about to run in this memory: of vfork() or clone(CLONE_VM).
+ * Process ids are compared from now on. [any]
  */
-bool th_log_is_in_our_memory(void);
+void th_log_memory_is_shared(void);
 
 /*
  * In a forked child: drops the parent's log without changing it.  An append that the fork

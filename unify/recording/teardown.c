@@ -39,7 +39,7 @@ th_teardown_begins(enum th_teardown_cause cause, const char *detail)
 		th_mapping_log_use();
 		th_thread_starts_log();
 		event.time = th_clock_now();
-		th_log_append_ours(TH_EVENT_TEARDOWN, &event, &part, 1);
+		th_log_append(TH_EVENT_TEARDOWN, &event, &part, 1);
 	}
 	th_in_flight_end();
 }

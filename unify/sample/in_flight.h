@@ -21,25 +21,18 @@ extern struct th_in_flight {
 	uint32_t captures; /* atomic: captures in flight */
 } th_in_flight;
 
-/* `owns`: th_log_is_ours() or th_log_is_in_our_memory(). */
-static inline bool
-th_in_flight_begin_if(bool (*owns)(void))
-{
-	__atomic_fetch_add(&th_in_flight.captures, 1, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&th_in_flight.state, __ATOMIC_SEQ_CST) == TH_IN_FLIGHT_OPEN &&
-		owns())
-		return true;
-	__atomic_fetch_sub(&th_in_flight.captures, 1, __ATOMIC_SEQ_CST);
-	return false;
-}
-
 /*
  * Whether the calling thread may capture; if so, th_in_flight_end() must follow. [in-malloc]
  */
 static inline bool
 th_in_flight_begin(void)
 {
-	return th_in_flight_begin_if(th_log_is_ours);
+	__atomic_fetch_add(&th_in_flight.captures, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&th_in_flight.state, __ATOMIC_SEQ_CST) == TH_IN_FLIGHT_OPEN &&
+		th_log_is_ours())
+		return true;
+	__atomic_fetch_sub(&th_in_flight.captures, 1, __ATOMIC_SEQ_CST);
+	return false;
 }
 
 static inline void

@@ -282,7 +282,7 @@ th_native_allocated(void *block, size_t size, enum th_alloc_function function)
 		errno = saved_errno;
 		return;
 	}
-	if (th_sample_begin()) {
+	if (th_in_flight_begin()) {
 		th_registers_here(&registers);
 		visit(&event, bytes, &registers);
 		th_in_flight_end();

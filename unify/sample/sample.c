@@ -61,18 +61,6 @@ th_sample_tick_end(void)
 }
 
 /*
- * A child that shares the memory may have thread-local storage of its own, and a name of its own
- * by which it is admitted.
- */
-bool
-th_sample_begin(void)
-{
-	return th_in_flight_begin_if(th_thread.record && !th_admission_is_filtered()
-					     ? th_log_is_in_our_memory
-					     : th_log_is_ours);
-}
-
-/*
  * The native walk of a mapping ends at Java frames in the same way as that of a C allocation.
  */
 static enum th_heap
@@ -122,11 +110,6 @@ th_sample_take(struct th_sample *sample, const struct th_registers *registers)
 	struct th_event_alloc *event = sample->event;
 	uint64_t id;
 
-	/* See th_sample_begin(). */
-	if (!th_log_is_ours()) {
-		th_sample_drop();
-		return 0;
-	}
 	th_log_count(TH_COUNTER_SAMPLES_DUE, 1);
 	uint64_t begun = th_throttle_capture_begins(sample->now);
 	event->time = sample->now;

@@ -63,13 +63,6 @@ struct th_sample {
 };
 
 /*
- * Whether a sample of the calling thread may be due; if so, th_in_flight_end() must follow.  In
- * a thread with samples before, it makes no system call, and is true in a child of vfork() or
- * clone(CLONE_VM), too, whose samples th_sample_take() drops. [in-malloc]
- */
-bool th_sample_begin(void);
-
-/*
  * Takes a sample that is due and admitted: sets time, keep, thread and stack of its event and
  * lets the lane append it.  Returns its id; 0: it was dropped, and counted.
  * `registers`: of the function at which the walk starts; NULL in contexts in which nothing may

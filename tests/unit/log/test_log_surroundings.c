@@ -392,6 +392,7 @@ test_child_in_shared_memory_writes_nothing(void **state)
 	(void)state;
 	log_fixture_open(LARGE);
 	log_samples_append(0, 0);
+	th_log_memory_is_shared();
 	pid_t child = clone(append_in_shared_memory, stack + sizeof(stack),
 		CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
 	assert_int_equal(status_of(child), 0);
@@ -399,10 +400,10 @@ test_child_in_shared_memory_writes_nothing(void **state)
 }
 
 static int
-is_in_our_memory(void *unused)
+is_ours(void *unused)
 {
 	(void)unused;
-	return th_log_is_in_our_memory();
+	return th_log_is_ours();
 }
 
 /* A child with a copy of the memory, made without the handlers of fork(), and one that shares it. */
@@ -413,14 +414,16 @@ test_copies_of_the_memory(void **state)
 
 	(void)state;
 	log_fixture_open(LARGE);
-	assert_true(th_log_is_in_our_memory());
-	pid_t copy = clone(is_in_our_memory, stack + sizeof(stack), SIGCHLD, NULL);
+	assert_true(th_log_is_ours());
+	pid_t copy = clone(is_ours, stack + sizeof(stack), SIGCHLD, NULL);
 	assert_int_equal(status_of(copy), 0);
-	pid_t shared = clone(is_in_our_memory, stack + sizeof(stack),
-		CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
-	/* Without the mark, on an old kernel, the process id decides. */
-	assert_int_equal(WEXITSTATUS(status_of(shared)), th_log_file.mark != NULL);
-	assert_true(th_log_is_in_our_memory());
+	th_log_memory_is_shared();
+	copy = clone(is_ours, stack + sizeof(stack), SIGCHLD, NULL);
+	assert_int_equal(status_of(copy), 0);
+	pid_t shared = clone(
+		is_ours, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
+	assert_int_equal(status_of(shared), 0);
+	assert_true(th_log_is_ours());
 }
 
 /* Closes a log left open by a test before the next one. */

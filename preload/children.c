@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * vfork and clone, interposed: their children may run in the memory of this process, under another
+ * process id.  A process that never has one need not ask for its id at each sample.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "preload/entry.h"
+#include "preload/next.h"
+#include "unify/base/atomic.h"
+#include "unify/log/log.h"
+
+typedef int clone_function(int (*)(void *), void *, int, void *, pid_t *, void *, pid_t *);
+
+/* Not static: called by the code below. */
+const void *th_children_vfork(void);
+
+/* The next vfork; fork is one by POSIX. */
+const void *
+th_children_vfork(void)
+{
+	static const void *known; /* atomic */
+	const void *next = th_load_relaxed(&known);
+	pid_t (*instead)(void) = fork;
+
+	th_log_memory_is_shared();
+	if (next)
+		return next;
+	next = th_next_find_now("vfork");
+	if (!next)
+		memcpy(&next, &instead, sizeof(next));
+	th_store_relaxed(&known, next);
+	return next;
+}
+
+/* It returns twice, so none of our frames may be left on the stack. */
+#if defined(__x86_64__)
+__asm__(".text\n"
+	".globl vfork\n"
+	".type vfork, @function\n"
+	"vfork:\n"
+	"	.cfi_startproc\n"
+	"	endbr64\n"
+	"	subq $8, %rsp\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	call th_children_vfork\n"
+	"	addq $8, %rsp\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	jmp *%rax\n"
+	"	.cfi_endproc\n"
+	".size vfork, . - vfork\n");
+#elif defined(__aarch64__)
+__asm__(".text\n"
+	".globl vfork\n"
+	".type vfork, %function\n"
+	"vfork:\n"
+	"	.cfi_startproc\n"
+	"	hint 34\n" /* bti c */
+	"	stp x29, x30, [sp, -16]!\n"
+	"	.cfi_adjust_cfa_offset 16\n"
+	"	.cfi_offset x29, -16\n"
+	"	.cfi_offset x30, -8\n"
+	"	bl th_children_vfork\n"
+	"	mov x16, x0\n"
+	"	ldp x29, x30, [sp], 16\n"
+	"	.cfi_adjust_cfa_offset -16\n"
+	"	.cfi_restore x29\n"
+	"	.cfi_restore x30\n"
+	"	br x16\n"
+	"	.cfi_endproc\n"
+	".size vfork, . - vfork\n");
+#endif
+
+/* Arguments that a caller has not passed are not read by the next function either. */
+EXPORT int
+clone(int (*function)(void *), void *stack, int flags, void *argument, ...)
+{
+	static clone_function *known; /* atomic */
+	clone_function *next = th_load_relaxed(&known);
+	va_list more;
+
+	if (flags & CLONE_VM)
+		th_log_memory_is_shared();
+	if (!next) {
+		void *found = th_next_find_now("clone");
+
+		if (!found) {
+			errno = ENOSYS;
+			return -1;
+		}
+		memcpy(&next, &found, sizeof(next));
+		th_store_relaxed(&known, next);
+	}
+	va_start(more, argument);
+	pid_t *parent = va_arg(more, pid_t *);
+	void *storage = va_arg(more, void *);
+	pid_t *child = va_arg(more, pid_t *);
+	va_end(more);
+	return next(function, stack, flags, argument, parent, storage, child);
+}
