@@ -15,7 +15,7 @@
 #include "unify/shared/clock.h"
 
 /* Bytes that the agent thread keeps ready ahead of the tail. */
-#define AHEAD (1u << 20)
+#define AHEAD (1u << 18)
 /* Four texts and the other fields fit into a record; names in class files are shorter. */
 #define TEXT_MAX 65535
 /* Upper bound of the fixed part of every event. */
