@@ -8,7 +8,6 @@
 #include <stddef.h>
 
 #include "unify/log/log.h"
-#include "unify/sample/admission.h"
 #include "unify/sample/capture.h"
 #include "unify/sample/in_flight.h"
 #include "unify/sample/stack_memo.h"
@@ -60,16 +59,12 @@ th_sample_tick_end(void)
 		tick.finish();
 }
 
-/*
- * A child that shares the memory may have thread-local storage of its own, and a name of its own
- * by which it is admitted.
- */
+/* A child that shares the memory may have thread-local storage of its own. */
 bool
 th_sample_begin(void)
 {
-	return th_in_flight_begin_if(th_thread.record && !th_admission_is_filtered()
-					     ? th_log_is_in_our_memory
-					     : th_log_is_ours);
+	return th_in_flight_begin_if(
+		th_thread.record ? th_log_is_in_our_memory : th_log_is_ours);
 }
 
 /*
