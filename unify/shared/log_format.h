@@ -535,12 +535,12 @@ enum th_content_type {
 	F(U64, NANOSECONDS, births, "Time of birth of the youngest object")
 /*
  * A function that occurs in stacks, as named by the symbol table of its module while it was
- * loaded.  Without a size: a function of the Java VM that only the VM names.
+ * loaded; or a function of JNI.
  */
 #define TH_FIELDS_SYMBOL(F)                                                                    \
 	F(U64, ADDRESS, offset, "Start, an ELF virtual address")                               \
 	F(U32, MODULE, module, "Module")                                                       \
-	F(U32, BYTES, size, "Size; 0 = not known")                                             \
+	F(U32, BYTES, size, "Size")                                                            \
 	F(TEXT, NONE, name, "Name")
 #define TH_FIELDS_RATE(F)                                                                      \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
