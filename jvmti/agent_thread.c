@@ -49,8 +49,6 @@
 #define LEAST_NS 5000000
 /* While a change of the admission has not reached all threads. */
 #define RETRY_NS 20000000
-/* Names of threads are read this often where threads are chosen by name. */
-#define FILTER_NS 60000000
 /*
  * What is done once a second takes at most 1/SECOND_SPACING of one processor's time: it reads the
  * bytes of each thread, at 1 us each.
@@ -63,7 +61,7 @@
  * the default budget.
  */
 #define REAP_SPACING 400
-/* Reading thread names without a filter: at most 1/NAMES_SPACING; 4 us per thread (JDK 25). */
+/* Reading thread names: at most 1/NAMES_SPACING; 4 us per thread (JDK 25). */
 #define NAMES_SPACING 2000
 /*
  * Counted sleeps instead of a deadline: they do not elapse while the whole process is stopped.
@@ -84,7 +82,6 @@ static struct {
 	bool has_news;       /* samples were due since names of threads were last read */
 	uint64_t next_reap;  /* not before */
 	uint64_t next_names; /* not before */
-	uint64_t next_filter;
 	uint64_t next_second;
 	uint64_t next_host; /* as every_turn() has returned */
 	uint32_t seconds;   /* since the library's own memory was last counted */
@@ -117,8 +114,6 @@ next_turn(void)
 		next = min(next, now + BUSY_NS);
 	if (th_admission_is_pending())
 		next = min(next, now + RETRY_NS);
-	if (th_admission_is_filtered())
-		next = min(next, thread.next_filter);
 	return next > now + LEAST_NS ? next : now + LEAST_NS;
 }
 
@@ -194,17 +189,6 @@ look_at_names(jvmtiEnv *jvmti, JNIEnv *env)
 	thread.next_names = th_clock_now() + NAMES_SPACING * cost;
 }
 
-/* Between two reads th_agent_renamed() reports nearly all changes. */
-static void
-filter_by_names(jvmtiEnv *jvmti, JNIEnv *env)
-{
-	if (!th_admission_is_filtered() || th_clock_now() < thread.next_filter)
-		return;
-	th_heap_look_at_names(jvmti, env);
-	th_admission_review_names();
-	thread.next_filter = th_clock_now() + FILTER_NS;
-}
-
 /* Logs what the last collection found. */
 static void
 log_judged(void)
@@ -248,7 +232,6 @@ work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 	}
 	th_breakdown_poll(th_clock_now());
 	th_admission_review();
-	filter_by_names(jvmti, env);
 }
 
 void

@@ -232,7 +232,6 @@ recorder_settings(void)
 		.seen = JAVA | (th_allocator_is_seen() ? NATIVE : 0) |
 			(th_allocator_mmap_is_seen() ? MAPPED : 0),
 		.seed = random_seed(),
-		.threads = life.settings.text[TH_SETTING_NAME_THREADS],
 	};
 }
 

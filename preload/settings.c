@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unify/shared/glob.h"
 #include "unify/shared/size.h"
 
 struct setting {
@@ -98,8 +97,6 @@ read_value(const struct setting *setting, const char *text, uint64_t *number_ret
 		return read_choice(text, setting->argument, number_ret);
 	case TH_SETTING_HEAPS:
 		return read_heaps(text, number_ret);
-	case TH_SETTING_GLOBS:
-		return !th_glob_problem(text);
 	case TH_SETTING_NUMBER:
 		return th_number_parse(text, number_ret) && is_in_range(setting, *number_ret);
 	case TH_SETTING_PERCENT:

@@ -8,6 +8,7 @@
 
 #include "unify/log/log.h"
 #include "unify/log/module.h"
+#include "unify/unwind/fde.h"
 
 /* In the order of the table. */
 /* clang-format off */
@@ -64,17 +65,20 @@ entry_count(jint version)
 	return version < JNI_24 ? ENTRIES_BEFORE_24 : SIZE_MAX;
 }
 
+/* Its size is that of the code that its unwind information describes. */
 static void
 log_function(uintptr_t address, const char *function, size_t length)
 {
 	const struct th_module *module = th_module_find(address);
 	struct th_event_symbol event = {0};
+	struct th_fde fde;
 	char name[64];
 
-	if (!module)
+	if (!module || !th_fde_find(module, address, &fde) || fde.start != address)
 		return;
 	event.module = module->id;
 	event.offset = address - module->bias;
+	event.size = (uint32_t)(fde.end - fde.start);
 	snprintf(name, sizeof(name), "jni_%.*s", (int)length, function);
 	struct th_log_part part = th_log_text(name);
 	th_log_append(TH_EVENT_SYMBOL, &event, &part, 1);

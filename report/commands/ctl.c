@@ -14,7 +14,6 @@
 #include "report/base/nearest.h"
 #include "report/control/request.h"
 #include "report/control/status.h"
-#include "unify/shared/glob.h"
 #include "unify/shared/heaps.h"
 #include "unify/shared/size.h"
 
@@ -28,7 +27,6 @@ static const char help[] =
 	"  resume            continues sampling\n"
 	"  heaps " TH_HEAPS_WORDS "\n"
 	"                    samples only these heaps; java,mapped for several\n"
-	"  threads GLOB,...  samples only threads whose name matches; '' = all\n"
 	"  interval BYTES    mean bytes between two samples, in each heap; 0 samples\n"
 	"                    every allocation. A limit of the CPU time or of the rate may\n"
 	"                    raise it\n"
@@ -121,13 +119,6 @@ read_ledger(const char *value, struct th_request *request)
 	return request->value || !strcmp(value, "off");
 }
 
-static bool
-read_threads(const char *value, struct th_request *request)
-{
-	request->name = value;
-	return !th_glob_problem(value);
-}
-
 struct command {
 	const char *name;
 	enum th_control_verb verb;
@@ -147,8 +138,6 @@ static const struct command commands[] = {
 	{"resume", TH_CONTROL_RESUME, NULL, ""},
 	{"heaps", TH_CONTROL_HEAPS, read_heaps,
 		"all, both, java, native, mapped, or several, separated by commas"},
-	{"threads", TH_CONTROL_THREADS, read_threads,
-		"globs, separated by commas, at most 63 bytes in total"},
 	{"stop", TH_CONTROL_STOP, NULL, ""},
 };
 

@@ -126,23 +126,10 @@ heaps_of(const struct th_log_header *header)
 	return texts[header->heaps >> TH_HEAP_JAVA & 7];
 }
 
-/* The globs of the sampled threads, "" = all; to be freed. */
-static char *
-threads_of(const struct th_log_header *header)
-{
-	return th_text_clean((struct th_text){
-		header->threads, (uint32_t)strnlen(header->threads, sizeof(header->threads))});
-}
-
 static void
 print_samples_of(const struct th_log_header *header)
 {
-	char *threads = threads_of(header);
-
 	printf("%s %s", is_over(header) ? "sampled" : "samples", heaps_of(header));
-	if (threads[0])
-		printf(" of threads matching %s", threads);
-	free(threads);
 	if (header->java_elsewhere)
 		fputs("; another agent samples the Java heap", stdout);
 	putchar('\n');
@@ -262,16 +249,13 @@ void
 th_status_print_json(const struct th_target *target)
 {
 	const struct th_log_header *header = &target->header;
-	char *threads = threads_of(header);
 
-	th_output_json(json_pack(
-		"{s:i, s:i, s:s, s:o, s:f, s:I, s:I, s:o, s:o, s:b, s:o, s:o, s:o}", "twinheap",
-		1, "pid", pid_of(header), "state", state_of(header), "log",
+	th_output_json(json_pack("{s:i, s:i, s:s, s:o, s:f, s:I, s:I, s:o, s:b, s:o, s:o, s:o}",
+		"twinheap", 1, "pid", pid_of(header), "state", state_of(header), "log",
 		th_output_json_text(target->path), "recorded_s", seconds_recorded(header),
 		"samples", (json_int_t)th_status_samples(header), "log_bytes",
 		(json_int_t)header->tail, "heaps", th_status_json_heaps(header->heaps),
-		"threads", threads[0] ? json_string(threads) : json_null(), "java_elsewhere",
-		header->java_elsewhere != 0, "interval_bytes", json_intervals(header), "limits",
-		json_limits(header), "last_second", json_load(header)));
-	free(threads);
+		"java_elsewhere", header->java_elsewhere != 0, "interval_bytes",
+		json_intervals(header), "limits", json_limits(header), "last_second",
+		json_load(header)));
 }

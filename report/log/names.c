@@ -79,12 +79,7 @@ th_recording_add_symbol(struct th_recording *recording, const struct th_decoded_
 		.name = symbol->name,
 	};
 
-	if (symbol->size) {
-		th_array_append(recording, functions, function);
-		return;
-	}
-	uint32_t index = th_recording_intern(recording, symbols, function.start);
-	recording->symbols[index] = symbol->name;
+	th_array_append(recording, functions, function);
 }
 
 bool

@@ -118,7 +118,6 @@ free_tables(struct th_recording *recording)
 	th_id_map_deinit(&recording->classes_ids);
 	th_id_map_deinit(&recording->stacks_ids);
 	th_id_map_deinit(&recording->interval_ids);
-	th_id_map_deinit(&recording->symbols_ids);
 	th_id_map_deinit(&recording->named_words_ids);
 	free(recording->named_words);
 	free(recording->named_frames);
@@ -132,7 +131,6 @@ free_tables(struct th_recording *recording)
 	free(recording->ledger_takes);
 	free(recording->ledger_gives);
 	free(recording->functions);
-	free(recording->symbols);
 }
 
 void

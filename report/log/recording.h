@@ -230,8 +230,6 @@ struct th_recording {
 
 	/* Names of functions that occur in stacks. */
 	TH_ARRAY(struct th_named_function, functions);
-	/* Those without a size; ids are th_frame_native() of the start. */
-	TH_TABLE(struct th_text, symbols);
 
 	/* Bundles: frames by native frame word, so that no module files are needed. */
 	bool is_bundle;

@@ -123,7 +123,7 @@ look_at_system(void)
 	else
 		print_finding(TH_FINDING_NOTE, "ptrace",
 			"scope %s: the tool reads the memory of processes without a Java VM "
-			"(rss PID) only as root or as their parent",
+			"(rss PID) only as root",
 			text);
 }
 

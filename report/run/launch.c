@@ -222,12 +222,11 @@ give_signals_back(const struct signals *signals)
  * the terminal (Ctrl-C, Ctrl-\, hang-up) reach the whole process group without it.
  */
 static int
-wait_for(pid_t child, const struct signals *signals, struct th_launch_watch *watch)
+wait_for(pid_t child, const struct signals *signals)
 {
 	for (;;) {
-		struct timespec pause = th_launch_watch_turn(watch);
 		siginfo_t info;
-		int number = sigtimedwait(&signals->awaited, &info, &pause);
+		int number = sigwaitinfo(&signals->awaited, &info);
 		int status;
 
 		if (number == SIGCHLD) {
@@ -331,14 +330,11 @@ finish_logs(const struct launch *launch)
 }
 
 static int
-finish(const struct launch *launch, const struct th_launch_watch *watch, int wait_status)
+finish(const struct launch *launch, int wait_status)
 {
 	if (WIFSIGNALED(wait_status) && !launch->options.is_quiet)
 		th_notice("%s was killed by signal %d (%s)", launch->options.command[0],
 			WTERMSIG(wait_status), strsignal(WTERMSIG(wait_status)));
-	if (watch->problem != TH_OBSERVED_OK && !launch->options.is_quiet)
-		th_notice("process %d: no breakdown of its resident memory: %s",
-			(int)watch->problem_pid, th_outside_problem(watch->problem));
 	finish_logs(launch);
 	return exit_status(wait_status);
 }
@@ -347,7 +343,6 @@ finish(const struct launch *launch, const struct th_launch_watch *watch, int wai
 static struct th_error *
 run(struct launch *launch, int *status_ret)
 {
-	struct th_launch_watch watch;
 	struct signals signals;
 	int report[2];
 	int error, status = 0;
@@ -357,7 +352,6 @@ run(struct launch *launch, int *status_ret)
 		return th_error_create_errno(TH_ERROR_USAGE, "cannot start a process");
 	fflush(NULL);
 	launch->start_realtime = th_clock_read(CLOCK_REALTIME);
-	th_launch_watch_init(&watch, launch->pattern, launch->start_realtime);
 	take_signals(&signals);
 	child = fork();
 	if (child == 0)
@@ -366,8 +360,7 @@ run(struct launch *launch, int *status_ret)
 	close(report[1]);
 	if (child > 0) {
 		error = read_report(report[0]);
-		status = wait_for(child, &signals, &watch);
-		th_launch_watch_deinit(&watch);
+		status = wait_for(child, &signals);
 	}
 	close(report[0]);
 	give_signals_back(&signals);
@@ -375,7 +368,7 @@ run(struct launch *launch, int *status_ret)
 		return th_error_create(
 			error == ENOENT ? TH_ERROR_NOT_FOUND : TH_ERROR_NOT_EXECUTABLE,
 			"%s: %s", launch->options.command[0], strerror(error));
-	*status_ret = finish(launch, &watch, status);
+	*status_ret = finish(launch, status);
 	return NULL;
 }
 

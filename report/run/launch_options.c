@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "report/base/nearest.h"
-#include "unify/shared/glob.h"
 #include "unify/shared/heaps.h"
 #include "unify/shared/size.h"
 
@@ -319,8 +318,6 @@ find_fault(const struct setting *setting, const char *text)
 		return is_choice(setting->argument, text) ? NULL : "not one of the choices";
 	case TH_SETTING_HEAPS:
 		return th_heaps_parse(text, &heaps) ? NULL : "not one of the choices";
-	case TH_SETTING_GLOBS:
-		return th_glob_problem(text);
 	case TH_SETTING_TEXT:
 		if (setting == &settings[TH_SETTING_NAME_LABELS] && !has_labels(text))
 			return "not a list of labels (such as version=2.4.1,region=eu)";

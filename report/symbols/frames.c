@@ -7,11 +7,11 @@
 
 #include "report/base/allocate.h"
 #include "report/base/id_map.h"
+#include "report/symbols/address_index.h"
 #include "report/symbols/code_sources.h"
 #include "report/symbols/demangle.h"
 #include "report/symbols/java_names.h"
 #include "report/symbols/module_names.h"
-#include "report/symbols/recorded_names.h"
 #include "unify/shared/bisect.h"
 
 /* A word and its frames: a run of numbers in a pool. */
@@ -32,8 +32,8 @@ struct known_method {
 struct th_frames {
 	const struct th_recording *recording;
 	struct th_symbols *symbols;
-	bool is_shared; /* the symbols are the caller's */
-	struct th_recorded_names *recorded;
+	bool is_shared;                   /* the symbols are the caller's */
+	struct th_address_index recorded; /* functions named by the log, by frame word */
 	struct th_strings strings;
 	struct th_code_sources sources;
 	th_symbols_warn *warn;
@@ -261,16 +261,38 @@ add_native_frame(struct th_frames *frames, uint64_t word, const struct th_named_
 	free(clean);
 }
 
+static void
+index_recorded_names(struct th_frames *frames)
+{
+	const struct th_recording *recording = frames->recording;
+
+	for (size_t i = 0; i < recording->functions_count; i++)
+		th_address_index_add(&frames->recorded, recording->functions[i].start,
+			recording->functions[i].end, (uint32_t)i, 0);
+	th_address_index_sort(&frames->recorded);
+}
+
+/* Whether the log has names of functions of the module of this word. */
+static bool
+has_recorded_names(const struct th_frames *frames, uint64_t word)
+{
+	const struct th_address_index *recorded = &frames->recorded;
+	uint64_t first = th_frame_native(th_frame_module(word), 0);
+	size_t at = th_bisect(recorded->ranges_count, i, recorded->ranges[i].start < first);
+
+	return at < recorded->ranges_count &&
+	       th_frame_module(recorded->ranges[at].start) == th_frame_module(word);
+}
+
 /* The name in the log of the function at a word, for display; NULL: none.  The caller frees it. */
 static char *
-copy_recorded_name(struct th_frames *frames, uint64_t word, const struct native_module *module)
+copy_recorded_name(const struct th_frames *frames, uint64_t word)
 {
-	const struct th_text *recorded = th_recorded_names_find(
-		frames->recorded, word, module->path, module->build_id);
+	const struct th_address_range *range = th_address_index_find(&frames->recorded, word);
 
-	if (!recorded)
+	if (!range)
 		return NULL;
-	char *symbol = th_text_clean(*recorded);
+	char *symbol = th_text_clean(frames->recording->functions[range->value].name);
 	char *name = th_demangle(symbol);
 	free(symbol);
 	return name;
@@ -281,7 +303,7 @@ static void
 add_found_frame(struct th_frames *frames, uint64_t word, const struct th_symbol *symbol,
 	const struct native_module *module)
 {
-	char *recorded = symbol->is_named ? NULL : copy_recorded_name(frames, word, module);
+	char *recorded = symbol->is_named ? NULL : copy_recorded_name(frames, word);
 	struct th_named_frame named = {
 		.function = th_text_of(recorded ? recorded : symbol->function),
 		.file = th_text_of(symbol->file ? symbol->file : ""),
@@ -299,8 +321,8 @@ open_files(struct th_frames *frames)
 {
 	if (!frames->symbols)
 		frames->symbols = th_symbols_create(frames->warn, frames->warn_data);
-	if (!frames->recorded)
-		frames->recorded = th_recorded_names_create(frames->recording);
+	if (!frames->recorded.reach)
+		index_recorded_names(frames);
 }
 
 static void
@@ -309,8 +331,7 @@ look_up_frames(struct th_frames *frames, uint64_t word, const struct native_modu
 	const struct th_symbol *symbols;
 
 	open_files(frames);
-	th_symbols_tolerate_missing(frames->symbols,
-		th_recorded_names_has_module(frames->recorded, th_frame_module(word)));
+	th_symbols_tolerate_missing(frames->symbols, has_recorded_names(frames, word));
 	size_t count = th_symbols_lookup(frames->symbols, module->path, module->build_id,
 		th_frame_offset(word), &symbols);
 
@@ -622,7 +643,7 @@ th_frames_destroy(struct th_frames *frames)
 		return;
 	if (!frames->is_shared)
 		th_symbols_destroy(frames->symbols);
-	th_recorded_names_destroy(frames->recorded);
+	th_address_index_deinit(&frames->recorded);
 	free(frames->is_told);
 	th_code_sources_deinit(&frames->sources);
 	th_strings_deinit(&frames->strings);

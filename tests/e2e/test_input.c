@@ -398,7 +398,6 @@ values_that_are_refused(void **state)
 	check_refused("TWINHEAP_DEPTH=2049");
 	check_refused("TWINHEAP_DEPTH=deep");
 	check_refused("TWINHEAP_FOLLOW=some");
-	check_refused("TWINHEAP_THREADS=worker-[0-9");
 	check_refused("TWINHEAP_MAX_LOG=4k");
 	check_refused("TWINHEAP_MAX_LOG=much");
 	check_refused("TWINHEAP_SEED=0x10");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pauses, heaps, threads and the end of a recording, by `twinheap ctl`, in Java VMs whose
+ * Pauses, heaps and the end of a recording, by `twinheap ctl`, in Java VMs whose
  * sampler another agent requests as well: excluded allocations leave no sample and no byte, and
  * recorded ones add up.  Holder.java allocates all the time; marks are set when a change must
  * be in effect.
@@ -25,8 +25,7 @@
  * $pid is the JVM; `say` gives it a command and waits until it is done, `ask` runs twinheap ctl
  * on it, and `expect` looks for words in the last output.  `more` waits until enough new
  * samples of the Java heap have arrived, `still` until none arrive any more: a sample in
- * progress at the time of the request may be delayed by a busy machine.  `looked` waits for
- * longer than there is between two reads of thread names, and for a turn of the agent thread.
+ * progress at the time of the request may be delayed by a busy machine.
  */
 #define SCRIPT                                                                                 \
 	"say() { rm -f obeyed; echo \"$@\" >&3; until [ -e obeyed ]; do sleep 0.02; done; }\n" \
@@ -39,7 +38,6 @@
 	"\twhile [ $(count) -lt $goal ]; do sleep 0.02; done; }\n"                             \
 	"still() { now=$(count); for i in 1 2 3 4 5; do was=$now; sleep 0.05; now=$(count);\n" \
 	"\t[ $now = $was ] || { still; return; }; done; }\n"                                   \
-	"looked() { sleep 0.1; ask flush; ask flush; }\n"                                      \
 	"rm -f commands; mkfifo commands\n"                                                    \
 	"LD_PRELOAD=" TH_LIBRARY " \"$@\" <commands &\n"                                       \
 	"pid=$!\n"                                                                             \
@@ -201,38 +199,6 @@ another_agent(const struct th_jdk *jdk)
 	th_recording_deinit(&recording);
 }
 
-/* A thread is selected by its Java name, even if its name changes. */
-static void
-threads_by_name(const struct th_jdk *jdk)
-{
-	struct th_recording recording;
-	struct th_dump dump;
-	double marks[MARKS];
-	double bytes;
-
-	run_beside(jdk,
-		SCRIPT
-		"ask threads 'another one,a thread with a long name[,] "
-		"[0-9]*'\nlooked\nstill\nask mark "
-		"none\n"
-		"sleep 0.3\n"
-		"ask mark end\nsay name a thread with a long name, 7\nask mark renamed\n"
-		"more\nask status\nexpect 'threads matching'\n"
-		"ask mark last\nsay name another\nlooked\nstill\nask mark gone\nsleep 0.3\n"
-		"ask mark all\nask threads ''\nmore\n" SCRIPT_END,
-		&recording);
-	th_dump_init(&dump, recording.log);
-	assert_int_equal(read_marks(&dump, marks), 6);
-	assert_int_equal(samples_between(&dump, "java_alloc", marks[0], marks[1], &bytes), 0);
-	assert_true(samples_between(&dump, "java_alloc", marks[2], marks[3], &bytes) >
-		    SAMPLES_LEAST);
-	assert_int_equal(samples_between(&dump, "java_alloc", marks[4], marks[5], &bytes), 0);
-	assert_true(samples_between(&dump, "java_alloc", marks[5], 1e9, &bytes) > 0);
-	check_total(&recording, &dump);
-	th_dump_deinit(&dump);
-	th_recording_deinit(&recording);
-}
-
 /*
  * A stopped process accepts requests when it continues: a machine may be busy.  The log is
  * complete while the process continues, and does not change.
@@ -298,7 +264,6 @@ main(void)
 	const struct th_jdk_test tests[] = {
 		{"pauses", pauses, 0},
 		{"another agent", another_agent, 0},
-		{"threads by name", threads_by_name, 0},
 		{"stop", stop, 0},
 		{"another user", another_user, 0},
 		{NULL, NULL, 0},

@@ -124,7 +124,6 @@ state_as_json(void **state)
 	assert_string_equal(text_of(paused, "state"), "paused");
 	assert_non_null(strstr(text_of(paused, "log"), ".thl"));
 	assert_int_equal(json_array_size(json_object_get(paused, "heaps")), 3);
-	assert_true(json_is_null(json_object_get(paused, "threads")));
 	assert_true(json_integer_value(json_object_get(
 			    json_object_get(paused, "interval_bytes"), "current")) > 0);
 	assert_true(json_real_value(json_object_get(

@@ -2,8 +2,8 @@
 /*
  * The Java heap object by object, covering the cases of JEP 331's own tests: objects and arrays
  * of every kind in interpreted and compiled code, recursion, allocations by the VM and JNI for
- * others; selected threads, the recording switched off and on under many threads; the number of
- * samples per interval, and that a thread's first object is no more likely than any other.
+ * others; the recording switched off and on under many threads; the number of samples per
+ * interval, and that a thread's first object is no more likely than any other.
  *
  * With interval 0 every object is a sample, so the report must equal the output of
  * tests/programs/SampledObjects.java for each site: every object, byte and line.
@@ -213,24 +213,6 @@ truth_of(const struct th_recording *recording, const char *site)
 	return NULL;
 }
 
-/* Every object of the selected threads from their first on, and none of the others. */
-static void
-chosen_threads(const struct th_jdk *jdk)
-{
-	struct th_recording recording;
-
-	record(jdk, TH_WORDS("-XX:+UseG1GC"), TH_WORDS("SampledThreads", "named", "16"),
-		TH_WORDS("TWINHEAP_INTERVAL=0", "TWINHEAP_HEAPS=java",
-			"TWINHEAP_THREADS=chosen-[0-9]*"),
-		&recording);
-	th_recording_load(&recording);
-	assert_true(site_of(&recording, "SampledThreads.chosen", "alloc_objects").samples ==
-		    number_of(truth_of(&recording, "SampledThreads.chosen"), "objects"));
-	assert_true(site_of(&recording, "SampledThreads.left", "alloc_objects").samples == 0);
-	assert_true(th_recording_total(&recording, "java", "alloc_bytes").exact);
-	th_recording_deinit(&recording);
-}
-
 /*
  * While recording is off, no allocation of any thread is recorded.  While it is on all are,
  * except for the remainder of a thread's TLAB when sampling resumes, and for its first sample
@@ -399,7 +381,6 @@ main(void)
 		{"interpreted", interpreted, 0},
 		{"by the client compiler", by_the_client_compiler, 0},
 		{"by the server compiler", by_the_server_compiler, 0},
-		{"chosen threads", chosen_threads, 0},
 		{"switched under threads", switched_under_threads, 0},
 		{"numbers of samples", numbers_of_samples, 0},
 		{"first objects", first_objects, 0},

@@ -12,7 +12,6 @@ import java.io.InputStreamReader;
  * take      samples the Java heap with libholder.so, which must succeed
  * refused   the same, which must fail
  * give      releases the capability
- * name X    renames the allocating thread
  * </pre>
  *
  * After each command it creates a file named obeyed in the working directory.  Ends at the end
@@ -50,15 +49,13 @@ public final class Holder {
 		System.exit(3);
 	}
 
-	private static void obey(String command, Thread thread) {
+	private static void obey(String command) {
 		if (command.equals("take"))
 			expect(true);
 		else if (command.equals("refused"))
 			expect(false);
 		else if (command.equals("give"))
 			give();
-		else if (command.startsWith("name "))
-			thread.setName(command.substring(5));
 	}
 
 	public static void main(String[] arguments) throws IOException, InterruptedException {
@@ -67,7 +64,7 @@ public final class Holder {
 		thread.start();
 		BufferedReader commands = new BufferedReader(new InputStreamReader(System.in));
 		for (String line = commands.readLine(); line != null; line = commands.readLine()) {
-			obey(line, thread);
+			obey(line);
 			new File("obeyed").createNewFile();
 		}
 		stopping = true;

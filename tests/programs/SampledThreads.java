@@ -2,15 +2,12 @@
 
 import java.io.File;
 import java.io.IOException;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.CyclicBarrier;
 
 /**
  * Threads that allocate known numbers of objects, and print the bytes of each site.
  *
  * <pre>
- * SampledThreads named THREADS          half of the threads are called chosen-1, ..., the rest left-1, ...
  * SampledThreads switched THREADS TOOL  uses TOOL to pause and resume its own recording
  * SampledThreads first THREADS          threads that allocate one object each
  * SampledThreads sizes MEGABYTES        objects of three sizes in turn, MEGABYTES of each
@@ -35,32 +32,6 @@ public final class SampledThreads {
 	private static void say(String site, long objects, long size) {
 		System.out.printf("{\"heap\": \"java\", \"site\": \"SampledThreads.%s\", \"objects\": %d, "
 				+ "\"bytes\": %d, \"size\": %d}%n", site, objects, objects * size, size);
-	}
-
-	// Threads by name
-
-	private static void chosen() {
-		for (int i = 0; i < BLOCKS; i++)
-			sink = new byte[BLOCK - HEADER];
-	}
-
-	private static void left() {
-		for (int i = 0; i < BLOCKS; i++)
-			sink = new byte[BLOCK - HEADER];
-	}
-
-	private static void named(int count) throws InterruptedException {
-		List<Thread> threads = new ArrayList<>();
-		for (int i = 1; i <= count / 2; i++) {
-			threads.add(new Thread(SampledThreads::chosen, "chosen-" + i));
-			threads.add(new Thread(SampledThreads::left, "left-" + i));
-		}
-		for (Thread thread : threads)
-			thread.start();
-		for (Thread thread : threads)
-			thread.join();
-		say("chosen", (long) count / 2 * BLOCKS, BLOCK);
-		say("left", (long) count / 2 * BLOCKS, BLOCK);
 	}
 
 	// Pauses
@@ -170,9 +141,6 @@ public final class SampledThreads {
 	public static void main(String[] arguments) throws Exception {
 		int count = Integer.parseInt(arguments[1]);
 		switch (arguments[0]) {
-		case "named":
-			named(count);
-			break;
 		case "switched":
 			switched(count, arguments[2]);
 			break;

@@ -276,9 +276,14 @@ name_some(struct th_module *module)
 static bool
 has_file(struct th_module *module)
 {
-	if (module->file == TH_MODULE_FILE_UNKNOWN)
-		module->file = th_module_has_file(module) ? TH_MODULE_HAS_FILE
-							  : TH_MODULE_NO_FILE;
+	struct th_module_bytes file;
+
+	if (module->file == TH_MODULE_FILE_UNKNOWN) {
+		module->file = th_module_bytes_open(module, TH_SOURCE_PATH, &file)
+				       ? TH_MODULE_HAS_FILE
+				       : TH_MODULE_NO_FILE;
+		th_module_bytes_close(&file);
+	}
 	return module->file == TH_MODULE_HAS_FILE;
 }
 

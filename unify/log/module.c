@@ -170,15 +170,15 @@ static void
 set_build_id(struct slot *slot, const struct th_elf *elf)
 {
 	struct th_module *module = &slot->module;
-	size_t bytes;
-	const uint8_t *build_id = th_elf_build_id(elf, &bytes);
+	struct th_build_id build_id = th_elf_build_id(elf);
 
-	if (!build_id || bytes > TH_BUILD_ID_MAX)
+	if (!build_id.bytes || build_id.count > TH_BUILD_ID_MAX)
 		return;
-	memcpy(module->build_id, build_id, bytes);
-	module->build_id_bytes = (uint32_t)bytes;
-	if ((uintptr_t)build_id + bytes - module->start <= TH_PAGE_BYTES)
-		slot->build_id = build_id;
+	memcpy(module->build_id, build_id.bytes, build_id.count);
+	module->build_id_bytes = (uint32_t)build_id.count;
+	module->build_id_at = build_id.offset;
+	if ((uintptr_t)build_id.bytes + build_id.count - module->start <= TH_PAGE_BYTES)
+		slot->build_id = build_id.bytes;
 }
 
 /* The program headers: in front of the object, or if only its code is known, in front of that. */

@@ -32,6 +32,7 @@ struct th_module {
 	const void *eh_frame_hdr; /* PT_GNU_EH_FRAME segment, NULL if none */
 	bool is_self;             /* this library */
 	uint32_t build_id_bytes;  /* 0 = none */
+	uint64_t build_id_at;     /* its offset in the file */
 	uint8_t build_id[TH_BUILD_ID_MAX];
 	char path[TH_MODULE_PATH_MAX]; /* absolute if possible; "[vdso]"; "" = unknown */
 };

@@ -16,9 +16,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Program headers of a file that are searched for its build id. */
-#define SEGMENTS_MAX 32u
-#define NOTES_MAX 4096u
 /* Compared of a file and a module: the headers, and usually the build id. */
 #define HEAD_BYTES 1024u
 
@@ -62,43 +59,15 @@ open_file(const char *path, struct th_module_bytes *ret)
 	return true;
 }
 
-/* Whether the notes of a segment of the file have the module's build id. */
+/* Whether the file has the module's build id where the module has it. */
 static bool
-has_build_id(const struct th_module_bytes *file, const struct th_module *module,
-	const ElfW(Phdr) * segment)
+has_build_id(const struct th_module_bytes *file, const struct th_module *module)
 {
-	_Alignas(8) uint8_t notes[NOTES_MAX];
-	const uint8_t *build_id;
-	size_t bytes;
+	uint8_t build_id[TH_BUILD_ID_MAX];
 
-	if (segment->p_type != PT_NOTE || segment->p_filesz > sizeof(notes) ||
-		!file->elf.read(&file->elf, segment->p_offset, notes, segment->p_filesz))
-		return false;
-	build_id = th_elf_note_build_id(
-		notes, segment->p_filesz, segment->p_align == 8 ? 8 : 4, &bytes);
-	return build_id && bytes == module->build_id_bytes &&
-	       !memcmp(build_id, module->build_id, bytes);
-}
-
-static bool
-is_file_of(const struct th_module_bytes *file, const struct th_module *module)
-{
-	ElfW(Ehdr) header;
-	ElfW(Phdr) segment;
-
-	if (!file->elf.read(&file->elf, 0, &header, sizeof(header)) ||
-		memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-		header.e_phentsize != sizeof(segment))
-		return false;
-	for (unsigned i = 0; i < header.e_phnum && i < SEGMENTS_MAX; i++) {
-		uint64_t at = header.e_phoff + i * sizeof(segment);
-
-		if (!file->elf.read(&file->elf, at, &segment, sizeof(segment)))
-			return false;
-		if (has_build_id(file, module, &segment))
-			return true;
-	}
-	return false;
+	return file->elf.read(
+		       &file->elf, module->build_id_at, build_id, module->build_id_bytes) &&
+	       !memcmp(build_id, module->build_id, module->build_id_bytes);
 }
 
 /* Whether the file begins as the loaded module: with its headers, and usually its first table. */
@@ -119,7 +88,7 @@ open_own_file(const char *path, const struct th_module *module, struct th_module
 {
 	if (*path != '/' || !open_file(path, ret))
 		return false;
-	if (module->build_id_bytes ? is_file_of(ret, module) : has_same_head(ret, module))
+	if (module->build_id_bytes ? has_build_id(ret, module) : has_same_head(ret, module))
 		return true;
 	th_module_bytes_close(ret);
 	return false;
@@ -154,14 +123,13 @@ struct visit {
 static bool
 is_module(const struct th_module *module, const struct th_elf *elf, const char *name)
 {
-	size_t bytes;
-	const uint8_t *build_id = th_elf_build_id(elf, &bytes);
+	struct th_build_id build_id = th_elf_build_id(elf);
 	size_t path = strlen(module->path);
 	size_t length = name ? strlen(name) : 0;
 
 	if (module->build_id_bytes)
-		return build_id && bytes == module->build_id_bytes &&
-		       !memcmp(build_id, module->build_id, bytes);
+		return build_id.count == module->build_id_bytes &&
+		       !memcmp(build_id.bytes, module->build_id, build_id.count);
 	return length <= path &&
 	       !memcmp(module->path + path - length, name ? name : "", length);
 }
@@ -255,17 +223,5 @@ th_module_bytes_close(struct th_module_bytes *bytes)
 {
 	if (bytes->descriptor >= 0)
 		th_system_close(bytes->descriptor);
-}
-
-bool
-th_module_has_file(const struct th_module *module)
-{
-	struct th_module_bytes file = {.descriptor = -1};
-	bool is_same;
-
-	if (*module->path != '/' || !open_file(module->path, &file))
-		return false;
-	is_same = has_same_head(&file, module);
-	th_module_bytes_close(&file);
-	return is_same;
+	bytes->descriptor = -1;
 }

@@ -44,12 +44,7 @@ bool th_module_bytes_open(const struct th_module *module, enum th_module_source 
  */
 bool th_module_bytes_are_valid(const struct th_module_bytes *bytes);
 
+/* Legal after a failure, too. */
 void th_module_bytes_close(struct th_module_bytes *bytes);
-
-/*
- * Whether the file at a module's path begins as the module does in memory: then it is most
- * likely the file that was loaded, and a report will find it.
- */
-bool th_module_has_file(const struct th_module *module);
 
 #endif

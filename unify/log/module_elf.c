@@ -87,9 +87,12 @@ th_elf_segment(const struct th_elf *elf, uint32_t type)
 	return NULL;
 }
 
-const uint8_t *
-th_elf_note_build_id(
-	const uint8_t *notes, uint64_t bytes, uint64_t alignment, size_t *bytes_ret)
+/*
+ * The build id among the notes in [notes, notes + bytes), whose parts are aligned to `alignment`,
+ * without its offset.
+ */
+static struct th_build_id
+find_build_id(const uint8_t *notes, uint64_t bytes, uint64_t alignment)
 {
 	const uint8_t *at = notes;
 	uint64_t left = bytes;
@@ -105,39 +108,37 @@ th_elf_note_build_id(
 		description = th_align_up(name + note.n_namesz, alignment);
 		next = th_align_up(description + note.n_descsz, alignment);
 		if (description + note.n_descsz > left)
-			return NULL;
+			break;
 		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof(owner) &&
-			!memcmp(at + name, owner, sizeof(owner))) {
-			*bytes_ret = note.n_descsz;
-			return at + description;
-		}
+			!memcmp(at + name, owner, sizeof(owner)))
+			return (struct th_build_id){at + description, note.n_descsz, 0};
 		if (next >= left)
-			return NULL;
+			break;
 		at += next;
 		left -= next;
 	}
-	return NULL;
+	return (struct th_build_id){NULL, 0, 0};
 }
 
-const uint8_t *
-th_elf_build_id(const struct th_elf *elf, size_t *bytes_ret)
+struct th_build_id
+th_elf_build_id(const struct th_elf *elf)
 {
-	*bytes_ret = 0;
 	for (size_t i = 0; i < elf->count; i++) {
 		const ElfW(Phdr) *header = &elf->headers[i];
-		uintptr_t at = elf->bias + header->p_vaddr;
-		uint64_t alignment = header->p_align == 8 ? 8 : 4;
+		const uint8_t *notes = (const uint8_t *)(elf->bias + header->p_vaddr);
 		struct th_safe_read memory = {0};
-		const uint8_t *build_id;
+		struct th_build_id found;
 
-		if (header->p_type != PT_NOTE || !th_is_readable(&memory, at, header->p_memsz))
+		if (header->p_type != PT_NOTE ||
+			!th_is_readable(&memory, (uintptr_t)notes, header->p_memsz))
 			continue;
-		build_id = th_elf_note_build_id(
-			(const uint8_t *)at, header->p_memsz, alignment, bytes_ret);
-		if (build_id)
-			return build_id;
+		found = find_build_id(notes, header->p_memsz, header->p_align == 8 ? 8 : 4);
+		if (!found.bytes)
+			continue;
+		found.offset = header->p_offset + (uint64_t)(found.bytes - notes);
+		return found;
 	}
-	return NULL;
+	return (struct th_build_id){NULL, 0, 0};
 }
 
 /* The list of loaded objects */

@@ -37,15 +37,14 @@ void th_elf_range(const struct th_elf *elf, uintptr_t *start_ret, uintptr_t *end
 /* The first segment of `type` in memory, NULL if there is none. [any] */
 const void *th_elf_segment(const struct th_elf *elf, uint32_t type);
 
-/*
- * The build id among the notes in [notes, notes + bytes), whose parts are aligned to
- * `alignment`, and its length; NULL if there is none. [any]
- */
-const uint8_t *th_elf_note_build_id(
-	const uint8_t *notes, uint64_t bytes, uint64_t alignment, size_t *bytes_ret);
+struct th_build_id {
+	const uint8_t *bytes; /* NULL = none */
+	size_t count;
+	uint64_t offset; /* in the file */
+};
 
-/* Address and length of the build id; NULL if there is none. [in-malloc] */
-const uint8_t *th_elf_build_id(const struct th_elf *elf, size_t *bytes_ret);
+/* The build id of an object in memory. [in-malloc] */
+struct th_build_id th_elf_build_id(const struct th_elf *elf);
 
 /*
  * dl_iterate_phdr(3), which takes the loader's lock: no object is unloaded meanwhile, so `visit`

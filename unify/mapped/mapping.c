@@ -268,19 +268,6 @@ place_of_first(struct th_range_list list)
 	return list.first ? place_of(th_range_set_at(&mapping.ranges, list.first)) : 0;
 }
 
-/*
- * Whether mappings of the calling thread are sampled and counted (admission.h); they are
- * followed in any case.
- */
-static bool
-counts(void)
-{
-	const struct th_thread_record *record = th_thread.record;
-
-	return th_admission_wants(TH_HEAP_MAPPED) &&
-	       (!th_admission_is_filtered() || (record && !record->is_unwanted));
-}
-
 /* Subtracts `bytes` from the countdown of their kind. */
 static void
 take_bytes(uint64_t bytes, uint32_t flags, struct due *due)
@@ -288,7 +275,8 @@ take_bytes(uint64_t bytes, uint32_t flags, struct due *due)
 	struct lane *lane = &mapping.lanes[!!(flags & TH_MAPPED_RESERVED)];
 
 	due->is_due = false;
-	if (!counts())
+	/* They are followed in any case. */
+	if (!th_admission_wants(TH_HEAP_MAPPED))
 		return;
 	lane->total += bytes;
 	if (!(flags & TH_MAPPED_RESERVED))

@@ -173,21 +173,6 @@ copy_name(const struct th_log_control *control, char name[TH_CONTROL_NAME_MAX])
 	name[TH_CONTROL_NAME_MAX - 1] = '\0';
 }
 
-static enum th_control_answer
-set_threads(uint64_t now, const struct th_log_control *control)
-{
-	char name[TH_CONTROL_NAME_MAX];
-	const char *problem;
-
-	copy_name(control, name);
-	if (!th_admission_set_threads(name, &problem))
-		return TH_CONTROL_REFUSED;
-	enum th_control_answer answer = follow_settings();
-	memcpy(th_log_header()->threads, name, sizeof(name));
-	log_text_change(now, "threads", 0, name);
-	return answer;
-}
-
 void
 th_control_set_seen(uint32_t heaps)
 {
@@ -229,23 +214,14 @@ th_control_close(uint32_t heaps)
 }
 
 void
-th_control_begin(uint32_t heaps, const char *threads)
+th_control_begin(uint32_t heaps)
 {
 	struct th_log_header *header = th_log_header();
-	const char *problem;
 
 	if (!header)
 		return; /* a signal handler has forked meanwhile: this is the child */
 	th_admission_init(heaps);
 	header->heaps = heaps;
-	if (!threads || !threads[0])
-		return;
-	if (!th_admission_set_threads(threads, &problem)) {
-		th_log_note(1, "the filter of thread names could not be set: all threads are "
-			       "sampled");
-		return;
-	}
-	strncpy(header->threads, threads, sizeof(header->threads) - 1);
 }
 
 /* The rest */
@@ -423,8 +399,6 @@ serve(uint64_t now, uint32_t verb, const struct th_log_control *control)
 		return set_paused(now, false);
 	case TH_CONTROL_HEAPS:
 		return set_heaps(now, th_load_relaxed(&control->value));
-	case TH_CONTROL_THREADS:
-		return set_threads(now, control);
 	case TH_CONTROL_STOP:
 		return stop(now);
 	case TH_CONTROL_BUFFERS:

@@ -15,10 +15,10 @@
 #define TH_CONTROL_RATE_MAX 1000000
 
 /*
- * Notifies that a recording begins that samples these heaps (bits 1 << enum th_heap) of threads
- * with matching names; NULL or "": of all.  The log must exist. [any]
+ * Notifies that a recording begins that samples these heaps (bits 1 << enum th_heap).  The log must
+ * exist. [any]
  */
-void th_control_begin(uint32_t heaps, const char *threads);
+void th_control_begin(uint32_t heaps);
 
 /*
  * Sets the heaps that this process can sample: requests for others are refused.  Initially all.

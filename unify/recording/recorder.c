@@ -58,7 +58,7 @@ th_recorder_start(const struct th_recorder_settings *settings)
 	recorder.settings = *settings;
 	th_throttle_start(&settings->limits);
 	th_housekeeping_start(th_recorder_end);
-	th_control_begin(settings->heaps, settings->threads);
+	th_control_begin(settings->heaps);
 	th_control_set_seen(settings->seen);
 	if (!th_stack_table_init())
 		return false;

@@ -12,11 +12,10 @@
 /* What a recording samples, as set by the user (preload/settings.h) or by default. */
 struct th_recorder_settings {
 	struct th_plan_limits limits;
-	uint32_t depth;      /* frames per stack; the root end of deeper ones is cut */
-	uint32_t heaps;      /* bits 1 << enum th_heap: sampled; current state: admission.h */
-	uint32_t seen;       /* the same: can be switched on, now or later */
-	uint64_t seed;       /* of samplers that belong to no thread */
-	const char *threads; /* globs for thread names to sample (glob.h); NULL or "" = all */
+	uint32_t depth; /* frames per stack; the root end of deeper ones is cut */
+	uint32_t heaps; /* bits 1 << enum th_heap: sampled; current state: admission.h */
+	uint32_t seen;  /* the same: can be switched on, now or later */
+	uint64_t seed;  /* of samplers that belong to no thread */
 };
 
 /*

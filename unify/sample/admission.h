@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Admission: which heaps and which threads are sampled at present.
+ * Admission: which heaps are sampled at present.
  *
  * Every thread has a byte count for each heap (struct th_byte_count).  While it is open, the
  * samples of the thread are recorded and its bytes are counted; while it is closed, neither.
@@ -10,7 +10,7 @@
  * at an opening is distributed like a fresh one.
  *
  * th_admission_review() brings the byte counts in line with the settings; it reads the bytes of
- * every thread.  Those of the calling thread follow its name at once.
+ * every thread.
  */
 #ifndef TH_UNIFY_SAMPLE_ADMISSION_H
 #define TH_UNIFY_SAMPLE_ADMISSION_H
@@ -23,8 +23,7 @@
 #include "unify/shared/heaps.h"
 
 /*
- * Sets initial state: these heaps, not paused, all threads, no reader of Java bytes.  Not
- * concurrently.
+ * Sets initial state: these heaps, not paused, no reader of Java bytes.  Not concurrently.
  */
 void th_admission_init(uint32_t heaps);
 
@@ -37,15 +36,6 @@ bool th_admission_wants(enum th_heap heap);
  */
 void th_admission_set_paused(bool is_paused);
 void th_admission_set_heaps(uint32_t heaps);
-
-/*
- * Selects threads whose name matches one of the globs (glob.h); "" = all.  False, and nothing
- * changes: invalid globs (`problem_ret` has the reason), or the lock was not available in time.
- */
-bool th_admission_set_threads(const char *globs, const char **problem_ret);
-
-/* Whether threads are selected by globs. [any] */
-bool th_admission_is_filtered(void);
 
 /* Whether th_admission_review() has threads left that did not follow a change. [agent-thread] */
 bool th_admission_is_pending(void);
@@ -67,9 +57,6 @@ void th_admission_read_java_by(bool (*read)(struct th_thread_record *, uint64_t 
  */
 void th_admission_review(void);
 
-/* The same, after reading the current names of all threads if globs are set. [agent-thread] */
-void th_admission_review_names(void);
-
 /*
  * Whether the byte count of the calling thread is open, so that a due sample is to be recorded.
  * False if this call had to open it: the bytes so far are not counted. [in-malloc]
@@ -82,12 +69,6 @@ bool th_admission_admits(struct th_thread_record *record, enum th_heap heap);
  */
 uint32_t th_admission_join(struct th_thread_record *record);
 void th_admission_joined(struct th_thread_record *record, uint32_t seen);
-
-/* Notifies that the thread now has this name. [any] */
-void th_admission_named(struct th_thread_record *record, const char *name);
-
-/* Reads the calling thread's name from the kernel, if globs are set. [in-malloc] */
-void th_admission_look_at_name(struct th_thread_record *record);
 
 /* Restarts a thread's bytes in a heap at 0. [any] */
 void th_admission_restart(struct th_thread_record *record, enum th_heap heap);

@@ -197,7 +197,6 @@ visit(struct th_event_native_alloc *event, uint64_t bytes, const struct th_regis
 	if (!record->has_drawn && !first_draw(record, bytes, event->size))
 		return;
 	th_sample_tick(sample.now);
-	th_admission_look_at_name(record);
 	bool is_admitted = th_admission_admits(record, TH_HEAP_NATIVE);
 	event->interval = record->interval;
 	event->thread_bytes = th_counted_bytes(record, TH_HEAP_NATIVE, bytes);

@@ -8,7 +8,6 @@
 #include <stddef.h>
 
 #include "unify/log/log.h"
-#include "unify/sample/admission.h"
 #include "unify/sample/capture.h"
 #include "unify/sample/in_flight.h"
 #include "unify/sample/stack_memo.h"

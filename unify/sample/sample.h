@@ -2,7 +2,7 @@
 /*
  * The pipeline from a due sample to the log, the same for all heaps:
  *
- *   admission   whether heap and thread are sampled at present  (the caller, admission.h)
+ *   admission   whether the heap is sampled at present  (the caller, admission.h)
  *   stack       known by its key, or captured, as an id in the log  (stack_memo.h, capture.h)
  *   name        the thread's, if the log does not have it yet   (thread.h)
  *   append      the event, and the tracking of its heap         (the caller)

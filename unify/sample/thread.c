@@ -312,7 +312,6 @@ th_thread_rename(struct th_thread_record *record, const char *name)
 	/* The terminator at the end of the array is never overwritten. */
 	strncpy(record->name, name, TH_THREAD_NAME_MAX - 1);
 	record->java_named = true;
-	th_admission_named(record, record->name);
 	if (record->logged)
 		append_name(record);
 }

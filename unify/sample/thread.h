@@ -53,7 +53,6 @@ struct th_thread_record {
 	struct th_thread *state;        /* NULL once the thread has ended */
 	struct th_thread_record *next;  /* all records, newest first; never removed */
 	struct th_byte_count counts[2]; /* by enum th_heap - 1 */
-	uint32_t is_unwanted;           /* the thread's name is not selected */
 	/* Written by the thread itself, see thread_starts.h. */
 	struct th_tally_item start; /* maker 0: not known */
 	/* Under the registry's lock. */

@@ -151,7 +151,6 @@ enum th_control_verb {
 	TH_CONTROL_PAUSE = 5,    /* stops sampling until RESUME */
 	TH_CONTROL_RESUME = 6,
 	TH_CONTROL_HEAPS = 7,    /* samples these heaps: `value`, bits 1 << enum th_heap */
-	TH_CONTROL_THREADS = 8,  /* samples threads that match the globs in `name`; "" = all */
 	TH_CONTROL_STOP = 9,     /* ends the recording; the process continues */
 	TH_CONTROL_BUFFERS = 10, /* counts buffers that wait for their Cleaner, then flushes */
 	TH_CONTROL_COLLECT = 11, /* a full collection of the Java heap, then flushes */
@@ -224,7 +223,7 @@ struct th_log_header {
 	uint32_t counter_count;    /* number of `counters` that this writer knows */
 	uint32_t heaps;            /* atomic: sampled heaps, 1 << enum th_heap; 0 = unknown */
 	uint32_t java_elsewhere;   /* atomic: 1 = another agent samples the Java heap */
-	char threads[64];          /* globs for names of sampled threads; "" = all */
+	char unused_text[64];
 	uint32_t has_server;       /* atomic: 1 = a library thread polls the control page */
 	uint32_t accounts;         /* atomic: number of breakdowns of resident memory so far */
 	uint64_t observed;         /* atomic: address of the tables for the tool; 0 = none */
@@ -536,12 +535,12 @@ enum th_content_type {
 	F(U64, NANOSECONDS, births, "Time of birth of the youngest object")
 /*
  * A function that occurs in stacks, as named by the symbol table of its module while it was
- * loaded.  Without a size: a function of the Java VM that only the VM names.
+ * loaded; or a function of JNI.
  */
 #define TH_FIELDS_SYMBOL(F)                                                                    \
 	F(U64, ADDRESS, offset, "Start, an ELF virtual address")                               \
 	F(U32, MODULE, module, "Module")                                                       \
-	F(U32, BYTES, size, "Size; 0 = not known")                                             \
+	F(U32, BYTES, size, "Size")                                                            \
 	F(TEXT, NONE, name, "Name")
 #define TH_FIELDS_RATE(F)                                                                      \
 	F(U64, NANOSECONDS, time, "Time")                                                      \

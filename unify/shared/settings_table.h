@@ -21,7 +21,6 @@ enum th_setting_kind {
 	TH_SETTING_SECONDS, /* th_seconds_parse() */
 	TH_SETTING_CHOICE, /* one of the words in `argument`, separated by bars */
 	TH_SETTING_HEAPS,  /* th_heaps_parse() */
-	TH_SETTING_GLOBS,  /* th_glob_matches() */
 	TH_SETTING_FLAG,   /* on if set to anything but "" and "0" */
 };
 
@@ -104,9 +103,6 @@ enum th_gc_at_exit { TH_GC_AT_EXIT_AUTO, TH_GC_AT_EXIT_ALWAYS, TH_GC_AT_EXIT_NEV
 	S(HEAPS, 0, "heaps", "TWINHEAP_HEAPS", HEAPS, OPTION, TH_HEAPS_WORDS, "all", 0, 0,     \
 		"heaps to sample; java,mapped for several,\n"                                  \
 		"both for java,native")                                                        \
-	S(THREADS, 0, "threads", "TWINHEAP_THREADS", GLOBS, OPTION, "GLOB,...", "", 0, 0,      \
-		"sample only threads whose whole name matches a\n"                             \
-		"glob, e.g. worker-*,main")                                                    \
 	S(DEPTH, 0, "depth", "TWINHEAP_DEPTH", NUMBER, OPTION, "N", "256", 1, TH_DEPTH_MAX,    \
 		"frames to keep per stack, counted from the\n"                                 \
 		"allocation")                                                                  \

@@ -95,7 +95,7 @@ unseen_heaps_are_refused(void **state)
 	uint64_t tail;
 
 	(void)state;
-	th_control_begin(java, NULL);
+	th_control_begin(java);
 	th_control_set_seen(java);
 	tail = th_log_header()->tail;
 	assert_int_equal(ask(TH_CONTROL_HEAPS, TH_HEAPS_BOTH, ""), TH_CONTROL_UNSEEN);

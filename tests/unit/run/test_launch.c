@@ -108,7 +108,6 @@ test_options_that_are_refused(void **state)
 			"--heaps jav: not one of the choices, expected "
 			"all|both|java|native|mapped"},
 		{"--heaps", "java|native", "not one of the choices"},
-		{"--threads", "worker-[0-9", "--threads worker-[0-9: [ without ]"},
 		{"--follow", "", "not one of the choices"},
 		{"--output", "", "--output : empty"},
 		{"-r", "12k", "not a number"},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pauses, heaps and names of threads: excluded allocations are neither sampled nor counted, to
+ * Pauses and heaps: excluded allocations are neither sampled nor counted, to
  * the byte, and the others are estimated without bias, however often the settings change.
  * Requests come through the control page, as from the tool.
  */
@@ -27,7 +27,6 @@
 /* Also the interval of draws in pauses. */
 #define LONG_INTERVAL 65536
 #define TOGGLES 20000
-#define COMM "gate-test"
 
 static uint32_t
 ask(uint32_t verb, uint64_t value, const char *name)
@@ -285,53 +284,6 @@ one_heap_or_both(void **state)
 	assert_int_equal(ask(TH_CONTROL_HEAPS, 16, ""), TH_CONTROL_REFUSED);
 }
 
-/* Names */
-
-static void
-threads_by_name(void **state)
-{
-	(void)state;
-	recorder_start(INTERVAL, DEPTH, LARGE);
-	allocate(1000);
-	assert_int_equal(ask(TH_CONTROL_THREADS, 0, "["), TH_CONTROL_REFUSED);
-	assert_int_equal(ask(TH_CONTROL_THREADS, 0, "worker-*"), TH_CONTROL_DONE);
-	assert_string_equal(th_log_header()->threads, "worker-*");
-	size_t before = samples();
-	allocate(1000);
-	run_thread("other");
-	assert_int_equal(samples(), before);
-	assert_int_equal(counted(), 1000 * BLOCK);
-	run_thread("worker-1");
-	assert_true(samples() > before);
-	assert_int_equal(ask(TH_CONTROL_THREADS, 0, ""), TH_CONTROL_DONE);
-	allocate(1000);
-	assert_int_equal(counted(), 2000 * BLOCK);
-}
-
-/* A thread with a new name is included or excluded at its next sample at the latest. */
-static void
-names_change(void **state)
-{
-	(void)state;
-	recorder_start(INTERVAL, DEPTH, LARGE);
-	prctl(PR_SET_NAME, COMM);
-	allocate(1000);
-	ask(TH_CONTROL_THREADS, 0, "late*");
-	allocate(1000);
-	assert_int_equal(counted(), 1000 * BLOCK);
-	prctl(PR_SET_NAME, "late-1");
-	th_admission_review_names();
-	allocate(10000);
-	assert_int_equal(counted(), 11000 * BLOCK);
-	prctl(PR_SET_NAME, COMM);
-	/* Only the thread itself reads its name, at a sample of this heap. */
-	size_t before = samples();
-	allocate(10000);
-	assert_true(samples() <= before);
-	assert_true(counted() < 21000 * BLOCK);
-	assert_estimate((double)counted());
-}
-
 /* The end */
 
 /*
@@ -400,8 +352,6 @@ main(void)
 		cmocka_unit_test_teardown(frees_are_seen_in_pauses, recorder_tear_down),
 		cmocka_unit_test_teardown(threads_of_a_pause, recorder_tear_down),
 		cmocka_unit_test_teardown(one_heap_or_both, recorder_tear_down),
-		cmocka_unit_test_teardown(threads_by_name, recorder_tear_down),
-		cmocka_unit_test_teardown(names_change, recorder_tear_down),
 		cmocka_unit_test_teardown(stop, recorder_tear_down),
 		cmocka_unit_test_teardown(requests_are_the_owners, recorder_tear_down),
 	};

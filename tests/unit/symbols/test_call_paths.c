@@ -289,47 +289,6 @@ test_jni_function_stays(void **state)
 	rmdir(directory);
 }
 
-/* The one frame of a sample in jni_NewByteArray() of a stripped copy of this program. */
-static char *
-name_in_stripped_module(const char *path, uint64_t symbol_offset)
-{
-	struct found_module found = find_module((const void *)(uintptr_t)jni_NewByteArray);
-	uint64_t start = (uintptr_t)jni_NewByteArray - found.bias;
-	struct log_builder log;
-
-	small_log_begin(&log);
-	own_module(&log, 3, path, found.build_id);
-	log_add_fields(&log, TH_EVENT_SYMBOL, LOG_U64(start + symbol_offset), LOG_U32(3),
-		LOG_U32(0), LOG_TEXT("jni_NewByteArray"));
-	add_stack(&log, 1, th_frame_native(3, start + 1), WORK_FRAME(1));
-	return path_of(&log, TH_HEAP_NATIVE, NULL);
-}
-
-/* A VM without symbols: the log's own names are used, only for their functions. */
-static void
-test_recorded_names(void **state)
-{
-	char directory[] = "/tmp/twinheap-test-XXXXXX";
-	char command[256];
-	char path[64];
-
-	(void)state;
-	if (getenv("TH_TEST_RUNNER"))
-		skip(); /* /proc/PID/exe is the emulator */
-	assert_non_null(mkdtemp(directory));
-	snprintf(path, sizeof(path), "%s/libjvm.so", directory);
-	snprintf(command, sizeof(command), "strip -s -o %s /proc/%d/exe", path, (int)getpid());
-	assert_int_equal(system(command), 0);
-	char *exact = name_in_stripped_module(path, 0);
-	char *other = name_in_stripped_module(path, 4);
-	unlink(path);
-	rmdir(directory);
-	assert_string_equal(exact, "libwork.so+0x1 jni_NewByteArray");
-	assert_non_null(strstr(other, "libwork.so+0x1 libjvm.so+0x"));
-	free(exact);
-	free(other);
-}
-
 /* A module without a file: functions are named as far as they reach, and demangled. */
 static void
 test_recorded_extents(void **state)
@@ -478,7 +437,6 @@ main(void)
 		cmocka_unit_test(test_virtual_thread),
 		cmocka_unit_test(test_internal_threads),
 		cmocka_unit_test(test_jni_function_stays),
-		cmocka_unit_test(test_recorded_names),
 		cmocka_unit_test(test_recorded_extents),
 		cmocka_unit_test(test_warnings_about_missing_files),
 		cmocka_unit_test(test_allocation_functions_are_dropped),
