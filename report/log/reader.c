@@ -33,7 +33,7 @@
 #define METADATA_MAX (1u << 20)
 /* Copies of a ring while its process drops parts of it, which takes it minutes. */
 #define RING_TRIES 3
-/* Bytes per call of zlib, or of a copy. */
+/* Bytes per call of zlib. */
 #define READ_AT_ONCE (1u << 20)
 
 struct th_reader {
@@ -318,19 +318,6 @@ find_bounds(struct th_reader *reader)
 
 /* Rings */
 
-static void
-read_at(int descriptor, unsigned char *to, uint64_t from, uint64_t end)
-{
-	while (from < end) {
-		size_t part = end - from < READ_AT_ONCE ? end - from : READ_AT_ONCE;
-		ssize_t got = pread(descriptor, to + from, part, (off_t)from);
-
-		if (got <= 0)
-			return;
-		from += (uint64_t)got;
-	}
-}
-
 static bool
 is_ring(const struct th_log_header *header, uint64_t file_bytes)
 {
@@ -341,51 +328,36 @@ is_ring(const struct th_log_header *header, uint64_t file_bytes)
 }
 
 /*
- * Copies the parts that are in use into the mapping. The process may drop a part meanwhile: then
- * they are copied again.
- */
-static void
-copy_ring(struct th_reader *reader, int descriptor)
-{
-	struct th_log_header *header = &reader->header;
-
-	for (int i = 0; i < RING_TRIES; i++) {
-		uint64_t from = header->ring_from;
-		uint64_t first = from < METADATA_MAX ? from : METADATA_MAX;
-
-		read_at(descriptor, reader->map, 0, first);
-		read_at(descriptor, reader->map, from,
-			header->tail < reader->map_bytes ? header->tail : reader->map_bytes);
-		struct th_log_header now = *header;
-		if (pread(descriptor, &now, sizeof(now), 0) != (ssize_t)sizeof(now) ||
-			now.ring_from == from || !is_ring(&now, UINT64_MAX) ||
-			now.tail > reader->map_bytes)
-			break;
-		*header = now;
-	}
-	memcpy(reader->map, header, sizeof(*header));
-}
-
-/*
- * Replaces the mapping of the file by a copy; the zeros of what the ring has dropped need no memory.
+ * Replaces the mapping of the file by a copy of the parts that are in use; the zeros between them need
+ * no memory.  The process may drop a part meanwhile: then they are copied again.
  */
 static struct th_error *
 load_ring(struct th_reader *reader, const char *path)
 {
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	unsigned char *map = NULL;
+	struct th_log_header *header = &reader->header;
+	const size_t bytes = reader->map_bytes;
+	unsigned char *copy = NULL;
+	struct th_error *error = map_memory(path, bytes, &copy);
 
-	if (descriptor < 0)
-		return th_error_create_errno(TH_ERROR_UNREADABLE, "%s", path);
-	struct th_error *error = map_memory(path, reader->map_bytes, &map);
-	if (!error) {
-		munmap(reader->map, reader->map_bytes);
-		reader->map = map;
-		reader->is_file = false;
-		copy_ring(reader, descriptor);
+	for (int i = 0; !error && i < RING_TRIES; i++) {
+		uint64_t from = header->ring_from;
+		uint64_t end = header->tail < bytes ? header->tail : bytes;
+		struct th_log_header now;
+
+		memcpy(copy, reader->map, from < METADATA_MAX ? from : METADATA_MAX);
+		memcpy(copy + from, reader->map + from, end - from);
+		memcpy(&now, reader->map, sizeof(now));
+		if (now.ring_from == from || !is_ring(&now, bytes) || now.tail > bytes)
+			break;
+		*header = now;
 	}
-	close(descriptor);
-	return error;
+	if (error)
+		return error;
+	memcpy(copy, header, sizeof(*header));
+	munmap(reader->map, bytes);
+	reader->map = copy;
+	reader->is_file = false;
+	return NULL;
 }
 
 /*

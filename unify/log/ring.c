@@ -263,17 +263,10 @@ read_record(struct th_ring_record *ret)
 /* Copying */
 
 /*
- * Whether an append that failed may succeed later.  In a full ring what could not be appended is
- * lost: only when the passes are complete it can give space back.
+ * Appends what was copied; it counts when the older chunk has gone.  False: to be tried again.  In a
+ * full ring what could not be appended is lost: only when the passes are complete it can give space
+ * back.
  */
-static bool
-can_retry(void)
-{
-	return th_log_refusal() != TH_COUNTER_DROPPED_LOG_FULL ||
-	       space.punched < th_align_down(th_ring.from, TH_PAGE_BYTES);
-}
-
-/* Appends what was copied; it counts when the older chunk has gone.  False: to be tried again. */
 static bool
 flush(void)
 {
@@ -285,7 +278,8 @@ flush(void)
 	if (!space.words)
 		return true;
 	uint64_t place = th_log_append(TH_EVENT_KEPT, &event, &part, 1);
-	if (!place && can_retry())
+	if (!place && (th_log_refusal() != TH_COUNTER_DROPPED_LOG_FULL ||
+			      space.punched < th_align_down(th_ring.from, TH_PAGE_BYTES)))
 		return false;
 	th_log_count(TH_COUNTER_RING_LOST, !place);
 	memcpy(space.carrier + TH_KEPT_WORDS - 8, &space.words, sizeof(space.words));
