@@ -152,21 +152,13 @@ static bool (*is_thread_alive)(uint32_t thread);
 
 /* Records */
 
+/* A record as its event; one that is damaged may be shorter, but the buffer that it is in is not. */
+#define EVENT(record, name) ((const struct th_event_##name *)(const void *)(record)->bytes)
+
 /*
- * The fixed parts of events that are looked into.  All begin with the time, but the definitions; all
- * samples but LEDGER_TAKE begin as a NATIVE_ALLOC does, and all ends as a NATIVE_FREE.
+ * All events that are looked into begin with the time; all samples but LEDGER_TAKE begin as a
+ * NATIVE_ALLOC does, and all ends as a NATIVE_FREE.
  */
-union event {
-	struct th_event_native_alloc native_alloc;
-	struct th_event_mapped_alloc mapped_alloc;
-	struct th_event_native_free native_free;
-	struct th_event_mapped_end mapped_end;
-	struct th_event_ledger_give ledger_give;
-	struct th_event_thread_bytes thread_bytes;
-	struct th_event_java_level java_level;
-	struct th_event_jvm jvm;
-	struct th_event_stack stack;
-};
 #define SAME(first, second, field) \
 	offsetof(struct th_event_##first, field) == offsetof(struct th_event_##second, field)
 _Static_assert(SAME(native_alloc, java_alloc, keep) && SAME(native_alloc, mapped_alloc, keep),
@@ -176,17 +168,6 @@ _Static_assert(SAME(native_free, java_death, sample) && SAME(native_free, mapped
 		       SAME(native_free, java_followed, sample) &&
 		       SAME(native_free, ledger_give, sample),
 	"one way to read all ends");
-
-static union event
-event_of(const struct th_ring_record *record)
-{
-	union event event;
-
-	memset(&event, 0, sizeof(event));
-	memcpy(&event, record->bytes,
-		record->size < sizeof(event) ? record->size : sizeof(event));
-	return event;
-}
 
 static enum rule
 rule_of(const struct th_ring_record *record)
@@ -476,28 +457,31 @@ make_room(void)
 }
 
 static void
-begin_sample(const struct th_ring_record *record, const union event *event)
+begin_sample(const struct th_ring_record *record)
 {
-	const uint64_t size = event->native_alloc.size, interval = event->native_alloc.interval;
-	const double kept = event->native_alloc.keep;
-	const uint64_t bytes = size > interval ? size : interval ? interval : 1;
+	const struct th_event_native_alloc *alloc = EVENT(record, native_alloc);
+	const struct th_event_mapped_alloc *mapping = EVENT(record, mapped_alloc);
+	const uint64_t bytes = alloc->size > alloc->interval ? alloc->size : alloc->interval;
 	struct sample sample = {.id = record->offset,
 		.place = record->place,
-		.left = size,
-		.time = event->native_alloc.time,
-		.weight = (float)bytes / (float)(kept > 0 && kept < 1 ? kept : 1),
+		.left = alloc->size,
+		.time = alloc->time,
+		.weight = bytes ? (float)bytes : 1,
 		.is_object = record->type == TH_EVENT_JAVA_ALLOC};
 	bool is_tracked = true;
 
-	if (record->type == TH_EVENT_NATIVE_ALLOC) {
-		is_tracked = event->native_alloc.flags & TH_NATIVE_TRACKED;
-	} else if (record->type == TH_EVENT_MAPPED_ALLOC) {
-		is_tracked = event->mapped_alloc.flags & TH_MAPPED_TRACKED;
-		sample.is_needed_alive = event->mapped_alloc.flags & TH_MAPPED_RESERVED;
-	} else if (record->type == TH_EVENT_LEDGER_TAKE) {
+	if (record->type == TH_EVENT_LEDGER_TAKE) {
 		/* They are few: without an end all stay. */
 		sample.weight = 0x1p60F;
 		sample.is_needed_alive = true;
+	} else if (alloc->keep > 0 && alloc->keep < 1) {
+		sample.weight /= (float)alloc->keep;
+	}
+	if (record->type == TH_EVENT_NATIVE_ALLOC) {
+		is_tracked = alloc->flags & TH_NATIVE_TRACKED;
+	} else if (record->type == TH_EVENT_MAPPED_ALLOC) {
+		is_tracked = mapping->flags & TH_MAPPED_TRACKED;
+		sample.is_needed_alive = mapping->flags & TH_MAPPED_RESERVED;
 	}
 	if (!is_tracked || is_given_up(&sample))
 		end(&sample, sample.time);
@@ -507,52 +491,56 @@ begin_sample(const struct th_ring_record *record, const union event *event)
 		th_log_count(TH_COUNTER_RING_LOST, 1);
 }
 
-static void
-end_sample(const struct th_ring_record *record, const union event *event)
+/* The event of a sample that does not end it; it is noted. */
+static bool
+goes_on(const struct th_ring_record *record, struct sample *sample)
 {
-	struct sample *sample = find_sample(event->native_free.sample);
-	const uint64_t bytes = event->mapped_end.bytes;
-	uint64_t time = event->native_free.time;
+	const uint64_t bytes = EVENT(record, mapped_end)->bytes;
 
-	if (!sample || sample->has_ended)
-		return;
 	switch ((enum th_event_type)record->type) {
 	case TH_EVENT_JAVA_FOLLOWED:
 		sample->is_followed = true;
-		return;
-	case TH_EVENT_JAVA_LOST:
-		time = 0;
-		break;
+		return true;
 	case TH_EVENT_MAPPED_END:
 		sample->left -= bytes < sample->left ? bytes : sample->left;
-		if (sample->left)
-			return;
-		break;
+		return sample->left != 0;
 	case TH_EVENT_LEDGER_GIVE:
-		if (event->ledger_give.how == TH_LEDGER_COMMITTED)
-			return;
-		break;
+		return EVENT(record, ledger_give)->how == TH_LEDGER_COMMITTED;
 	default:
-		break;
+		return false;
 	}
-	end(sample, time);
+}
+
+static void
+look_at_sample(const struct th_ring_record *record)
+{
+	const struct th_event_native_free *event = EVENT(record, native_free);
+
+	if (event->time > keep.time)
+		keep.time = event->time;
+	if (rule_of(record) == SAMPLE) {
+		begin_sample(record);
+		return;
+	}
+	struct sample *sample = find_sample(event->sample);
+	if (sample && !sample->has_ended && !goes_on(record, sample))
+		end(sample, record->type == TH_EVENT_JAVA_LOST ? 0 : event->time);
 }
 
 void
 th_ring_look(const struct th_ring_record *record)
 {
 	const enum rule rule = rule_of(record);
-	const union event event = event_of(record);
 	struct fact *last;
 	uint64_t key;
 
 	if (rule == NEVER)
 		return;
 	read_ids(record, rule != STACK, &key);
-	if ((rule == SAMPLE || rule == END) && !record->is_copy) {
-		if (event.native_alloc.time > keep.time)
-			keep.time = event.native_alloc.time;
-		(rule == SAMPLE ? begin_sample : end_sample)(record, &event);
+	if (rule == SAMPLE || rule == END) {
+		if (!record->is_copy)
+			look_at_sample(record);
+		return;
 	}
 	if (rule == LAST || rule == COUNT || rule == SERIES) {
 		last = note(key_of(record->type, key));
@@ -560,12 +548,12 @@ th_ring_look(const struct th_ring_record *record)
 			last->value = record->offset;
 	}
 	if (record->type == TH_EVENT_JVM)
-		keep.follows_few = event.jvm.features & TH_JVM_FOLLOWS_FEW;
-	if (record->type == TH_EVENT_JAVA_LEVEL && event.java_level.level > keep.level)
-		keep.level = event.java_level.level;
+		keep.follows_few = EVENT(record, jvm)->features & TH_JVM_FOLLOWS_FEW;
+	if (record->type == TH_EVENT_JAVA_LEVEL &&
+		EVENT(record, java_level)->level > keep.level)
+		keep.level = EVENT(record, java_level)->level;
 	/* What was copied before is probably copied again. */
-	if (rule != SAMPLE && rule != END &&
-		(record->is_copy || rule == ALL || rule == STACK || rule == THREAD))
+	if (record->is_copy || rule == ALL || rule == STACK || rule == THREAD)
 		keep.others += record->size + 8;
 }
 
@@ -578,7 +566,7 @@ th_ring_look(const struct th_ring_record *record)
 static bool
 is_first_of_slot(const struct th_ring_record *record)
 {
-	const uint64_t time = event_of(record).native_alloc.time;
+	const uint64_t time = EVENT(record, native_free)->time;
 	const uint64_t slots = th_ring.bytes / SLOT_BYTES;
 	uint64_t length = 1;
 
@@ -608,14 +596,13 @@ is_breakdown_needed(uint32_t account)
 static bool
 is_stack_needed(const struct th_ring_record *record)
 {
-	const struct th_event_stack stack = event_of(record).stack;
-	const uint64_t *words = (const uint64_t *)(const void *)(record->bytes + sizeof(stack));
-	const uint32_t size = (record->size - (uint32_t)sizeof(stack)) / 8;
+	const struct th_event_stack *stack = EVENT(record, stack);
+	const uint64_t *words = (const uint64_t *)(const void *)(stack + 1);
+	const uint32_t count = (uint32_t)*words;
 
-	return is_referred_to(TH_CONTENT_STACK, stack.stack) || record->size <= sizeof(stack) ||
-	       (uint32_t)*words >= size ||
-	       !th_stack_table_forget(
-		       words + 1, (uint32_t)*words, stack.flags, th_ring.chunk - 1);
+	return is_referred_to(TH_CONTENT_STACK, stack->stack) ||
+	       sizeof(*stack) + 8 * (count + UINT64_C(1)) > record->size ||
+	       !th_stack_table_forget(words + 1, count, stack->flags, th_ring.chunk - 1);
 }
 
 /* The last records of a thread are in the full chunk only if it was dead before it was full. */
@@ -632,11 +619,11 @@ is_thread_needed(uint32_t thread)
 static bool
 is_count_needed(const struct th_ring_record *record)
 {
-	const struct th_event_thread_bytes count = event_of(record).thread_bytes;
+	const struct th_event_thread_bytes *count = EVENT(record, thread_bytes);
 
-	if (!is_last(record) || is_thread_needed(count.thread))
+	if (!is_last(record) || is_thread_needed(count->thread))
 		return is_last(record);
-	keep.left_bytes[count.heap == TH_HEAP_JAVA] += count.bytes;
+	keep.left_bytes[count->heap == TH_HEAP_JAVA] += count->bytes;
 	return false;
 }
 
@@ -679,7 +666,7 @@ th_ring_part(const struct th_ring_record *record)
 			       : smaller(part_of(sample),
 					 record->thinned > 0 ? record->thinned : 1);
 	case END:
-		return find_sample(event_of(record).native_free.sample) != NULL;
+		return find_sample(EVENT(record, native_free)->sample) != NULL;
 	}
 	return 0;
 }
