@@ -33,7 +33,7 @@
 #define METADATA_MAX (1u << 20)
 /* Copies of a ring while its process drops parts of it, which takes it minutes. */
 #define RING_TRIES 3
-/* Bytes per call of zlib, or of a copy. */
+/* Bytes per call of zlib. */
 #define READ_AT_ONCE (1u << 20)
 
 struct th_reader {
@@ -41,7 +41,7 @@ struct th_reader {
 	size_t map_bytes;       /* of the file, in the mapping */
 	bool is_file;           /* the mapping is that of the file */
 	uint64_t ring_from;     /* of a ring: where it begins; else 0 */
-	struct th_record *kept; /* of a ring: of its past, see TH_EVENT_KEPT; by offset */
+	struct th_record *kept; /* of a ring: of what was before, see open_ring(); by offset */
 	size_t kept_count;
 	size_t kept_capacity;
 	uint64_t start; /* offset of the first record */
@@ -50,7 +50,80 @@ struct th_reader {
 	struct th_log_header header;
 };
 
-static bool next_raw(struct th_cursor *cursor, struct th_record *record_ret);
+/* Records in the mapping */
+
+/* Pairs with the release store of the commit: the body is complete once the header is seen. */
+static uint64_t
+load_word(const struct th_reader *reader, uint64_t offset)
+{
+	return __atomic_load_n(
+		(const uint64_t *)(const void *)(reader->map + offset), __ATOMIC_ACQUIRE);
+}
+
+/*
+ * Whether `word` at `offset` is the header of a committed record. A random word passes with
+ * probability 2^-31: 16 bits of check, and a size that is small and a multiple of 8.
+ */
+static bool
+is_header(const struct th_reader *reader, uint64_t offset, uint64_t word,
+	struct th_record *record_ret)
+{
+	struct th_log_record header;
+
+	memcpy(&header, &word, sizeof(header));
+	if (!header.type || header.size < sizeof(header) || header.size % 8 ||
+		header.size > TH_LOG_RECORD_MAX || header.size > reader->end - offset)
+		return false;
+	if (header.check != th_log_check(offset, header.size, header.type))
+		return false;
+	*record_ret = (struct th_record){
+		.offset = offset,
+		.bytes = reader->map + offset,
+		.size = header.size,
+		.type = header.type,
+	};
+	return true;
+}
+
+bool
+th_reader_is_metadata(uint32_t type)
+{
+	return type == TH_EVENT_EVENT_TYPE || type == TH_EVENT_EVENT_FIELD ||
+	       type == TH_EVENT_COUNTER_NAME;
+}
+
+static void
+count_hole(struct th_cursor *cursor, uint64_t first_word)
+{
+	if (first_word)
+		cursor->damaged++;
+	else
+		cursor->torn++;
+}
+
+static bool
+next_raw(struct th_cursor *cursor, struct th_record *record_ret)
+{
+	const struct th_reader *reader = cursor->reader;
+	uint64_t first_word = 0;
+
+	for (uint64_t at = cursor->offset; at < reader->end; at += 8) {
+		uint64_t word = load_word(reader, at);
+
+		if (is_header(reader, at, word, record_ret)) {
+			if (at != cursor->offset)
+				count_hole(cursor, first_word);
+			cursor->offset = at + record_ret->size;
+			return true;
+		}
+		if (at == cursor->offset)
+			first_word = word;
+	}
+	if (first_word)
+		cursor->damaged++;
+	cursor->offset = reader->end;
+	return false;
+}
 
 /* Opening */
 
@@ -245,19 +318,6 @@ find_bounds(struct th_reader *reader)
 
 /* Rings */
 
-static void
-read_at(int descriptor, unsigned char *to, uint64_t from, uint64_t end)
-{
-	while (from < end) {
-		size_t part = end - from < READ_AT_ONCE ? end - from : READ_AT_ONCE;
-		ssize_t got = pread(descriptor, to + from, part, (off_t)from);
-
-		if (got <= 0)
-			return;
-		from += (uint64_t)got;
-	}
-}
-
 static bool
 is_ring(const struct th_log_header *header, uint64_t file_bytes)
 {
@@ -268,51 +328,36 @@ is_ring(const struct th_log_header *header, uint64_t file_bytes)
 }
 
 /*
- * Copies the parts that are in use into the mapping. The process may drop a part meanwhile: then
- * they are copied again.
- */
-static void
-copy_ring(struct th_reader *reader, int descriptor)
-{
-	struct th_log_header *header = &reader->header;
-
-	for (int i = 0; i < RING_TRIES; i++) {
-		uint64_t from = header->ring_from;
-		uint64_t first = from < METADATA_MAX ? from : METADATA_MAX;
-
-		read_at(descriptor, reader->map, 0, first);
-		read_at(descriptor, reader->map, from,
-			header->tail < reader->map_bytes ? header->tail : reader->map_bytes);
-		struct th_log_header now = *header;
-		if (pread(descriptor, &now, sizeof(now), 0) != (ssize_t)sizeof(now) ||
-			now.ring_from == from || !is_ring(&now, UINT64_MAX) ||
-			now.tail > reader->map_bytes)
-			break;
-		*header = now;
-	}
-	memcpy(reader->map, header, sizeof(*header));
-}
-
-/*
- * Replaces the mapping of the file by a copy; the zeros of what the ring has dropped need no memory.
+ * Replaces the mapping of the file by a copy of the parts that are in use; the zeros between them need
+ * no memory.  The process may drop a part meanwhile: then they are copied again.
  */
 static struct th_error *
 load_ring(struct th_reader *reader, const char *path)
 {
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	unsigned char *map = NULL;
+	struct th_log_header *header = &reader->header;
+	const size_t bytes = reader->map_bytes;
+	unsigned char *copy = NULL;
+	struct th_error *error = map_memory(path, bytes, &copy);
 
-	if (descriptor < 0)
-		return th_error_create_errno(TH_ERROR_UNREADABLE, "%s", path);
-	struct th_error *error = map_memory(path, reader->map_bytes, &map);
-	if (!error) {
-		munmap(reader->map, reader->map_bytes);
-		reader->map = map;
-		reader->is_file = false;
-		copy_ring(reader, descriptor);
+	for (int i = 0; !error && i < RING_TRIES; i++) {
+		uint64_t from = header->ring_from;
+		uint64_t end = header->tail < bytes ? header->tail : bytes;
+		struct th_log_header now;
+
+		memcpy(copy, reader->map, from < METADATA_MAX ? from : METADATA_MAX);
+		memcpy(copy + from, reader->map + from, end - from);
+		memcpy(&now, reader->map, sizeof(now));
+		if (now.ring_from == from || !is_ring(&now, bytes) || now.tail > bytes)
+			break;
+		*header = now;
 	}
-	close(descriptor);
-	return error;
+	if (error)
+		return error;
+	memcpy(copy, header, sizeof(*header));
+	munmap(reader->map, bytes);
+	reader->map = copy;
+	reader->is_file = false;
+	return NULL;
 }
 
 /*
@@ -366,7 +411,10 @@ sort_kept(struct th_reader *reader)
 	reader->kept_count = count;
 }
 
-/* Of a compressed ring all is in memory already. */
+/*
+ * Of the records before the start of a ring there are the metadata, which end with the first record of
+ * another type, and what it has kept.  Of a compressed ring all is in memory already.
+ */
 static struct th_error *
 open_ring(struct th_reader *reader, const char *path)
 {
@@ -378,6 +426,12 @@ open_ring(struct th_reader *reader, const char *path)
 		return error;
 	reader->ring_from = reader->header.ring_from;
 	find_bounds(reader);
+	for (uint64_t at = reader->start;
+		at < reader->ring_from &&
+		is_header(reader, at, load_word(reader, at), &record) &&
+		th_reader_is_metadata(record.type);
+		at += record.size)
+		th_array_append(reader, kept, record);
 	cursor.offset = reader->ring_from;
 	while (next_raw(&cursor, &record))
 		if (record.type == TH_EVENT_KEPT)
@@ -460,67 +514,19 @@ th_reader_contents(const struct th_reader *reader)
 struct th_cursor
 th_reader_start(const struct th_reader *reader)
 {
-	return (struct th_cursor){.reader = reader, .offset = reader->start};
+	return (struct th_cursor){.reader = reader,
+		.offset = reader->ring_from ? reader->ring_from : reader->start};
 }
 
 struct th_cursor
 th_reader_at(const struct th_reader *reader, uint64_t offset)
 {
-	struct th_cursor cursor = {
-		.reader = reader, .offset = offset, .is_in_ring = offset >= reader->ring_from};
+	struct th_cursor cursor = th_reader_start(reader);
 
-	if (!cursor.is_in_ring)
-		cursor.kept = th_bisect(reader->kept_count, i, reader->kept[i].offset < offset);
+	cursor.kept = th_bisect(reader->kept_count, i, reader->kept[i].offset < offset);
+	if (offset > cursor.offset)
+		cursor.offset = offset;
 	return cursor;
-}
-
-/* Pairs with the release store of the commit: the body is complete once the header is seen. */
-static uint64_t
-load_word(const struct th_reader *reader, uint64_t offset)
-{
-	return __atomic_load_n(
-		(const uint64_t *)(const void *)(reader->map + offset), __ATOMIC_ACQUIRE);
-}
-
-/*
- * Whether `word` at `offset` is the header of a committed record. A random word passes with
- * probability 2^-31: 16 bits of check, and a size that is small and a multiple of 8.
- */
-static bool
-is_header(const struct th_reader *reader, uint64_t offset, uint64_t word,
-	struct th_record *record_ret)
-{
-	struct th_log_record header;
-
-	memcpy(&header, &word, sizeof(header));
-	if (!header.type || header.size < sizeof(header) || header.size % 8 ||
-		header.size > TH_LOG_RECORD_MAX || header.size > reader->end - offset)
-		return false;
-	if (header.check != th_log_check(offset, header.size, header.type))
-		return false;
-	*record_ret = (struct th_record){
-		.offset = offset,
-		.bytes = reader->map + offset,
-		.size = header.size,
-		.type = header.type,
-	};
-	return true;
-}
-
-static bool
-is_metadata(uint32_t type)
-{
-	return type == TH_EVENT_EVENT_TYPE || type == TH_EVENT_EVENT_FIELD ||
-	       type == TH_EVENT_COUNTER_NAME;
-}
-
-static void
-count_hole(struct th_cursor *cursor, uint64_t first_word)
-{
-	if (first_word)
-		cursor->damaged++;
-	else
-		cursor->torn++;
 }
 
 void
@@ -533,71 +539,17 @@ th_reader_release(const struct th_cursor *cursor)
 		madvise(reader->map, cursor->offset & ~(page - 1), MADV_DONTNEED);
 }
 
-/*
- * Before the start of a ring: its metadata, which end with the first record of another type, and
- * what it has kept. False: the cursor is at the start of the ring.
- */
-static bool
-next_of_past(struct th_cursor *cursor, struct th_record *record_ret)
+bool
+th_reader_next(struct th_cursor *cursor, struct th_record *record_ret)
 {
 	const struct th_reader *reader = cursor->reader;
-	uint64_t at = cursor->offset;
 
-	if (!reader->ring_from || cursor->is_in_ring)
-		return false;
-	if (!cursor->kept && at < reader->ring_from &&
-		is_header(reader, at, load_word(reader, at), record_ret) &&
-		is_metadata(record_ret->type)) {
-		cursor->offset = at + record_ret->size;
-		return true;
-	}
 	if (cursor->kept < reader->kept_count) {
 		*record_ret = reader->kept[cursor->kept++];
 		return true;
 	}
-	cursor->offset = reader->ring_from;
-	cursor->is_in_ring = true;
-	return false;
-}
-
-/* Whether the record is to be passed over: its contents were read, or will not be. */
-static bool
-is_passed(const struct th_cursor *cursor, const struct th_record *record)
-{
-	return cursor->reader->ring_from && record->type == TH_EVENT_KEPT;
-}
-
-bool
-th_reader_next(struct th_cursor *cursor, struct th_record *record_ret)
-{
-	if (next_of_past(cursor, record_ret))
-		return true;
 	while (next_raw(cursor, record_ret))
-		if (!is_passed(cursor, record_ret))
+		if (!reader->ring_from || record_ret->type != TH_EVENT_KEPT)
 			return true;
-	return false;
-}
-
-static bool
-next_raw(struct th_cursor *cursor, struct th_record *record_ret)
-{
-	const struct th_reader *reader = cursor->reader;
-	uint64_t first_word = 0;
-
-	for (uint64_t at = cursor->offset; at < reader->end; at += 8) {
-		uint64_t word = load_word(reader, at);
-
-		if (is_header(reader, at, word, record_ret)) {
-			if (at != cursor->offset)
-				count_hole(cursor, first_word);
-			cursor->offset = at + record_ret->size;
-			return true;
-		}
-		if (at == cursor->offset)
-			first_word = word;
-	}
-	if (first_word)
-		cursor->damaged++;
-	cursor->offset = reader->end;
 	return false;
 }

@@ -65,11 +65,13 @@ struct th_record {
 	double thinned; /* of a ring: probability with which this old sample was kept; 0 = all are */
 };
 
+/* Whether records of this type describe the others, and precede them. */
+bool th_reader_is_metadata(uint32_t type);
+
 struct th_cursor {
 	const struct th_reader *reader;
-	uint64_t offset;  /* of the next record */
-	size_t kept;      /* of a ring: records read of those that it has kept */
-	bool is_in_ring;  /* all of them were read */
+	size_t kept;      /* of a ring: records read of those from before its start */
+	uint64_t offset;  /* then: of the next record */
 	uint64_t torn;    /* holes passed that were reserved and never committed */
 	uint64_t damaged; /* holes passed with other contents */
 };

@@ -272,13 +272,6 @@ put_record(
 	blank_command(bundle, record, records);
 }
 
-static bool
-is_metadata(uint32_t type)
-{
-	return type == TH_EVENT_EVENT_TYPE || type == TH_EVENT_EVENT_FIELD ||
-	       type == TH_EVENT_COUNTER_NAME;
-}
-
 static void
 put_ring(struct bundle *bundle)
 {
@@ -286,9 +279,10 @@ put_ring(struct bundle *bundle)
 	struct th_bytes records = {0};
 	struct th_record record;
 
-	bundle->metadata_end = cursor.offset;
+	bundle->metadata_end = th_reader_header(cursor.reader)->header_bytes;
 	while (th_reader_next(&cursor, &record)) {
-		if (is_metadata(record.type) && record.offset == bundle->metadata_end) {
+		if (th_reader_is_metadata(record.type) &&
+			record.offset == bundle->metadata_end) {
 			bundle->metadata_end += record.size;
 			continue;
 		}

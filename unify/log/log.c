@@ -2,12 +2,12 @@
 /* Appending.  The header stays mapped, the records are mapped in windows (log_window.h). */
 #include "unify/log/log.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "unify/base/align.h"
 #include "unify/base/atomic.h"
-#include "unify/base/system.h"
 #include "unify/log/log_events.h"
 #include "unify/log/log_file.h"
 #include "unify/log/log_window.h"
@@ -308,20 +308,13 @@ th_log_get(uint64_t offset, enum th_event_type type)
 {
 	static _Alignas(8) char record[RECORD_FIXED_MAX];
 	uint32_t bytes = th_log_file.fixed_bytes[type];
-	uint64_t place = th_ring_place(offset);
 	struct th_log_record head;
-	ssize_t got = 0;
 
 	if (!th_log_header() || offset < TH_LOG_HEADER_BYTES || bytes > sizeof(record) ||
-		!th_lock_bounded(&th_log_file.growing))
+		th_log_file_read(record, th_ring_place(offset), bytes) != bytes)
 		return NULL;
-	int descriptor = th_log_file_descriptor();
-	if (descriptor >= 0)
-		got = th_system_pread(descriptor, record, bytes, (off_t)place);
-	th_unlock(&th_log_file.growing);
 	memcpy(&head, record, sizeof(head));
-	return got == (ssize_t)bytes && head.type == type &&
-			       head.check == th_log_check(offset, head.size, head.type)
+	return head.type == type && head.check == th_log_check(offset, head.size, head.type)
 		       ? record
 		       : NULL;
 }

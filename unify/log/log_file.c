@@ -89,6 +89,20 @@ th_log_hold_file(void)
 	errno = saved_errno;
 }
 
+size_t
+th_log_file_read(void *to, uint64_t from, size_t bytes)
+{
+	ssize_t got = 0;
+
+	if (!th_lock_bounded(&th_log_file.growing))
+		return 0;
+	int descriptor = th_log_file_descriptor();
+	if (descriptor >= 0)
+		got = th_system_pread(descriptor, to, bytes, (off_t)from);
+	th_unlock(&th_log_file.growing);
+	return got > 0 ? (size_t)got : 0;
+}
+
 /* Growing */
 
 /* Growing past RLIMIT_FSIZE would not only fail but raise SIGXFSZ in the host. */

@@ -58,6 +58,9 @@ bool th_log_file_is_ours(int descriptor);
  */
 int th_log_file_descriptor(void);
 
+/* Reads from the file; returns the number of bytes read, 0 on failure. */
+size_t th_log_file_read(void *to, uint64_t from, size_t bytes);
+
 /* Allocates the space of the file between two offsets. */
 bool th_log_file_allocate(int descriptor, uint64_t from, uint64_t to);
 

@@ -14,6 +14,7 @@
  */
 #include "unify/log/ring.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "unify/base/align.h"
@@ -21,10 +22,15 @@
 #include "unify/base/system.h"
 #include "unify/log/log.h"
 #include "unify/log/log_file.h"
+#include "unify/log/log_window.h"
 #include "unify/log/ring_private.h"
 #include "unify/shared/kept.h"
 
-#define WORDS_MAX ((TH_RING_CARRIER_BYTES - TH_KEPT_WORDS) / 8)
+/* Read at once; every record fits. */
+#define BUFFER_BYTES (TH_LOG_WINDOW_OVERLAP + (64u << 10))
+/* The largest KEPT event, and the words in it. */
+#define CARRIER_BYTES TH_LOG_WINDOW_OVERLAP
+#define WORDS_MAX ((CARRIER_BYTES - TH_KEPT_WORDS) / 8)
 
 /* Room at which a change of chunks becomes urgent; during the passes with that for the copies. */
 #define NOW_PARTS 1
@@ -33,7 +39,16 @@
 #define FULL_PARTS 2
 
 struct th_ring th_ring;
-bool (*th_ring_is_alive)(uint32_t thread);
+
+static struct {
+	uint64_t metadata; /* their end; they stay */
+	uint64_t punched;  /* the file has no space before it, but for header and metadata */
+	char *buffer; /* BUFFER_BYTES of the file, from `buffered` on; behind them the carrier */
+	uint64_t buffered;
+	uint64_t buffered_end;
+	char *carrier;  /* the next KEPT event */
+	uint32_t words; /* in it */
+} space;
 
 /* Space */
 
@@ -46,8 +61,8 @@ parts(uint32_t count)
 static void
 set_maximum(struct th_log_header *header)
 {
-	uint64_t bytes = th_ring.punched + th_ring.bytes -
-			 th_align_up(th_ring.metadata, TH_PAGE_BYTES) - TH_PAGE_BYTES;
+	uint64_t bytes = space.punched + th_ring.bytes -
+			 th_align_up(space.metadata, TH_PAGE_BYTES) - TH_PAGE_BYTES;
 
 	th_store_relaxed(&th_log_file.max_bytes, bytes);
 	th_store_relaxed(&header->most_bytes, bytes);
@@ -57,35 +72,30 @@ set_maximum(struct th_log_header *header)
 static void
 punch(struct th_log_header *header)
 {
-	uint64_t piece = th_ring.punched + parts(1);
+	uint64_t piece = space.punched + parts(1);
 	uint64_t end = th_align_down(
 		piece < th_ring.from ? piece : th_ring.from, TH_PAGE_BYTES);
-	uint64_t from = th_align_up(th_ring.punched, TH_PAGE_BYTES);
+	uint64_t from = th_align_up(space.punched, TH_PAGE_BYTES);
 
 	if (end <= from || !th_lock_bounded(&th_log_file.growing))
 		return;
 	int descriptor = th_log_file_descriptor();
 	if (descriptor >= 0 && !th_system_punch(descriptor, (off_t)from, (off_t)(end - from)))
-		th_ring.punched = end;
+		space.punched = end;
 	th_unlock(&th_log_file.growing);
 	set_maximum(header);
 }
 
 /* Start and end */
 
+/* While the log is created, no other thread grows it. */
 static bool
 can_punch(uint64_t at)
 {
-	bool can = false;
-
-	if (!th_lock_bounded(&th_log_file.growing))
-		return false;
 	int descriptor = th_log_file_descriptor();
-	if (descriptor >= 0)
-		can = !th_system_punch(descriptor, (off_t)at, TH_PAGE_BYTES) &&
-		      !th_system_allocate(descriptor, (off_t)at, TH_PAGE_BYTES);
-	th_unlock(&th_log_file.growing);
-	return can;
+
+	return descriptor >= 0 && !th_system_punch(descriptor, (off_t)at, TH_PAGE_BYTES) &&
+	       !th_system_allocate(descriptor, (off_t)at, TH_PAGE_BYTES);
 }
 
 bool
@@ -96,12 +106,12 @@ th_ring_init(uint64_t bytes, uint64_t metadata_end)
 	th_ring_deinit();
 	if (!header || !can_punch(th_align_up(metadata_end, TH_PAGE_BYTES) + TH_PAGE_BYTES))
 		return false;
-	th_ring.buffer = th_memory_map(TH_RING_BUFFER_BYTES);
-	th_ring.words = th_memory_map(TH_RING_CARRIER_BYTES);
-	if (!th_ring.buffer || !th_ring.words)
+	space.buffer = th_memory_map(BUFFER_BYTES + CARRIER_BYTES);
+	if (!space.buffer)
 		return false;
-	th_ring.metadata = th_ring.punched = th_ring.from = th_ring.next = metadata_end;
-	th_ring.origin = th_ring.time = header->start_monotonic;
+	space.carrier = space.buffer + BUFFER_BYTES;
+	space.metadata = space.punched = th_ring.from = th_ring.next = metadata_end;
+	th_ring_keep_init(header->start_monotonic);
 	th_ring.chunk = 1;
 	th_store_relaxed(&header->ring_from, metadata_end);
 	th_store_relaxed(&header->ring_bytes, bytes);
@@ -113,19 +123,10 @@ th_ring_init(uint64_t bytes, uint64_t metadata_end)
 void
 th_ring_deinit(void)
 {
-	th_memory_retire(th_ring.buffer);
-	th_memory_retire(th_ring.words);
-	th_id_table_deinit(&th_ring.samples);
-	th_id_table_deinit(&th_ring.facts);
-	th_id_table_deinit(&th_ring.dead[0]);
-	th_id_table_deinit(&th_ring.dead[1]);
+	th_memory_retire(space.buffer);
+	memset(&space, 0, sizeof(space));
+	th_ring_keep_deinit();
 	memset(&th_ring, 0, sizeof(th_ring));
-}
-
-void
-th_ring_on_thread(bool (*is_alive)(uint32_t thread))
-{
-	th_ring_is_alive = is_alive;
 }
 
 /* Chunks */
@@ -178,56 +179,40 @@ th_ring_chunk(void)
 uint64_t
 th_ring_place(uint64_t sample)
 {
-	const struct th_id_entry *entry;
-	uint64_t place = sample;
+	const uint64_t *place;
 
 	if (!th_load_acquire(&th_ring.bytes) || !th_lock_bounded(&th_ring.working))
 		return sample;
-	entry = th_id_table_find(&th_ring.samples, sample);
-	if (entry)
-		place = entry->place;
+	place = th_ring_find_place(sample);
+	if (place)
+		sample = *place;
 	th_unlock(&th_ring.working);
-	return place;
+	return sample;
 }
 
 /* Reading */
-
-/* The number of bytes read; 0 on failure. */
-static size_t
-read_file(void *to, uint64_t from, size_t bytes)
-{
-	ssize_t got = 0;
-
-	if (!th_lock_bounded(&th_log_file.growing))
-		return 0;
-	int descriptor = th_log_file_descriptor();
-	if (descriptor >= 0)
-		got = th_system_pread(descriptor, to, bytes, (off_t)from);
-	th_unlock(&th_log_file.growing);
-	return got > 0 ? (size_t)got : 0;
-}
 
 /* `bytes` at `offset`, before which all in the buffer may be dropped; NULL: not readable now. */
 static const char *
 provide(uint64_t offset, uint64_t bytes)
 {
-	if (offset < th_ring.buffered || offset + bytes > th_ring.buffered_end) {
-		th_ring.buffered = offset;
-		th_ring.buffered_end = offset +
-				       read_file(th_ring.buffer, offset, TH_RING_BUFFER_BYTES);
+	if (offset < space.buffered || offset + bytes > space.buffered_end) {
+		space.buffered = offset;
+		space.buffered_end = offset +
+				     th_log_file_read(space.buffer, offset, BUFFER_BYTES);
 	}
-	return offset + bytes <= th_ring.buffered_end
-		       ? th_ring.buffer + (offset - th_ring.buffered)
-		       : NULL;
+	return offset + bytes <= space.buffered_end ? space.buffer + (offset - space.buffered)
+						    : NULL;
 }
 
+/* The record at th_ring.at, or behind it; a KEPT as a whole. */
 static bool
-read_record(uint64_t end, struct th_ring_record *record_ret)
+find_record(struct th_ring_record *record_ret)
 {
 	struct th_log_record head;
 	const char *bytes;
 
-	for (; th_ring.at < end && (bytes = provide(th_ring.at, sizeof(head)));
+	for (; th_ring.at < th_ring.next && (bytes = provide(th_ring.at, sizeof(head)));
 		th_ring.at += 8) {
 		memcpy(&head, bytes, sizeof(head));
 		if (!head.type || head.size < sizeof(head) || head.size % 8 ||
@@ -242,144 +227,131 @@ read_record(uint64_t end, struct th_ring_record *record_ret)
 			.size = head.size,
 			.type = head.type,
 		};
-		th_ring.at += head.size;
 		return true;
 	}
 	return false;
 }
 
-typedef bool record_visit(const struct th_ring_record *record);
-
-/* Visits the record, or those in a KEPT, until a visit returns false: then false. */
+/* The next record of the full chunk, also one in a KEPT.  False: none, or it is not readable now. */
 static bool
-visit_each(const struct th_ring_record *record, record_visit *visit)
+read_record(struct th_ring_record *ret)
 {
 	struct th_kept_record kept;
-	uint32_t word = 0;
 
-	if (record->type != TH_EVENT_KEPT)
-		return visit(record);
-	while (th_kept_next(record->bytes, record->size, &word, &kept)) {
-		const struct th_ring_record copy = {
-			.offset = kept.offset,
-			.place = record->place + kept.at,
-			.bytes = record->bytes + kept.at,
-			.size = kept.size,
-			.type = kept.type,
-			.is_copy = true,
-			.thinned = kept.thinned,
-		};
-
-		if (!visit(&copy))
-			return false;
+	while (find_record(ret)) {
+		if (ret->type == TH_EVENT_KEPT &&
+			th_kept_next(ret->bytes, ret->size, &th_ring.word, &kept)) {
+			*ret = (struct th_ring_record){
+				.offset = kept.offset,
+				.place = ret->place + kept.at,
+				.bytes = ret->bytes + kept.at,
+				.size = kept.size,
+				.type = kept.type,
+				.is_copy = true,
+				.thinned = kept.thinned,
+			};
+			return true;
+		}
+		th_ring.at += ret->size;
+		th_ring.word = 0;
+		if (ret->type != TH_EVENT_KEPT)
+			return true;
 	}
-	return true;
+	return false;
 }
 
 /* Copying */
 
-/* Samples are found at their new places. */
-static void
-move_samples(uint64_t place)
-{
-	for (uint32_t at = 0; at < th_ring.words_count;) {
-		uint64_t offset = th_ring.words[at++];
-		struct th_id_entry *sample = th_id_table_find(
-			&th_ring.samples, offset & ~TH_KEPT_THINNED);
-		struct th_log_record head;
-
-		at += offset & TH_KEPT_THINNED ? 1 : 0;
-		if (sample)
-			sample->place = place + TH_KEPT_WORDS + 8 * (uint64_t)at;
-		memcpy(&head, &th_ring.words[at], sizeof(head));
-		at += head.size / 8;
-	}
-}
-
-/* Appends what was copied; it counts when the older chunk has gone. */
+/*
+ * Appends what was copied; it counts when the older chunk has gone.  False: to be tried again.  In a
+ * full ring what could not be appended is lost: only when the passes are complete it can give space
+ * back.
+ */
 static bool
 flush(void)
 {
-	const struct th_event_kept kept = {.from = th_ring.next};
-	const struct th_log_part part = {th_ring.words, th_ring.words_count};
+	const struct th_event_kept event = {.from = th_ring.next};
+	const struct th_log_part part = {space.carrier + TH_KEPT_WORDS, space.words};
+	struct th_kept_record kept;
+	uint32_t word = 0;
 
-	if (!th_ring.words_count)
+	if (!space.words)
 		return true;
-	uint64_t place = th_log_append(TH_EVENT_KEPT, &kept, &part, 1);
-	if (!place)
+	uint64_t place = th_log_append(TH_EVENT_KEPT, &event, &part, 1);
+	if (!place && (th_log_refusal() != TH_COUNTER_DROPPED_LOG_FULL ||
+			      space.punched < th_align_down(th_ring.from, TH_PAGE_BYTES)))
 		return false;
-	move_samples(place);
-	th_ring.words_count = 0;
+	th_log_count(TH_COUNTER_RING_LOST, !place);
+	memcpy(space.carrier + TH_KEPT_WORDS - 8, &space.words, sizeof(space.words));
+	while (place && th_kept_next(space.carrier, CARRIER_BYTES, &word, &kept)) {
+		uint64_t *sample = th_ring_find_place(kept.offset);
+
+		if (sample)
+			*sample = place + kept.at;
+	}
+	space.words = 0;
 	return true;
 }
 
-bool
-th_ring_copy(const struct th_ring_record *record, double thinned)
+/* Copies a record, if it stays; false: to be tried again. */
+static bool
+copy(const struct th_ring_record *record)
 {
-	const bool is_thinned = thinned > 0 && thinned < 1;
-	uint32_t words = 1 + is_thinned + record->size / 8;
+	const double part = th_ring_part(record);
+	const bool is_thinned = part < 1;
+	const uint32_t words = 1 + is_thinned + record->size / 8;
+	uint64_t first = record->offset | (is_thinned ? TH_KEPT_THINNED : 0);
 
+	if (part <= 0)
+		return true;
 	if (words > WORDS_MAX) {
 		th_log_count(TH_COUNTER_RING_LOST, 1);
 		return true;
 	}
-	if (th_ring.words_count + words > WORDS_MAX && !flush())
+	if (space.words + words > WORDS_MAX && !flush())
 		return false;
-	uint64_t *to = th_ring.words + th_ring.words_count;
-	*to++ = record->offset | (is_thinned ? TH_KEPT_THINNED : 0);
-	if (is_thinned)
-		memcpy(to++, &thinned, sizeof(thinned));
-	memcpy(to, record->bytes, record->size);
-	th_ring.words_count += words;
+	char *to = space.carrier + TH_KEPT_WORDS + 8 * (size_t)space.words;
+	memcpy(to, &first, sizeof(first));
+	memcpy(to + 8, &part, sizeof(part));
+	memcpy(to + 8 * (size_t)(words - record->size / 8), record->bytes, record->size);
+	space.words += words;
 	return true;
 }
+
 /* Changes of chunks */
 
 /* The older chunk goes: not while a thread is stopped in the middle of a record in the full one. */
 static void
 begin(struct th_log_header *header, uint64_t tail)
 {
-	/* Unmaps the windows in which no thread writes. */
+	/* Unmaps the windows in which no thread writes: records before the others are complete. */
 	th_log_window_open(tail - 1, tail);
-	th_ring.end = th_log_windows_start();
-	if (th_ring.end < th_ring.next + parts(1))
+	uint64_t end = th_log_windows_start();
+	if (end < th_ring.next + parts(1))
 		return;
 	th_ring.from = th_ring.at = th_ring.next;
+	th_store_relaxed(&th_ring.next, end);
 	th_store_release(&header->ring_from, th_ring.from);
-	th_ring.buffered_end = 0;
+	space.buffered_end = 0;
 	th_store_relaxed(&th_ring.chunk, th_ring.chunk + 1);
 	th_store_relaxed(&th_ring.pass, 1);
-	th_ring_begin_rules();
+	th_ring_keep_begin();
 }
 
-/*
- * Whether an append that failed may succeed later.  In a full ring what could not be appended is
- * lost: only when the passes are complete it can give space back.
- */
-static bool
-can_retry(void)
-{
-	if (th_log_refusal() != TH_COUNTER_DROPPED_LOG_FULL ||
-		th_ring.punched < th_align_down(th_ring.from, TH_PAGE_BYTES))
-		return true;
-	th_log_count(TH_COUNTER_RING_LOST, 1);
-	th_ring.words_count = 0;
-	return false;
-}
-
+/* False: its last copies are to be appended later. */
 static bool
 end_pass(void)
 {
 	if (th_ring.pass == 1) {
-		th_ring_thin_samples();
+		/* Behind the last record of the full chunk. */
 		th_store_relaxed(&th_ring.next, th_ring.at);
+		th_ring_thin();
 		th_ring.at = th_ring.from;
 		th_store_relaxed(&th_ring.pass, 2);
 		return true;
 	}
-	if (!flush() && can_retry())
+	if (!flush())
 		return false;
-	th_id_table_deinit(&th_ring.facts);
 	th_store_relaxed(&th_ring.pass, 0);
 	return true;
 }
@@ -387,22 +359,22 @@ end_pass(void)
 static void
 work(uint32_t bytes)
 {
-	struct th_ring_record record;
-
 	for (uint32_t done = 0; th_ring.pass && done < bytes;) {
-		bool is_first = th_ring.pass == 1;
-		uint64_t end = is_first ? th_ring.end : th_ring.next;
+		const uint64_t at = th_ring.at;
+		const uint32_t word = th_ring.word;
+		struct th_ring_record record;
 
-		if (!read_record(end, &record)) {
-			if (th_ring.at < end || !end_pass())
+		if (!read_record(&record)) {
+			if (th_ring.at < th_ring.next || !end_pass())
 				return;
 			continue;
 		}
 		done += record.size;
-		if (!visit_each(&record, is_first ? th_ring_look : th_ring_keep) &&
-			can_retry()) {
-			/* A reader ignores what was copied twice. */
-			th_ring.at = record.place;
+		if (th_ring.pass == 1) {
+			th_ring_look(&record);
+		} else if (!copy(&record)) {
+			th_ring.at = at;
+			th_ring.word = word;
 			return;
 		}
 	}

@@ -4,6 +4,7 @@
  * both are read, and the figures and the verdicts on leaks compared.  Blocks of one thread and of another one are allocated at
  * some stacks, live for a time that depends on the stack, and are freed.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "report/statistics/calibration.h"
 #include "report/statistics/lifetimes.h"
 #include "tests/unit/log/log_fixture.h"
+#include "unify/base/memory.h"
 #include "unify/log/ring.h"
 #include "unify/log/stack_log.h"
 
@@ -416,6 +418,7 @@ test_each_slow_step(void **state)
 
 #define DAY_NS (86400 * (uint64_t)1000000000)
 #define DAYS 9u
+#define MEMORY_BESIDES (1u << 20)
 
 struct verdicts {
 	unsigned leaks; /* findings */
@@ -461,9 +464,13 @@ run_days(struct verdicts *verdicts, bool is_ring, enum th_heap heap, uint64_t sa
 	run_program(&program, samples, NULL);
 	judge(verdicts);
 	end_program(&program);
-	print_message("%u chunks\n", th_ring_chunk());
-	if (is_ring)
+	print_message("%u chunks, %" PRIu64 " bytes of memory\n", th_ring_chunk(),
+		th_memory_resident());
+	if (is_ring) {
 		assert_true(th_ring_chunk() > samples / 33000); /* most was dropped */
+		/* The table of samples, the buffers, and the few other tables of the test. */
+		assert_true(th_memory_resident() <= RING / 10 + MEMORY_BESIDES);
+	}
 	log_fixture_detach();
 }
 
