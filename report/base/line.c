@@ -2,9 +2,13 @@
 #include "report/base/line.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/base/allocate.h"
-#include "report/base/format.h"
+
+static _Thread_local struct {
+	TH_ARRAY(char *, items);
+} texts;
 
 void
 th_line_begin(struct th_line *line)
@@ -23,11 +27,18 @@ th_line_end(struct th_line *line)
 	return line->text;
 }
 
-void
-th_line_cut(struct th_line *line, FILE *file, int columns)
+const char *
+th_line_text(struct th_line *line)
 {
-	char *text = th_line_end(line);
+	th_array_append(&texts, items, th_line_end(line));
+	return line->text;
+}
 
-	th_format_cut(file, text, columns);
-	free(text);
+void
+th_texts_free(void)
+{
+	for (size_t i = 0; i < texts.items_count; i++)
+		free(texts.items[i]);
+	free(texts.items);
+	memset(&texts, 0, sizeof(texts));
 }

@@ -208,13 +208,12 @@ th_input_read(const struct th_options *options, struct th_recording **recording_
 }
 
 static void
-report_defect(const struct th_options *options, char *text)
+report_defect(const struct th_options *options, const char *text)
 {
 	if (text) {
 		th_progress_clear();
 		th_notice("%s: %s", options->log ? options->log : options->input, text);
 	}
-	free(text);
 }
 
 /* Nothing is wrong with the log of a running process. */

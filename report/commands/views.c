@@ -3,19 +3,19 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "report/base/allocate.h"
 #include "report/base/terminal.h"
 #include "report/commands/commands.h"
 #include "report/commands/files.h"
 #include "report/holders/holders.h"
 #include "report/ledger/ledger.h"
 #include "report/profile/profile.h"
+#include "report/profile/values.h"
 #include "report/views/view.h"
 
 static void
 warn_in_health(void *data, const char *text)
 {
-	th_health_add(data, false, th_format_new("%s", text));
+	th_health_add(data, false, th_printed("{}", text));
 }
 
 static struct th_error *

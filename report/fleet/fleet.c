@@ -127,19 +127,11 @@ static uint32_t
 make_title(struct addition *addition, const struct th_leak_line *entry)
 {
 	const struct th_leak_sites *places = addition->places;
-	struct th_line line;
+	const char *title =
+		entry->group ? th_frames_function_name(places->profile->frames, entry->group)
+			     : addition->fleet->title(places, &places->items[entry->place]);
 
-	th_line_begin(&line);
-	if (entry->group)
-		fputs(th_frames_function_name(places->profile->frames, entry->group),
-			line.stream);
-	else
-		addition->fleet->title(line.stream, places, &places->items[entry->place]);
-	char *text = th_line_end(&line);
-	uint32_t title = th_strings_intern(&addition->fleet->keys.strings, text);
-
-	free(text);
-	return title;
+	return th_strings_intern(&addition->fleet->keys.strings, title);
 }
 
 /* `class_name`: string of the keys; 0 = none. */
@@ -356,6 +348,7 @@ th_fleet_add(struct th_fleet *fleet, const char *path, const char *group)
 	else
 		fleet->repeated++;
 	th_recording_destroy(recording);
+	th_texts_free();
 	return NULL;
 }
 

@@ -13,7 +13,7 @@
 #include "report/base/line.h"
 #include "report/base/worker.h"
 #include "report/profile/time_slices.h"
-#include "report/views/values.h"
+#include "report/profile/values.h"
 #include "report/views/view.h"
 
 /* Maximum number of findings, worst first; each carries its stack. */
@@ -105,9 +105,7 @@ print_findings(FILE *file, struct th_page_names *names, const struct th_leaks *l
 
 	th_line_begin(&line);
 	th_view_leaks_json_page(line.stream, leaks, FINDINGS_MAX, number_of, names);
-	char *text = th_line_end(&line);
-	th_page_print_json(file, ",\n\"answer\":", json_loads(text, 0, NULL));
-	free(text);
+	th_page_print_json(file, ",\n\"answer\":", json_loads(th_line_text(&line), 0, NULL));
 	fprintf(file, ",\n\"leaks_left_out\":%zu", leaks->findings_count - shown_count(leaks));
 	th_page_integers(file, ",\n", "finding_rows", i, names->profile->rows_count,
 		(int64_t)rows[i] - 1);
@@ -186,18 +184,15 @@ static void
 print_process(FILE *file, const struct th_profile *profile)
 {
 	const struct th_recording *recording = profile->recording;
-	char *filters = th_options_filters_text(profile->options);
-	char *sampling = th_view_sampling_text(recording);
 
 	th_page_print_json(file, "{\"version\":\"" TH_VERSION "\",\"process\":",
 		th_json("pid command jvm complete seconds sampling", recording->process.pid,
 			recording->process.command,
 			recording->has_jvm ? th_json_text(recording->jvm.version) : NULL,
 			(bool)recording->is_complete, th_recording_duration(recording),
-			sampling));
-	th_page_print_json(file, ",\"filters\":", json_string(filters));
-	free(sampling);
-	free(filters);
+			th_view_sampling_text(recording)));
+	th_page_print_json(
+		file, ",\"filters\":", json_string(th_view_filters_text(profile->options)));
 }
 
 static void

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "report/base/allocate.h"
-#include "report/base/format.h"
 #include "report/base/id_map.h"
 #include "report/base/sort.h"
+#include "report/profile/values.h"
 #include "unify/shared/clock.h"
 
 /* The warm-up is this part of the time. */
@@ -82,7 +82,7 @@ th_ledger_is_critical(enum th_ledger_kind kind)
 	return kind == TH_LEDGER_CRITICAL || kind == TH_LEDGER_STRING_CRITICAL;
 }
 
-char *
+const char *
 th_ledger_verdict_text(const struct th_ledger_entry *entry)
 {
 	static const char *const texts[] = {
@@ -94,8 +94,8 @@ th_ledger_verdict_text(const struct th_ledger_entry *entry)
 	};
 
 	if (entry->verdict == TH_LEDGER_LONG)
-		return th_format_new("critical section of %.0f ms", entry->longest * 1e3);
-	return th_format_new("%s", texts[entry->verdict]);
+		return th_printed("critical section of {f} ms", entry->longest * 1e3);
+	return texts[entry->verdict];
 }
 
 /* Sums */
@@ -545,11 +545,10 @@ th_references_find(const struct th_recording *recording, uint64_t end)
 	return found;
 }
 
-char *
+const char *
 th_reference_count_text(const struct th_reference_count *count)
 {
 	if (count->first == count->last)
-		return th_format_new("%s", th_format_count(count->last).text);
-	return th_format_new("%s -> %s", th_format_count(count->first).text,
-		th_format_count(count->last).text);
+		return th_printed("{c}", count->last);
+	return th_printed("{c} -> {c}", count->first, count->last);
 }

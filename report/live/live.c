@@ -17,7 +17,7 @@
 #include "report/leaks/leaks.h"
 #include "report/leaks/outcome.h"
 #include "report/symbols/symbols.h"
-#include "report/views/values.h"
+#include "report/profile/values.h"
 #include "report/views/view.h"
 #include "unify/shared/clock.h"
 #include "unify/shared/heaps.h"
@@ -163,7 +163,8 @@ judge(FILE *file, struct th_live *live)
 
 		free(live->headline);
 		live->headline = outcome.verdict == TH_OUTCOME_FOUND
-					 ? th_outcome_headline(&leaks, &outcome)
+					 ? th_format_new(
+						   "%s", th_outcome_headline(&leaks, &outcome))
 					 : NULL;
 	}
 	live->judged_due = live->now + JUDGE_NS;
@@ -229,6 +230,7 @@ th_live_print(struct th_live *live)
 	scroll_to(live, (long)live->first);
 	if (live->now >= live->judged_due && !th_options_filter_stacks(&live->options))
 		judge(NULL, live);
+	th_texts_free();
 }
 
 /* Updates */

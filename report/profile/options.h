@@ -191,20 +191,6 @@ const char *th_value_heading(enum th_view_value value);
 bool th_options_filter_stacks(const struct th_options *options);
 bool th_options_shape_stacks(const struct th_options *options);
 
-/*
- * The options that select stacks, by time or heap, or shape them, each as a name of the command
- * line and its value: passed to `each` in the order of the help.
- */
-typedef void th_options_each(void *data, const char *name, const char *value);
-void
-th_options_each_filter(const struct th_options *options, th_options_each *each, void *data);
-
-/*
- * The same as on a command line, "--class byte --focus decode", in printable UTF-8; the caller
- * frees it.
- */
-char *th_options_filters_text(const struct th_options *options);
-
 /* The name of a grouping on the command line. */
 const char *th_group_by_name(enum th_group_by group_by);
 

@@ -11,11 +11,11 @@
 #include <string.h>
 
 #include "report/base/allocate.h"
-#include "report/base/format.h"
 #include "report/base/progress.h"
 #include "report/profile/internal_threads.h"
 #include "report/profile/mapped_use.h"
 #include "report/profile/resident_blocks.h"
+#include "report/profile/values.h"
 #include "report/statistics/heap_use.h"
 #include "report/statistics/sampling_changes.h"
 #include "report/symbols/java_names.h"
@@ -563,17 +563,17 @@ th_profile_is_before_teardown(const struct th_profile *profile)
 	       profile->at.time == profile->teardown.time;
 }
 
-char *
+const char *
 th_profile_moment_text(const struct th_profile *profile)
 {
 	double seconds = th_profile_seconds(profile, profile->at.time);
 
 	if (th_profile_is_before_teardown(profile))
-		return th_format_new("at %s s, before %s", th_format_time(seconds).text,
-			th_teardown_reason(&profile->teardown));
+		return th_printed(
+			"at {t} s, before {}", seconds, th_teardown_reason(&profile->teardown));
 	if (profile->at.time == profile->recording->end)
-		return th_format_new("at the end");
-	return th_format_new("at %s s", th_format_time(seconds).text);
+		return "at the end";
+	return th_printed("at {t} s", seconds);
 }
 
 struct th_moment

@@ -10,6 +10,7 @@
 
 #include "report/base/allocate.h"
 #include "report/base/id_map.h"
+#include "report/profile/values.h"
 
 bool
 th_sites_is_application(const struct th_frames *frames, uint32_t function)
@@ -81,27 +82,15 @@ th_sites_place(const struct th_frames *frames, const struct th_path *path)
 	return place;
 }
 
-void
-th_sites_print_function(FILE *file, const struct th_frames *frames, uint32_t number)
+const char *
+th_sites_text(const struct th_frames *frames, uint32_t class_name, struct th_site_place place)
 {
-	const char *library = th_frames_library(frames, number);
+	const char *function = th_function_text(frames, place.function);
+	bool has_caller = place.caller != TH_SITE_NO_FUNCTION;
 
-	fputs(th_frames_function_name(frames, number), file);
-	if (library[0] && !th_frames_is_nameless(frames, number))
-		fprintf(file, " (%s)", library);
-}
-
-void
-th_sites_print(FILE *file, const struct th_frames *frames, uint32_t class_name,
-	struct th_site_place place)
-{
-	if (class_name)
-		fprintf(file, "%s in ", th_frames_string(frames, class_name));
-	th_sites_print_function(file, frames, place.function);
-	if (place.caller != TH_SITE_NO_FUNCTION) {
-		fputs(" < ", file);
-		th_sites_print_function(file, frames, place.caller);
-	}
+	return th_printed("{}{}{}{}{}", th_frames_string(frames, class_name),
+		class_name ? " in " : "", function, has_caller ? " < " : "",
+		has_caller ? th_function_text(frames, place.caller) : "");
 }
 
 static struct th_site

@@ -19,6 +19,7 @@
 
 #include "report/base/allocate.h"
 #include "report/base/end_signals.h"
+#include "report/base/line.h"
 #include "report/control/request.h"
 #include "report/control/running.h"
 #include "report/symbols/debuginfod.h"
@@ -447,6 +448,7 @@ push_all(struct push *push)
 		}
 		send_due(push);
 		remove_done(push);
+		th_texts_free();
 		/* Each recording uses the memory of the one before; that of large ones is returned. */
 		malloc_trim(0);
 		sleep_until_due(push);

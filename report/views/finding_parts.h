@@ -17,14 +17,13 @@
 /* The word for a verdict, th_verdict_name_by(), in its color and a blank, nine columns. */
 void th_view_verdict(FILE *file, enum th_verdict verdict, enum th_reason reason);
 /* The line of a site: the nearest of the application, without one the allocating function. */
-void th_view_leaks_line(
-	FILE *file, const struct th_leak_sites *places, const struct th_leak_site *place);
+const char *
+th_view_leaks_line(const struct th_leak_sites *places, const struct th_leak_site *place);
 /* The same with the class of the objects in front: "byte[] in gw.Gateway.handle (Gateway.java:12)". */
-void
-th_view_site_title(FILE *file, const struct th_leaks *leaks, const struct th_leak_site *place);
+const char *th_view_site_title(const struct th_leaks *leaks, const struct th_leak_site *place);
 /* What a finding is about: a line, or a method above several. */
-void th_view_finding_title(
-	FILE *file, const struct th_leaks *leaks, const struct th_finding *finding);
+const char *
+th_view_finding_title(const struct th_leaks *leaks, const struct th_finding *finding);
 
 /*
  * Elision: what stays of a list that is too long for a text: what the caller names, then what comes
@@ -79,9 +78,10 @@ json_t *th_ledger_parts_json(const struct th_ledger *ledger, size_t count);
 
 /*
  * What is missing in a program whose memory was allocated below a JNI function of the VM: "...
- * without Release...", to be freed; NULL: the stack of the site contains none that is known.
+ * without Release..."; NULL: the stack of the site contains none that is known.
  */
-char *th_ledger_parts_advice(const struct th_leaks *leaks, const struct th_leak_site *site);
+const char *
+th_ledger_parts_advice(const struct th_leaks *leaks, const struct th_leak_site *site);
 
 /* What holds Java objects. */
 
@@ -104,8 +104,8 @@ void th_holder_parts_tallied_lines(
 void th_holder_parts_print(FILE *file, const struct th_held_samples *held,
 	const struct th_holders *holders, uint64_t top);
 
-/* One line: "static gw.Gateway.SESSIONS -> java.util.HashMap.table -> ..."; the caller frees it. */
-char *th_holder_parts_path(struct th_frames *frames, const struct th_holder *holder);
+/* One line: "static gw.Gateway.SESSIONS -> java.util.HashMap.table -> ...". */
+const char *th_holder_parts_path(struct th_frames *frames, const struct th_holder *holder);
 
 /*
  * The holders of a finding: [{"path", "objects", "bytes", "root_frames"}], or the largest ones as
@@ -125,9 +125,9 @@ json_t *th_holder_parts_tallied_json(
 struct th_leak_site
 th_tallied_site(const struct th_leaks *leaks, const struct th_tallied *tallied);
 
-/* Its line and figures, with a line feed; `between` the two. */
-void th_tallied_print_headline(FILE *file, const struct th_leaks *leaks,
-	const struct th_tallied *tallied, const char *between);
+/* Its line and figures; `between` the two. */
+const char *th_tallied_headline(
+	const struct th_leaks *leaks, const struct th_tallied *tallied, const char *between);
 
 /* One line for each leak, in a report about resident memory; `leaks` may be NULL. */
 void th_tallied_print_causes(FILE *file, const struct th_leaks *leaks);

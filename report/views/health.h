@@ -9,8 +9,8 @@
 #include "report/profile/profile.h"
 
 struct th_health_line {
-	bool is_warning; /* the figures or stacks are incomplete or imprecise */
-	char *text;      /* without newline */
+	bool is_warning;  /* the figures or stacks are incomplete or imprecise */
+	const char *text; /* without newline */
 };
 
 struct th_health {
@@ -24,15 +24,15 @@ void th_health_deinit(struct th_health *health);
 /* Adds lines about what figures of a profile leave out, if anything. */
 void th_health_add_profile(struct th_health *health, const struct th_profile *profile);
 
-/* Adds a line, which is freed with the others. */
-void th_health_add(struct th_health *health, bool is_warning, char *text);
+/* Adds a line, a text of the output. */
+void th_health_add(struct th_health *health, bool is_warning, const char *text);
 
 /*
- * One line each, NULL if there is nothing to say; the caller frees it. Of a log that was not closed:
+ * One line each, NULL if there is nothing to say. Of a log that was not closed:
  * what is missing. Of records that could not be read: how many; those that a killed process did not
  * finish are not among them.
  */
-char *th_health_end(const struct th_recording *recording);
-char *th_health_damage(const struct th_recording *recording);
+const char *th_health_end(const struct th_recording *recording);
+const char *th_health_damage(const struct th_recording *recording);
 
 #endif

@@ -10,7 +10,7 @@
 #include "report/base/heap_names.h"
 #include "report/leaks/causes.h"
 #include "report/profile/profile.h"
-#include "report/views/values.h"
+#include "report/profile/values.h"
 
 /* A new object of `expression` for each `heap`. */
 #define th_json_heaps(heap, expression)                                             \

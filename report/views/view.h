@@ -16,7 +16,12 @@
 #include "report/profile/profile.h"
 #include "report/views/health.h"
 
-/* Prints one line with the active filters; nothing without filters. */
+/*
+ * The options that select stacks, by time or heap, or shape them, as on a command line,
+ * "--class byte --focus decode", in printable UTF-8.
+ */
+const char *th_view_filters_text(const struct th_options *options);
+/* Prints one line with them; nothing without filters. */
 void th_view_filters(FILE *file, const struct th_options *options);
 
 /*
@@ -34,9 +39,9 @@ void th_view_sites(FILE *file, const struct th_profile *profile);
 
 /*
  * How densely was sampled: "one sample per ...", by heap where a budget or a rate has changed the
- * configured interval.  The caller frees it.
+ * configured interval.
  */
-char *th_view_sampling_text(const struct th_recording *recording);
+const char *th_view_sampling_text(const struct th_recording *recording);
 
 /* About ten lines: fewer figures than the summary, with the same caveats. */
 void th_view_brief(FILE *file, const struct th_profile *profile, const struct th_health *health,
@@ -51,30 +56,31 @@ void th_view_collapsed(FILE *file, const struct th_profile *profile);
 /* One JSON object with every row. */
 void th_view_json(FILE *file, const struct th_profile *profile);
 
-/* The sentences of `leaks`; to be freed by the caller. */
+/* The sentences of `leaks`. */
 
 /* The numbers behind a verdict. */
-char *th_evidence_explain(const struct th_evidence *evidence);
-char *th_tallied_explain(const struct th_tallied *tallied);
+const char *th_evidence_explain(const struct th_evidence *evidence);
+const char *th_tallied_explain(const struct th_tallied *tallied);
 
 /*
  * "released only at exit: 98 % of it was freed after 14.2 s"; NULL if nothing notable was freed
  * later.
  */
-char *th_released_text(const struct th_profile *profile, const struct th_evidence *evidence);
+const char *
+th_released_text(const struct th_profile *profile, const struct th_evidence *evidence);
 
 /* "app.Main.run (Main.java:7)": a frame by its number. */
-char *th_view_line_text(const struct th_frames *frames, uint32_t number);
+const char *th_view_line_text(const struct th_frames *frames, uint32_t number);
 
 /*
  * Why it is inconclusive, and what would make it conclusive; for a limit that is not reached,
  * what would reach it. NULL: nothing to say.
  */
-char *th_outcome_reason(const struct th_leaks *leaks, const struct th_outcome *outcome);
-char *th_outcome_advice(const struct th_leaks *leaks, const struct th_outcome *outcome);
+const char *th_outcome_reason(const struct th_leaks *leaks, const struct th_outcome *outcome);
+const char *th_outcome_advice(const struct th_leaks *leaks, const struct th_outcome *outcome);
 
 /* The first line without its end. */
-char *th_outcome_headline(const struct th_leaks *leaks, const struct th_outcome *outcome);
+const char *th_outcome_headline(const struct th_leaks *leaks, const struct th_outcome *outcome);
 
 /* Findings, as text and as JSON. */
 void th_view_leaks(FILE *file, const struct th_leaks *leaks);
@@ -86,8 +92,8 @@ void th_view_leaks_json(FILE *file, const struct th_leaks *leaks);
  */
 void th_view_leaks_json_page(FILE *file, const struct th_leaks *leaks, size_t most,
 	uint32_t (*number_of)(void *data, uint32_t frame), void *data);
-/* As one word of a shell. */
-void th_view_quoted(FILE *file, const char *text);
+/* A word as a shell takes it; unprintable characters are replaced. */
+const char *th_view_quoted(const char *word);
 /* The exit status, th_outcome_status(). */
 int th_view_leaks_status(const struct th_leaks *leaks);
 
@@ -104,8 +110,8 @@ void th_view_diff(FILE *file, const struct th_diff *diff);
 void th_view_diff_json(FILE *file, const struct th_diff *diff);
 
 /* "CLASS in FUNCTION < METHOD": what allocated, and the application's method that called it. */
-void th_view_diff_site(
-	FILE *file, const struct th_leak_sites *places, const struct th_leak_site *place);
+const char *
+th_view_diff_site(const struct th_leak_sites *places, const struct th_leak_site *place);
 /* For example "+1.23 MiB". */
 struct th_number th_view_signed_number(double value, enum th_unit unit);
 

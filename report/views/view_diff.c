@@ -16,7 +16,7 @@
 #include "report/base/terminal.h"
 #include "report/profile/sites.h"
 #include "report/views/json_parts.h"
-#include "report/views/values.h"
+#include "report/profile/values.h"
 
 /* Columns of figures in front of a site, with and without the confidence interval. */
 #define FIGURE_COLUMNS 64
@@ -37,11 +37,10 @@ value_of(const struct th_diff *diff)
 static void
 print_side(FILE *file, const char *label, const struct th_profile *profile)
 {
-	double seconds = th_profile_seconds(profile, profile->at.time);
 	bool is_before = th_profile_is_before_teardown(profile);
 
-	th_print(file, "{}  {} at {t} s{}{}\n", label, profile->options->log, seconds,
-		is_before ? ", before " : "",
+	th_print(file, "{}  {} at {t} s{}{}\n", label, profile->options->log,
+		th_profile_seconds(profile, profile->at.time), is_before ? ", before " : "",
 		is_before ? th_teardown_reason(&profile->teardown) : "");
 }
 
@@ -90,21 +89,15 @@ print_total(FILE *file, const struct th_diff *diff, enum th_heap heap)
 }
 
 /* The allocating function and the application line that called it. */
-void
-th_view_diff_site(
-	FILE *file, const struct th_leak_sites *places, const struct th_leak_site *place)
+const char *
+th_view_diff_site(const struct th_leak_sites *places, const struct th_leak_site *place)
 {
-	const struct th_frames *frames = places->profile->frames;
-	uint32_t leaf = places->ways.items[place->way].function;
+	struct th_site_place site = {
+		places->ways.items[place->way].function, TH_SITE_NO_FUNCTION};
 
-	if (place->class_name)
-		fprintf(file, "%s in ", th_frames_string(frames, place->class_name));
-	th_sites_print_function(file, frames, leaf);
-	if (place->creator && place->creator != place->way) {
-		fputs(" < ", file);
-		th_sites_print_function(
-			file, frames, places->ways.items[place->creator].function);
-	}
+	if (place->creator && place->creator != place->way)
+		site.caller = places->ways.items[place->creator].function;
+	return th_sites_text(places->profile->frames, place->class_name, site);
 }
 
 static void
@@ -114,15 +107,13 @@ print_item(FILE *file, const struct th_diff *diff, const struct th_difference *d
 	bool is_wide = has_intervals(file);
 	const char *remark = is_wide && difference->may_be_chance ? " (not significant)" : "";
 	int used = (is_wide ? FIGURE_COLUMNS : BARE_FIGURE_COLUMNS) + (int)strlen(remark);
-	struct th_line line;
 
 	print_figures(file, diff, difference);
-	fprintf(file, "%-7s", th_sampling_change_name(difference->kind));
-	th_line_begin(&line);
-	th_view_diff_site(line.stream, side->places, &side->places->items[difference->place]);
-	th_line_cut(&line, file, th_terminal_room(file, used, LEAST_SITE_COLUMNS));
-	fputs(remark, file);
-	fputc('\n', file);
+	th_print(file, "{-7}", th_sampling_change_name(difference->kind));
+	th_format_cut(file,
+		th_view_diff_site(side->places, &side->places->items[difference->place]),
+		th_terminal_room(file, used, LEAST_SITE_COLUMNS));
+	th_print(file, "{}\n", remark);
 }
 
 static void

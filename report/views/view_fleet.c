@@ -15,7 +15,7 @@
 #include "report/base/line.h"
 #include "report/base/terminal.h"
 #include "report/views/json_parts.h"
-#include "report/views/values.h"
+#include "report/profile/values.h"
 
 #define SECONDS_PER_HOUR 3600
 /* Frames of a stack printed, from the allocation towards the root. */
@@ -48,34 +48,32 @@ group_name(const struct th_fleet *fleet, uint32_t group)
 }
 
 /* "version 2.4.1" */
-static void
-print_group(FILE *file, const struct th_fleet *fleet, uint32_t group)
+static const char *
+group_text(const struct th_fleet *fleet, uint32_t group)
 {
-	if (fleet->options->by)
-		fprintf(file, "%s ", fleet->options->by);
-	th_text_print(file, group_name(fleet, group));
+	return th_printed("{}{}{}", fleet->options->by ? fleet->options->by : "",
+		fleet->options->by ? " " : "", th_text_of(group_name(fleet, group)));
 }
 
 /* Figures */
 
-static struct th_number
+static const char *
 rate(double value)
 {
-	return th_format_number(value * SECONDS_PER_HOUR, TH_UNIT_BYTES);
+	return th_printed("{b}", value * SECONDS_PER_HOUR);
 }
 
 /* "2.91 .. 3.13 MiB"; of a single process there is no interval. */
-static struct th_number
+static const char *
 interval_text(const struct th_estimate *mean, double factor, enum th_unit unit)
 {
-	struct th_number text = {"one process"};
-
-	return isinf(mean->low)
-		       ? text
-		       : th_format_interval(mean->low * factor, mean->high * factor, unit);
+	return isinf(mean->low) ? "one process"
+				: th_printed("{}", th_format_interval(mean->low * factor,
+							   mean->high * factor, unit)
+							   .text);
 }
 
-static struct th_number
+static const char *
 rate_interval(const struct th_estimate *mean)
 {
 	return interval_text(mean, SECONDS_PER_HOUR, TH_UNIT_BYTES);
@@ -164,35 +162,33 @@ print_headline(FILE *file, const struct th_fleet *fleet)
 {
 	size_t leaks = count_verdict(fleet, TH_VERDICT_LEAK);
 
-	if (leaks) {
-		th_print(file, "{#}{c leak}, {}/h per process", TH_STYLE_WARNING, leaks,
-			rate(total_growth(fleet)).text);
-		if (fleet->groups_count > 1)
-			fputs(" in ", file);
-		if (fleet->groups_count > 1)
-			print_group(file, fleet, last_group(fleet));
-	} else if (count_judged(fleet)) {
-		th_print(file, "{#}no line leaks significantly over all processes",
+	bool is_of_group = fleet->groups_count > 1;
+
+	if (leaks)
+		th_print(file, "{#}{c leak}, {}/h per process{}{}{/}\n", TH_STYLE_WARNING,
+			leaks, rate(total_growth(fleet)), is_of_group ? " in " : "",
+			is_of_group ? group_text(fleet, last_group(fleet)) : "");
+	else if (count_judged(fleet))
+		th_print(file, "{#}no line leaks significantly over all processes{/}\n",
 			TH_STYLE_GOOD);
-	} else {
-		th_print(file, "{#}inconclusive: no recording was long enough", TH_STYLE_DOUBT);
-	}
-	fprintf(file, "%s\n", th_terminal_code(file, TH_STYLE_PLAIN));
+	else
+		th_print(file, "{#}inconclusive: no recording was long enough{/}\n",
+			TH_STYLE_DOUBT);
 }
 
 /* Leaks */
 
 /* The groups that a finding is restricted to. */
-static void
-print_since(FILE *file, const struct th_fleet *fleet, const struct th_fleet_line *line)
+static const char *
+since_text(const struct th_fleet *fleet, const struct th_fleet_line *line)
 {
 	uint32_t shown = cell_shown(fleet, line)->group;
 
-	if (line->since == UINT32_MAX && shown == last_group(fleet))
-		return;
-	fputs(line->since != UINT32_MAX ? "since " : "only up to ", file);
-	print_group(file, fleet, line->since != UINT32_MAX ? line->since : shown);
-	fputs(" ", file);
+	if (line->since != UINT32_MAX)
+		return th_printed("since {} ", group_text(fleet, line->since));
+	return shown == last_group(fleet)
+		       ? ""
+		       : th_printed("only up to {} ", group_text(fleet, shown));
 }
 
 static void
@@ -202,17 +198,15 @@ print_sentence(FILE *file, const struct th_fleet *fleet, const struct th_fleet_l
 	bool is_leak = line->verdict == TH_VERDICT_LEAK;
 	bool is_one = cell->mean.samples == 1;
 
-	fputs("         ", file);
-	print_since(file, fleet, line);
+	th_print(file, "         {}", since_text(fleet, line));
 	if (is_leak && cell->mean.samples < cell->value.count)
 		th_print(file, "{} of {} processes {} {}/h{} ({})\n", cell->mean.samples,
-			cell->value.count, is_one ? "leaks" : "leak",
-			rate(cell->mean.estimate).text, is_one ? "" : " each",
-			rate_interval(&cell->mean).text);
+			cell->value.count, is_one ? "leaks" : "leak", rate(cell->mean.estimate),
+			is_one ? "" : " each", rate_interval(&cell->mean));
 	else
 		th_print(file, "each process {} {}/h ({}), {} of { process/processes}\n",
-			is_leak ? "leaks" : "grows by", rate(cell->mean.estimate).text,
-			rate_interval(&cell->mean).text, cell->growing, cell->mean.samples);
+			is_leak ? "leaks" : "grows by", rate(cell->mean.estimate),
+			rate_interval(&cell->mean), cell->growing, cell->mean.samples);
 }
 
 static int
@@ -241,16 +235,14 @@ print_cell(FILE *file, const struct th_fleet *fleet, const struct th_fleet_line 
 {
 	const struct th_fleet_cell *cell = th_fleet_cell(fleet, line, group);
 	uint32_t counted = fleet->groups[group].counted[line->heap];
-	char grows[32];
 
-	snprintf(grows, sizeof(grows), "%u of %u", cell ? cell->growing : 0, counted);
 	fprintf(file, "         %-*.*s  %12s  %5u  %10s  ", name_columns(fleet),
-		NAME_COLUMNS_MAX, group_name(fleet, group), grows, cell ? cell->leaks : 0,
-		cell ? rate(cell->mean.estimate).text : "-");
+		NAME_COLUMNS_MAX, group_name(fleet, group),
+		th_printed("{} of {}", cell ? cell->growing : 0, counted),
+		cell ? cell->leaks : 0, cell ? rate(cell->mean.estimate) : "-");
 	if (has_group_intervals(file, fleet))
-		fprintf(file, "%-24s  ", cell ? rate_interval(&cell->mean).text : "");
-	fprintf(file, "%9s\n",
-		cell ? th_format_number(cell->average.estimate, TH_UNIT_BYTES).text : "-");
+		th_print(file, "{-24}  ", cell ? rate_interval(&cell->mean) : "");
+	th_print(file, "{9}\n", cell ? th_printed("{b}", &cell->average) : "-");
 }
 
 static void
@@ -299,7 +291,7 @@ print_finding(FILE *file, const struct th_fleet *fleet, const struct th_fleet_li
 	else
 		fprintf(file, "         alone  a leak in %u of them by its own recording\n",
 			cell->leaks);
-	th_print(file, "         most   {}/h in {}\n", rate(cell->most).text,
+	th_print(file, "         most   {}/h in {}\n", rate(cell->most),
 		th_text_of(fleet->logs[cell->most_log]));
 	if (!fleet->options->group_by)
 		print_stack(file, fleet, line);
@@ -380,7 +372,7 @@ print_figures(FILE *file, const struct th_fleet *fleet, double old_value, double
 		th_view_signed_number(change->estimate, unit).text,
 		is_significant(change) || has_intervals(file) ? " " : "~");
 	if (has_intervals(file))
-		fprintf(file, "%-22s ", interval_text(change, 1, unit).text);
+		th_print(file, "{-22} ", interval_text(change, 1, unit));
 }
 
 static void
@@ -420,17 +412,15 @@ print_change(FILE *file, const struct th_fleet *fleet, const struct th_fleet_lin
 	const char *remark = is_wide && !is_significant(&line->change) ? " (not significant)"
 								       : "";
 	int used = is_wide ? FIGURE_COLUMNS : BARE_FIGURE_COLUMNS;
-	struct th_line text;
 
 	print_figures(file, fleet, estimate_in(fleet, line, fleet->old_group).estimate,
 		estimate_in(fleet, line, fleet->new_group).estimate, &line->change);
-	th_line_begin(&text);
-	fprintf(text.stream, "%s, in %u of %u",
-		th_strings_get(&fleet->keys.strings, line->title), cell ? cell->processes : 0,
-		fleet->groups[fleet->new_group].counted[line->heap]);
-	th_line_cut(&text, file,
+	th_format_cut(file,
+		th_printed("{}, in {} of {}", th_strings_get(&fleet->keys.strings, line->title),
+			cell ? cell->processes : 0,
+			fleet->groups[fleet->new_group].counted[line->heap]),
 		th_terminal_room(file, used + (int)strlen(remark), LEAST_SITE_COLUMNS));
-	fprintf(file, "%s\n", remark);
+	th_print(file, "{}\n", remark);
 }
 
 /* Whether a line is in one of the two groups that are compared. */
@@ -465,9 +455,8 @@ print_changes(FILE *file, const struct th_fleet *fleet)
 static void
 print_side(FILE *file, const char *label, const struct th_fleet *fleet, uint32_t group)
 {
-	fprintf(file, "%s  ", label);
-	print_group(file, fleet, group);
-	th_print(file, ": { process/processes}\n", fleet->groups[group].processes);
+	th_print(file, "{}  {}: { process/processes}\n", label, group_text(fleet, group),
+		fleet->groups[group].processes);
 }
 
 void

@@ -13,7 +13,7 @@
 #include "report/base/heap_names.h"
 #include "report/base/line.h"
 #include "report/views/json_parts.h"
-#include "report/views/values.h"
+#include "report/profile/values.h"
 #include "report/views/view.h"
 
 /* Holders of a finding in `leaks`. */
@@ -47,15 +47,6 @@ root_words(const struct th_holder_element *element)
 	return "";
 }
 
-/* The function of C that made the root. */
-static struct th_frame_of
-maker_of(const struct th_profile *profile, const struct th_holder *holder)
-{
-	struct th_path path = th_paths_get(profile->paths, holder->root_path);
-
-	return th_frame_of(profile->frames, path.frames[path.count - 1]);
-}
-
 static enum th_elision *
 choose(struct th_frames *frames, const struct th_holder *holder)
 {
@@ -70,7 +61,7 @@ choose(struct th_frames *frames, const struct th_holder *holder)
 	return items;
 }
 
-char *
+const char *
 th_holder_parts_path(struct th_frames *frames, const struct th_holder *holder)
 {
 	enum th_elision *items = choose(frames, holder);
@@ -89,7 +80,7 @@ th_holder_parts_path(struct th_frames *frames, const struct th_holder *holder)
 		i += gap ? gap - 1 : 0;
 	}
 	free(items);
-	return th_line_end(&line);
+	return th_line_text(&line);
 }
 
 /* Lines of leaks */
@@ -105,19 +96,18 @@ sum_of(const struct th_holders *holders)
 	return sum;
 }
 
-/* "99 % by static gw.Gateway.SESSIONS -> ..."; to be freed. */
-static char *
+/* "99 % by static gw.Gateway.SESSIONS -> ...", with the function of C that made the root. */
+static const char *
 line_text(const struct th_profile *profile, const struct th_holder *holder, double all)
 {
-	char *path = th_holder_parts_path(profile->frames, holder);
+	const char *path = th_holder_parts_path(profile->frames, holder);
 	double share = all > 0 ? 100 * holder->share / all : 0;
-	char *text = holder->root_path == TH_HOLDERS_NO_PATH
-			     ? th_printed("{f} % by {}", share, path)
-			     : th_printed("{f} % by {}, made by {}", share, path,
-				       maker_of(profile, holder));
 
-	free(path);
-	return text;
+	if (holder->root_path == TH_HOLDERS_NO_PATH)
+		return th_printed("{f} % by {}", share, path);
+	struct th_path made = th_paths_get(profile->paths, holder->root_path);
+	return th_printed("{f} % by {}, made by {}", share, path,
+		th_frame_of(profile->frames, made.frames[made.count - 1]));
 }
 
 /* Those of at least 1 % of the bytes; the first of all in any case. */
@@ -303,16 +293,9 @@ static json_t *
 lines_json(const struct th_held_samples *held, const struct th_holders *holders)
 {
 	size_t count = count_large(holders);
-	json_t *list = json_array();
 
-	for (size_t i = 0; i < count && i < LINES_SHOWN; i++) {
-		char *text = line_text(
-			held->leaks->profile, &holders->items[i], sum_of(holders));
-
-		json_array_append_new(list, json_string(text));
-		free(text);
-	}
-	return list;
+	return th_json_map(holder, holders->items, count < LINES_SHOWN ? count : LINES_SHOWN,
+		json_string(line_text(held->leaks->profile, holder, sum_of(holders))));
 }
 
 /* Frees the holders. */
@@ -378,8 +361,7 @@ show_finding(const struct output *output, const struct th_held_samples *held, si
 	}
 	th_print(output->file, "\n{}. ", index + 1);
 	th_view_verdict(output->file, verdict, leaks->findings[index].reason);
-	th_view_finding_title(output->file, leaks, finding);
-	fputc('\n', output->file);
+	th_print(output->file, "{}\n", th_view_finding_title(leaks, finding));
 	th_holder_parts_print(output->file, held, holders, held->leaks->profile->options->top);
 }
 
@@ -425,7 +407,7 @@ show_tallied(const struct output *output, const struct th_held_samples *held,
 	}
 	fputc('\n', output->file);
 	th_view_verdict(output->file, tallied->verdict, th_tallied_reason(tallied));
-	th_tallied_print_headline(output->file, held->leaks, tallied, " ");
+	th_print(output->file, "{}\n", th_tallied_headline(held->leaks, tallied, " "));
 	th_holder_parts_print(output->file, held, holders, held->leaks->profile->options->top);
 }
 

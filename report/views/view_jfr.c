@@ -19,6 +19,7 @@
 
 #include "report/base/allocate.h"
 #include "report/base/log_text.h"
+#include "report/profile/values.h"
 #include "report/views/export_part.h"
 #include "report/views/jfr_types.h"
 #include "unify/shared/clock.h"
@@ -136,13 +137,12 @@ thread_of(struct jfr *jfr, uint32_t name_index)
 
 	if (added) {
 		uint32_t tid = recording->threads[name->thread].tid;
-		char *text = name->text.length ? th_text_clean(name->text)
-					       : th_format_new("thread %u", tid);
+		const char *text = name->text.length ? th_printed("{}", name->text)
+						     : th_printed("thread {}", tid);
 
 		put_thread(pool_entry(jfr, TH_JFR_THREAD, id), text, tid,
 			name->is_of_java ? text : "",
 			name->is_of_java ? name->thread + (uint64_t)1 : 0);
-		free(text);
 	}
 	return id;
 }

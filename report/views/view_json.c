@@ -14,7 +14,7 @@
 #include "report/profile/mapped_use.h"
 #include "report/profile/unseen.h"
 #include "report/views/json_parts.h"
-#include "report/views/values.h"
+#include "report/profile/values.h"
 
 /* Figures */
 

@@ -23,6 +23,7 @@
 #include "report/base/heap_names.h"
 #include "report/base/log_text.h"
 #include "report/log/recording_labels.h"
+#include "report/profile/values.h"
 #include "report/statistics/sampling_changes.h"
 #include "report/views/export_part.h"
 
@@ -215,7 +216,7 @@ static void
 add_mapping(
 	struct output *out, uint64_t id, const struct th_decoded_module *module, uint32_t path)
 {
-	char *build_id = module ? th_text_clean(module->build_id) : NULL;
+	const char *build_id = module ? th_printed("{}", module->build_id) : NULL;
 	struct th_bytes entry = {0};
 	uint64_t name = string_index(out, path);
 	uint64_t build = 0;
@@ -233,7 +234,6 @@ add_mapping(
 	else
 		th_bytes_packed(&entry, 5, &build, build != 0);
 	add_entry(out, out->format->mappings, &entry);
-	free(build_id);
 }
 
 static uint64_t
@@ -493,14 +493,6 @@ write_comment(void *data, const char *text)
 	th_bytes_packed(&out->tables, PPROF_COMMENT, &index, 1);
 }
 
-/* Frees the text. */
-static void
-write_comment_of(struct output *out, char *text)
-{
-	write_comment(out, text);
-	free(text);
-}
-
 static bool
 leaves_out(const struct th_profile *profile)
 {
@@ -516,50 +508,39 @@ write_comments(struct output *out)
 {
 	const struct th_recording *recording = out->profile->recording;
 	const struct th_labels *labels = out->part->labels;
-	char *command = th_text_clean(recording->process.command); /* NUL becomes a blank */
-	char *version = th_text_clean(recording->jvm.version);
-	char *filters = th_options_filters_text(out->profile->options);
-	char *moment = th_profile_moment_text(out->profile);
+	const char *filters = th_view_filters_text(out->profile->options);
 
 	write_comment(out, "twinheap " TH_VERSION ": values are unbiased estimates of all that "
 			   "was allocated; do not scale them by the period");
-	write_comment_of(out, th_format_new("process %u: %s", recording->process.pid, command));
+	/* NUL between arguments becomes a blank. */
+	write_comment(out, th_printed("process {}: {}", recording->process.pid,
+				   recording->process.command));
 	if (leaves_out(out->profile))
 		write_comment(out,
 			"mapped memory that holds the Java heap or malloc's blocks is left "
 			"out, because values of all heaps are added up; --heaps mapped has it");
 	if (filters[0])
-		write_comment_of(out, th_format_new("only %s", filters));
-	write_comment_of(out, th_format_new("inuse values are those %s", moment));
+		write_comment(out, th_printed("only {}", filters));
+	write_comment(out,
+		th_printed("inuse values are those {}", th_profile_moment_text(out->profile)));
 	th_sampling_changes_tell(recording, write_comment, out);
 	if (recording->has_jvm)
-		write_comment_of(out, th_format_new("Java %s", version));
+		write_comment(out, th_printed("Java {}", recording->jvm.version));
 	/* The format has no place for labels of a process. */
 	for (size_t i = 0; labels && i < labels->items_count; i++)
-		write_comment_of(out,
-			th_format_new("%s=%s", labels->items[i].key, labels->items[i].value));
-	free(moment);
-	free(filters);
-	free(version);
-	free(command);
+		write_comment(
+			out, th_printed("{}={}", labels->items[i].key, labels->items[i].value));
 }
 
 /* The module of the executable; NULL if unknown. */
 static const struct th_decoded_module *
 executable_of(const struct th_recording *recording)
 {
-	char *executable = th_text_clean(recording->process.executable);
-	const struct th_decoded_module *found = NULL;
-
-	for (size_t i = 0; i < recording->modules_count && !found; i++) {
-		char *path = th_text_clean(recording->modules[i].path);
-
-		if (!strcmp(path, executable))
-			found = &recording->modules[i];
-		free(path);
+	for (size_t i = 0; i < recording->modules_count; i++) {
+		if (th_text_same(recording->modules[i].path, recording->process.executable))
+			return &recording->modules[i];
 	}
-	free(executable);
-	return found;
+	return NULL;
 }
 
 static void
@@ -577,10 +558,9 @@ write_head(struct output *out)
 	if (!module)
 		return;
 	/* The first mapping, the executable, gives the profile its name. */
-	char *path = th_text_clean(module->path);
 	uint64_t id = mapping_of_module(out, module, &added);
-	add_mapping(out, id, module, th_frames_intern(out->profile->frames, path));
-	free(path);
+	add_mapping(out, id, module,
+		th_frames_intern(out->profile->frames, th_printed("{}", module->path)));
 }
 
 void
@@ -690,13 +670,12 @@ put_intervals(struct output *out, struct th_bytes *bytes, const struct th_export
 						   : th_profile_total(part->profile, heap);
 
 		for (int end = 0; end < 2 && th_profile_has_heap(part->profile, heap); end++) {
-			char *key = th_format_new("twinheap.%s.%s.ci95.%s",
+			const char *key = th_printed("twinheap.{}.{}.ci95.{}",
 				th_export_value_name(value), th_heap_word(heap),
 				end ? "high" : "low");
 
 			indices[count++] = number_attribute(
 				out, key, end ? total.high : total.low);
-			free(key);
 		}
 	}
 	th_bytes_packed(bytes, OTLP_PROFILE_ATTRIBUTES, indices, count);

@@ -201,10 +201,10 @@ add_to_name(void *data, const char *text)
 	name->before = "; ";
 }
 
-static char *
+static const char *
 make_name(const struct th_profile *profile)
 {
-	char *filters = th_options_filters_text(profile->options);
+	const char *filters = th_view_filters_text(profile->options);
 	struct name name = {.before = " ("};
 
 	th_line_begin(&name.line);
@@ -213,8 +213,7 @@ make_name(const struct th_profile *profile)
 		add_to_name(&name, filters);
 	th_sampling_changes_tell(profile->recording, add_to_name, &name);
 	fputs(name.before[0] == ';' ? ")" : "", name.line.stream);
-	free(filters);
-	return th_line_end(&name.line);
+	return th_line_text(&name.line);
 }
 
 void
@@ -228,12 +227,11 @@ th_view_speedscope(FILE *file, const struct th_profile *profile)
 			TH_KIND_GROUP),
 		.order = th_row_order_by_path(profile),
 	};
-	char *name = make_name(profile);
 
 	th_json_write(file,
 		"{\"$schema\":\"" SCHEMA "\",\n\"exporter\":\"twinheap " TH_VERSION
 		"\",\n\"name\":",
-		json_string(name), 0);
+		json_string(make_name(profile)), 0);
 	fputs(",\n\"activeProfileIndex\":0,\n\"shared\":{\"frames\":[", file);
 	print_frames(&speedscope);
 	fputs("]},\n\"profiles\":[", file);
@@ -241,5 +239,4 @@ th_view_speedscope(FILE *file, const struct th_profile *profile)
 	fputs("]}\n", file);
 	th_id_map_deinit(&speedscope.frames);
 	free(speedscope.order);
-	free(name);
 }

@@ -26,7 +26,7 @@
 #include "report/base/id_map.h"
 #include "report/base/line.h"
 #include "report/base/terminal.h"
-#include "report/views/values.h"
+#include "report/profile/values.h"
 
 /* Columns of one heap's figures; without confidence intervals; without shares as well. */
 #define FIGURE_COLUMNS 40
@@ -303,23 +303,14 @@ static void
 print_name(const struct tree *tree, const struct node *node, int indent)
 {
 	const struct th_frames *frames = tree->profile->frames;
-	uint32_t function = node->function;
-	const char *name = th_frames_function_name(frames, function);
-	const char *library = th_frames_library(frames, function);
-	bool has_library = library[0] && !th_frames_is_nameless(frames, function);
-	struct th_line line;
 
 	th_print(tree->file, "{*}{#}", indent, "",
-		th_frames_style(th_frames_function(frames, function)->kind));
-	th_line_begin(&line);
-	if (node->is_thread)
-		th_print(line.stream, "thread \"{}\"", name);
-	else if (has_library)
-		th_print(line.stream, "{} ({})", name, library);
-	else
-		fputs(name, line.stream);
-	th_line_cut(
-		&line, tree->file, tree->path_columns ? tree->path_columns - indent : INT_MAX);
+		th_frames_style(th_frames_function(frames, node->function)->kind));
+	th_format_cut(tree->file,
+		node->is_thread ? th_printed("thread \"{}\"",
+					  th_frames_function_name(frames, node->function))
+				: th_function_text(frames, node->function),
+		tree->path_columns ? tree->path_columns - indent : INT_MAX);
 	fputs(th_terminal_code(tree->file, TH_STYLE_PLAIN), tree->file);
 }
 

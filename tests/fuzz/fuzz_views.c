@@ -19,6 +19,7 @@
 #include <zlib.h>
 
 #include "report/base/error.h"
+#include "report/base/line.h"
 #include "report/fleet/fleet.h"
 #include "report/live/live.h"
 #include "report/log/schema.h"
@@ -520,6 +521,7 @@ view_fleet(const char *path, const char *other, bool is_growth)
 	}
 	th_error_destroy(error);
 	th_fleet_deinit(&fleet);
+	th_texts_free();
 	fclose(file);
 }
 

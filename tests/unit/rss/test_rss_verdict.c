@@ -160,10 +160,9 @@ judge(const struct scene *scene, uint64_t seed)
 	show(&shown, &log, NULL);
 	th_rss_init(&rss, shown.profile, NULL);
 	verdict = rss.verdict;
-	char *text = th_rss_verdict_text(&rss);
+	const char *text = th_rss_verdict_text(&rss);
 	if (seed <= 1)
 		print_message("%s\n", text);
-	free(text);
 	th_rss_deinit(&rss);
 	show_end(&shown);
 	log_deinit(&log);
@@ -385,9 +384,8 @@ expect_fit(double limit, double heap, double growth, const char *text)
 	assert_int_equal(has_limit, text != NULL);
 	if (!text)
 		return;
-	char *found = th_rss_fit_text(&rss, &fit);
+	const char *found = th_rss_fit_text(&rss, &fit);
 	assert_string_equal(found, text);
-	free(found);
 }
 
 /* What the heap may still take, and what is outside of it, against the limit of the group. */
