@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * leaks and diff over many recordings, as text and as JSON. Figures are means over the processes of
- * a group, with the interval over processes; rates are by the hour.
+ * Views of several recordings, as text and as JSON: diff of two snapshots, leaks over many recordings,
+ * and diff of two groups of these.  Figures of many recordings are means over the processes of a group,
+ * with the interval over processes; rates are by the hour.  The rows of a diff arrive sorted.
  */
 #include "report/views/finding_parts.h"
 #include "report/views/view.h"
@@ -12,8 +13,8 @@
 
 #include "report/base/format.h"
 #include "report/base/heap_names.h"
-#include "report/base/line.h"
 #include "report/base/terminal.h"
+#include "report/profile/sites.h"
 #include "report/views/json_parts.h"
 #include "report/profile/values.h"
 
@@ -25,17 +26,236 @@
 #define NAME_COLUMNS_MAX 28
 /* Columns of the table of groups without names, with intervals. */
 #define GROUP_COLUMNS 79
-/* Columns of figures in front of a line of a diff, with and without intervals. */
-#define FIGURE_COLUMNS 57
-#define BARE_FIGURE_COLUMNS 35
-/* If lines of a diff have fewer columns than the first, intervals are left out; they never have
- * fewer than the second. */
-#define FAIR_SITE_COLUMNS 45
+/* Columns of a row of a diff in front of its site never leave fewer than these. */
 #define LEAST_SITE_COLUMNS 20
 /* Columns of a line of a stack before its text. */
 #define STACK_COLUMN 16
 
-/* Names */
+/* Tables of changes */
+
+struct th_number
+th_view_signed_number(double value, enum th_unit unit)
+{
+	struct th_number number;
+
+	snprintf(number.text, sizeof(number.text), "%c%.46s", value < 0 ? '-' : '+',
+		th_format_number(fabs(value), unit).text);
+	return number;
+}
+
+struct table {
+	FILE *file;
+	const struct th_options *options;
+	bool has_intervals; /* there are columns for them */
+	int kind_columns;   /* of the kind of a change; negative, since it is left-aligned */
+	int columns;        /* in front of a site */
+	uint64_t rows, significant;
+};
+
+/* Prints the heading; `of` behind the value's name. */
+static struct table
+table_begin(FILE *file, const struct th_options *options, bool has_kinds, const char *of)
+{
+	/* If sites have fewer columns than that, intervals are left out. */
+	bool is_wide = th_terminal_room(file, has_kinds ? 64 : 57, 0) >= (has_kinds ? 40 : 45);
+
+	th_print(file, "\n{#}{9}  {9}  {10}  {*}{}{}{/}\n", TH_STYLE_HEADING, "old", "new",
+		"change", is_wide ? -23 : 0, is_wide ? "95 % CI" : "",
+		th_value_heading(options->value), of);
+	return (struct table){
+		.file = file,
+		.options = options,
+		.has_intervals = is_wide,
+		.kind_columns = has_kinds ? -7 : 0,
+		.columns = (is_wide            ? 57
+				   : has_kinds ? 34
+					       : 35) +
+			   (has_kinds ? 7 : 0),
+	};
+}
+
+static enum th_unit
+unit_of(const struct th_options *options)
+{
+	return th_value_counts_objects(options->value) ? TH_UNIT_OBJECTS : TH_UNIT_BYTES;
+}
+
+static void
+print_figures(
+	const struct table *table, const struct th_difference *change, const char *interval)
+{
+	enum th_unit unit = unit_of(table->options);
+
+	th_print(table->file, "{9}  {9}  {10}{} ",
+		th_format_number(change->old_value.estimate, unit).text,
+		th_format_number(change->new_value.estimate, unit).text,
+		th_view_signed_number(change->change.estimate, unit).text,
+		change->may_be_chance && !table->has_intervals ? "~" : " ");
+	if (table->has_intervals)
+		th_print(table->file, "{-22} ", interval);
+}
+
+static void
+print_total(const struct table *table, const struct th_difference *change, const char *interval)
+{
+	print_figures(table, change, interval);
+	th_print(table->file, "{}{}\n", th_heap_title(change->heap),
+		table->has_intervals && change->may_be_chance ? ", not significant" : "");
+}
+
+/* Counts a row; false: it is beyond --top. */
+static bool
+is_shown(struct table *table, const struct th_difference *change)
+{
+	table->significant += !change->may_be_chance;
+	return table->rows++ < table->options->top;
+}
+
+static void
+print_row(const struct table *table, const struct th_difference *change, const char *interval,
+	const char *site)
+{
+	const char *remark = table->has_intervals && change->may_be_chance
+				     ? " (not significant)"
+				     : "";
+
+	print_figures(table, change, interval);
+	th_print(table->file, "{*}", table->kind_columns,
+		table->kind_columns ? th_sampling_change_name(change->kind) : "");
+	th_format_cut(table->file, site,
+		th_terminal_room(
+			table->file, table->columns + (int)strlen(remark), LEAST_SITE_COLUMNS));
+	th_print(table->file, "{}\n", remark);
+}
+
+static void
+table_end(const struct table *table)
+{
+	if (table->rows > table->options->top)
+		th_print(table->file, "and {c} more (--top)\n",
+			table->rows - table->options->top);
+	th_print(table->file, "\n{c} of {c} {} changed significantly{}\n", table->significant,
+		table->rows, table->options->group_by ? "groups" : "stacks",
+		table->has_intervals ? "" : "; the others are marked with ~");
+}
+
+/* Two snapshots */
+
+/* The allocating function and the application line that called it. */
+const char *
+th_view_diff_site(const struct th_leak_sites *places, const struct th_leak_site *place)
+{
+	struct th_site_place site = {
+		places->ways.items[place->way].function, TH_SITE_NO_FUNCTION};
+
+	if (place->creator && place->creator != place->way)
+		site.caller = places->ways.items[place->creator].function;
+	return th_sites_text(places->profile->frames, place->class_name, site);
+}
+
+static void
+print_snapshot(FILE *file, const char *label, const struct th_profile *profile)
+{
+	bool is_before = th_profile_is_before_teardown(profile);
+
+	th_print(file, "{}  {} at {t} s{}{}\n", label, profile->options->log,
+		th_profile_seconds(profile, profile->at.time), is_before ? ", before " : "",
+		is_before ? th_teardown_reason(&profile->teardown) : "");
+}
+
+void
+th_view_diff(FILE *file, const struct th_diff *diff)
+{
+	const struct th_options *options = diff->sides[1].profile->options;
+	enum th_unit unit = unit_of(options);
+
+	print_snapshot(file, "old", diff->sides[0].profile);
+	print_snapshot(file, "new", diff->sides[1].profile);
+	th_view_filters(file, options);
+	struct table table = table_begin(file, options, true, "");
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		const struct th_difference *total = &diff->totals[heap];
+
+		if (th_profile_has_heap(diff->sides[0].profile, heap) ||
+			th_profile_has_heap(diff->sides[1].profile, heap))
+			print_total(
+				&table, total, th_estimate_interval(&total->change, unit).text);
+	}
+	fputc('\n', file);
+	for (size_t i = 0; i < diff->items_count; i++) {
+		const struct th_difference *item = &diff->items[i];
+		const struct th_leak_sites *places = diff->sides[item->side].places;
+
+		if (is_shown(&table, item))
+			print_row(&table, item, th_estimate_interval(&item->change, unit).text,
+				th_view_diff_site(places, &places->items[item->place]));
+	}
+	table_end(&table);
+}
+
+static json_t *
+difference_json(const struct th_difference *difference)
+{
+	return th_json("heap old new change kind may_be_chance", th_heap_word(difference->heap),
+		&difference->old_value, &difference->new_value, &difference->change,
+		th_sampling_change_name(difference->kind), (bool)difference->may_be_chance);
+}
+
+/* Root first, without line numbers, which may differ between the two sides. */
+static json_t *
+functions_json(const struct th_side *side, const struct th_leak_site *place)
+{
+	struct th_path_prefix_cursor step = th_path_prefixes_last(
+		&side->places->ways, place->way);
+	json_t *list = json_array();
+	uint32_t function;
+
+	while (th_path_prefixes_step(&step, &function))
+		json_array_insert_new(
+			list, 0, th_json_function(side->profile->frames, function, "", 0));
+	return list;
+}
+
+static json_t *
+item_json(const struct th_diff *diff, const struct th_difference *difference)
+{
+	const struct th_side *side = &diff->sides[difference->side];
+	const struct th_leak_site *place = &side->places->items[difference->place];
+
+	return th_json_set(difference_json(difference), "class? frames",
+		th_frames_string(side->profile->frames, place->class_name),
+		functions_json(side, place));
+}
+
+static json_t *
+side_json(const struct th_profile *profile)
+{
+	return th_json_set(th_json_moment(profile), "log recorded", profile->options->log,
+		th_json_recorded(profile->recording));
+}
+
+void
+th_view_diff_json(FILE *file, const struct th_diff *diff)
+{
+	const struct th_profile *old_profile = diff->sides[0].profile;
+	const struct th_profile *new_profile = diff->sides[1].profile;
+
+	fprintf(file, "{\"twinheap\": 1,\n \"value\": \"%s\"",
+		th_value_name(new_profile->options->value));
+	th_json_write(file, ",\n \"old\": ", side_json(old_profile), 0);
+	th_json_write(file, ",\n \"new\": ", side_json(new_profile), 0);
+	th_json_write(file, ",\n \"filters\": ", th_json_filters(new_profile->options), 0);
+	th_json_write(file, ",\n \"totals\": ",
+		th_json_map(total, diff->totals + TH_HEAP_JAVA, TH_HEAPS - TH_HEAP_JAVA,
+			difference_json(total)),
+		0);
+	fputs(",\n \"differences\": [", file);
+	for (size_t i = 0; i < diff->items_count; i++)
+		th_json_write(file, i ? ",\n  " : "\n  ", item_json(diff, &diff->items[i]), 0);
+	fputs("]}\n", file);
+}
+
+/* Many recordings */
 
 static const char *
 group_name(const struct th_fleet *fleet, uint32_t group)
@@ -340,59 +560,12 @@ th_view_fleet_leaks(FILE *file, const struct th_fleet *fleet)
 	print_verdict(file, fleet, TH_VERDICT_UNCLEAR);
 }
 
-/* Changes */
-
-static enum th_unit
-unit_of(const struct th_fleet *fleet)
-{
-	return th_value_counts_objects(fleet->options->value) ? TH_UNIT_OBJECTS : TH_UNIT_BYTES;
-}
+/* Two groups */
 
 static bool
-is_significant(const struct th_estimate *change)
+is_chance(const struct th_estimate *change)
 {
-	return change->low > 0 || change->high < 0;
-}
-
-/* Whether the terminal has columns for the intervals of changes. */
-static bool
-has_intervals(FILE *file)
-{
-	return th_terminal_room(file, FIGURE_COLUMNS, 0) >= FAIR_SITE_COLUMNS;
-}
-
-static void
-print_figures(FILE *file, const struct th_fleet *fleet, double old_value, double new_value,
-	const struct th_estimate *change)
-{
-	enum th_unit unit = unit_of(fleet);
-
-	fprintf(file, "%9s  %9s  %10s%s ", th_format_number(old_value, unit).text,
-		th_format_number(new_value, unit).text,
-		th_view_signed_number(change->estimate, unit).text,
-		is_significant(change) || has_intervals(file) ? " " : "~");
-	if (has_intervals(file))
-		th_print(file, "{-22} ", interval_text(change, 1, unit));
-}
-
-static void
-print_totals(FILE *file, const struct th_fleet *fleet)
-{
-	const struct th_fleet_group *old_group = &fleet->groups[fleet->old_group];
-	const struct th_fleet_group *new_group = &fleet->groups[fleet->new_group];
-
-	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		struct th_estimate change = th_process_difference(
-			&old_group->totals[heap], &new_group->totals[heap], 0.05);
-
-		if (!old_group->counted[heap] && !new_group->counted[heap])
-			continue;
-		print_figures(file, fleet, old_group->totals[heap].mean,
-			new_group->totals[heap].mean, &change);
-		fprintf(file, "%s%s\n", th_heap_title(heap),
-			is_significant(&change) || !has_intervals(file) ? ""
-									: ", not significant");
-	}
+	return !(change->low > 0) && !(change->high < 0);
 }
 
 static struct th_estimate
@@ -404,25 +577,6 @@ estimate_in(const struct th_fleet *fleet, const struct th_fleet_line *line, uint
 	return cell ? cell->mean : (struct th_estimate){.samples = counted};
 }
 
-static void
-print_change(FILE *file, const struct th_fleet *fleet, const struct th_fleet_line *line)
-{
-	const struct th_fleet_cell *cell = th_fleet_cell(fleet, line, fleet->new_group);
-	bool is_wide = has_intervals(file);
-	const char *remark = is_wide && !is_significant(&line->change) ? " (not significant)"
-								       : "";
-	int used = is_wide ? FIGURE_COLUMNS : BARE_FIGURE_COLUMNS;
-
-	print_figures(file, fleet, estimate_in(fleet, line, fleet->old_group).estimate,
-		estimate_in(fleet, line, fleet->new_group).estimate, &line->change);
-	th_format_cut(file,
-		th_printed("{}, in {} of {}", th_strings_get(&fleet->keys.strings, line->title),
-			cell ? cell->processes : 0,
-			fleet->groups[fleet->new_group].counted[line->heap]),
-		th_terminal_room(file, used + (int)strlen(remark), LEAST_SITE_COLUMNS));
-	th_print(file, "{}\n", remark);
-}
-
 /* Whether a line is in one of the two groups that are compared. */
 static bool
 is_compared(const struct th_fleet *fleet, const struct th_fleet_line *line)
@@ -431,25 +585,32 @@ is_compared(const struct th_fleet *fleet, const struct th_fleet_line *line)
 	       th_fleet_cell(fleet, line, fleet->new_group);
 }
 
-static void
-print_changes(FILE *file, const struct th_fleet *fleet)
+static struct th_difference
+line_change(const struct th_fleet *fleet, const struct th_fleet_line *line)
 {
-	uint64_t all = 0, significant = 0;
+	return (struct th_difference){
+		.heap = line->heap,
+		.old_value = estimate_in(fleet, line, fleet->old_group),
+		.new_value = estimate_in(fleet, line, fleet->new_group),
+		.change = line->change,
+		.may_be_chance = is_chance(&line->change),
+	};
+}
 
-	for (size_t i = 0; i < fleet->lines_count; i++) {
-		const struct th_fleet_line *line = &fleet->lines[i];
+static struct th_difference
+total_change(const struct th_fleet *fleet, enum th_heap heap)
+{
+	const struct th_process_sums *old_sum = &fleet->groups[fleet->old_group].totals[heap];
+	const struct th_process_sums *new_sum = &fleet->groups[fleet->new_group].totals[heap];
+	struct th_difference total = {
+		.heap = heap,
+		.old_value = th_process_mean(old_sum, 0.05),
+		.new_value = th_process_mean(new_sum, 0.05),
+		.change = th_process_difference(old_sum, new_sum, 0.05),
+	};
 
-		if (!is_compared(fleet, line))
-			continue;
-		if (all++ < fleet->options->top)
-			print_change(file, fleet, line);
-		significant += is_significant(&line->change);
-	}
-	if (all > fleet->options->top)
-		th_print(file, "and {c} more (--top)\n", all - fleet->options->top);
-	th_print(file, "\n{c} of {c} {} changed significantly{}\n", significant, all,
-		fleet->options->group_by ? "groups" : "stacks",
-		has_intervals(file) ? "" : "; the others are marked with ~");
+	total.may_be_chance = is_chance(&total.change);
+	return total;
 }
 
 static void
@@ -462,21 +623,38 @@ print_side(FILE *file, const char *label, const struct th_fleet *fleet, uint32_t
 void
 th_view_fleet_diff(FILE *file, const struct th_fleet *fleet)
 {
+	const struct th_fleet_group *old_group = &fleet->groups[fleet->old_group];
+	const struct th_fleet_group *new_group = &fleet->groups[fleet->new_group];
+	enum th_unit unit = unit_of(fleet->options);
+
 	print_side(file, "old", fleet, fleet->old_group);
 	print_side(file, "new", fleet, fleet->new_group);
 	print_logs(file, fleet);
 	th_view_filters(file, fleet->options);
-	fprintf(file, "\n%s%9s  %9s  %10s  %-*s%s per process%s\n",
-		th_terminal_code(file, TH_STYLE_HEADING), "old", "new", "change",
-		has_intervals(file) ? 23 : 0, has_intervals(file) ? "95 % CI" : "",
-		th_value_heading(fleet->options->value),
-		th_terminal_code(file, TH_STYLE_PLAIN));
-	print_totals(file, fleet);
+	struct table table = table_begin(file, fleet->options, false, " per process");
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		struct th_difference total = total_change(fleet, heap);
+
+		if (old_group->counted[heap] || new_group->counted[heap])
+			print_total(&table, &total, interval_text(&total.change, 1, unit));
+	}
 	fputc('\n', file);
-	print_changes(file, fleet);
+	for (size_t i = 0; i < fleet->lines_count; i++) {
+		const struct th_fleet_line *line = &fleet->lines[i];
+		const struct th_fleet_cell *cell = th_fleet_cell(fleet, line, fleet->new_group);
+		struct th_difference change = line_change(fleet, line);
+
+		if (is_compared(fleet, line) && is_shown(&table, &change))
+			print_row(&table, &change, interval_text(&change.change, 1, unit),
+				th_printed("{}, in {} of {}",
+					th_strings_get(&fleet->keys.strings, line->title),
+					cell ? cell->processes : 0,
+					new_group->counted[line->heap]));
+	}
+	table_end(&table);
 }
 
-/* JSON */
+/* Many recordings as JSON */
 
 /* {"estimate", "ci95", "processes"}; without two processes the interval is null. */
 static json_t *
@@ -567,37 +745,31 @@ th_view_fleet_leaks_json(FILE *file, const struct th_fleet *fleet)
 }
 
 static json_t *
-change_json(const struct th_estimate *old_value, const struct th_estimate *new_value,
-	const struct th_estimate *change, enum th_heap heap)
+change_json(const struct th_difference *change)
 {
-	return th_json("old new change may_be_chance heap", mean_json(old_value),
-		mean_json(new_value), mean_json(change), (bool)!is_significant(change),
-		th_heap_word(heap));
+	return th_json("old new change may_be_chance heap", mean_json(&change->old_value),
+		mean_json(&change->new_value), mean_json(&change->change),
+		(bool)change->may_be_chance, th_heap_word(change->heap));
 }
 
 static json_t *
 line_json(const struct th_fleet *fleet, const struct th_fleet_line *line)
 {
-	struct th_estimate old_value = estimate_in(fleet, line, fleet->old_group);
-	struct th_estimate new_value = estimate_in(fleet, line, fleet->new_group);
+	struct th_difference change = line_change(fleet, line);
 
 	if (!is_compared(fleet, line))
 		return NULL;
-	return th_json_set(change_json(&old_value, &new_value, &line->change, line->heap),
-		"class? frames", th_strings_get(&fleet->keys.strings, line->class_name),
+	return th_json_set(change_json(&change), "class? frames",
+		th_strings_get(&fleet->keys.strings, line->class_name),
 		stack_json(fleet, line->stack));
 }
 
 static json_t *
 total_json(const struct th_fleet *fleet, enum th_heap heap)
 {
-	const struct th_process_sums *old_sum = &fleet->groups[fleet->old_group].totals[heap];
-	const struct th_process_sums *new_sum = &fleet->groups[fleet->new_group].totals[heap];
-	struct th_estimate old_value = th_process_mean(old_sum, 0.05);
-	struct th_estimate new_value = th_process_mean(new_sum, 0.05);
-	struct th_estimate change = th_process_difference(old_sum, new_sum, 0.05);
+	struct th_difference total = total_change(fleet, heap);
 
-	return change_json(&old_value, &new_value, &change, heap);
+	return change_json(&total);
 }
 
 void
