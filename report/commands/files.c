@@ -17,7 +17,7 @@
 #include "report/base/terminal.h"
 #include "report/control/request.h"
 #include "report/control/running.h"
-#include "report/views/health.h"
+#include "report/views/view.h"
 
 /* Of a time that this tool has printed. */
 #define TIME_ROUNDING 0.0005

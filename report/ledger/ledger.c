@@ -13,7 +13,6 @@
 #include "report/base/id_map.h"
 #include "report/base/sort.h"
 #include "report/profile/values.h"
-#include "unify/shared/clock.h"
 
 /* The warm-up is this part of the time. */
 #define WARM_UP_PART 5

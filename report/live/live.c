@@ -17,7 +17,6 @@
 #include "report/leaks/leaks.h"
 #include "report/leaks/outcome.h"
 #include "report/symbols/symbols.h"
-#include "report/profile/values.h"
 #include "report/views/view.h"
 #include "unify/shared/clock.h"
 #include "unify/shared/heaps.h"

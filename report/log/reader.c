@@ -5,7 +5,6 @@
  */
 #include "report/log/reader.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdlib.h>

@@ -6,7 +6,6 @@
 #include "report/profile/sites.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "report/base/allocate.h"
 #include "report/base/id_map.h"

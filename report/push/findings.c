@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/push/push.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/base/allocate.h"
 #include "report/base/hash.h"
-#include "report/base/heap_names.h"
 #include "report/base/line.h"
-#include "report/leaks/causes.h"
 #include "report/leaks/leaks.h"
-#include "report/views/json_parts.h"
+#include "report/views/parts.h"
 #include "report/views/view.h"
 
 /* SeverityNumber of OpenTelemetry's logs. */

@@ -5,7 +5,6 @@
  */
 #include "report/rss/breakdown.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,7 +7,6 @@
 #include "report/statistics/lifetimes.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

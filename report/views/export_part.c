@@ -2,8 +2,6 @@
 #include "report/views/export_part.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "report/base/allocate.h"
 

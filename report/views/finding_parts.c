@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/views/finding_parts.h"
+#include "report/views/parts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/base/allocate.h"
 #include "report/base/terminal.h"
-#include "report/leaks/causes.h"
 #include "report/profile/sites.h"
-#include "report/views/json_parts.h"
-#include "report/profile/values.h"
 #include "report/views/view.h"
 
 /* Column at which the lines begin. */

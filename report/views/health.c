@@ -4,7 +4,7 @@
  * the damage found while reading it, and from what a profile leaves out.  Warnings are lines about
  * incomplete or imprecise figures.
  */
-#include "report/views/health.h"
+#include "report/views/view.h"
 
 #include <stdlib.h>
 #include <string.h>

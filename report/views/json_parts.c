@@ -3,7 +3,7 @@
  * Parts of the JSON outputs that several views share: functions, filters, the recorded part of the
  * process's life, and the outcome of `leaks`.
  */
-#include "report/views/json_parts.h"
+#include "report/views/parts.h"
 
 #include <math.h>
 #include <stdlib.h>

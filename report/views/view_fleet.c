@@ -4,19 +4,15 @@
  * and diff of two groups of these.  Figures of many recordings are means over the processes of a group,
  * with the interval over processes; rates are by the hour.  The rows of a diff arrive sorted.
  */
-#include "report/views/finding_parts.h"
+#include "report/views/parts.h"
 #include "report/views/view.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/base/format.h"
-#include "report/base/heap_names.h"
 #include "report/base/terminal.h"
 #include "report/profile/sites.h"
-#include "report/views/json_parts.h"
-#include "report/profile/values.h"
 
 #define SECONDS_PER_HOUR 3600
 /* Frames of a stack printed, from the allocation towards the root. */

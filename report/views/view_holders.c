@@ -3,17 +3,13 @@
  * What holds the Java objects of each finding, or of a class, as the last walk of the heap found it:
  * the views of `holders`, and parts of `leaks`.
  */
-#include "report/views/finding_parts.h"
+#include "report/views/parts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/base/allocate.h"
-#include "report/base/format.h"
-#include "report/base/heap_names.h"
 #include "report/base/line.h"
-#include "report/views/json_parts.h"
-#include "report/profile/values.h"
 #include "report/views/view.h"
 
 /* Holders of a finding in `leaks`. */

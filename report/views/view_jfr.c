@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/allocate.h"
 #include "report/base/bytes.h"
 #include "report/base/line.h"
 #include "report/base/log_text.h"

@@ -10,11 +10,9 @@
 #include <string.h>
 
 #include "report/base/allocate.h"
-#include "report/base/heap_names.h"
 #include "report/profile/mapped_use.h"
 #include "report/profile/unseen.h"
-#include "report/views/json_parts.h"
-#include "report/profile/values.h"
+#include "report/views/parts.h"
 
 /* Figures */
 

@@ -10,14 +10,10 @@
 #include <string.h>
 
 #include "report/base/format.h"
-#include "report/base/heap_names.h"
 #include "report/base/line.h"
 #include "report/base/terminal.h"
-#include "report/leaks/causes.h"
 #include "report/statistics/forced_collection.h"
-#include "report/views/finding_parts.h"
-#include "report/views/json_parts.h"
-#include "report/profile/values.h"
+#include "report/views/parts.h"
 
 /* Parts of a finding printed, largest first. */
 #define PARTS_SHOWN 3

@@ -3,15 +3,13 @@
  * What native code holds of the Java VM, by kind, call stack and class: the views of `ledger`, and
  * parts of `summary` and `leaks`.
  */
-#include "report/views/finding_parts.h"
+#include "report/views/parts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/base/format.h"
 #include "report/base/terminal.h"
-#include "report/views/json_parts.h"
-#include "report/profile/values.h"
 #include "report/views/view.h"
 
 /* Undetached threads that are named. */

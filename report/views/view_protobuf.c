@@ -15,7 +15,6 @@
 #include "report/views/view.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "report/base/allocate.h"
 #include "report/base/bytes.h"

@@ -8,13 +8,10 @@
 
 #include "report/base/allocate.h"
 #include "report/base/format.h"
-#include "report/base/line.h"
 #include "report/base/terminal.h"
 #include "report/profile/sites.h"
 #include "report/rss/rss.h"
-#include "report/views/finding_parts.h"
-#include "report/views/json_parts.h"
-#include "report/profile/values.h"
+#include "report/views/parts.h"
 #include "report/views/view.h"
 
 /* Smaller lines and parts are not printed. */

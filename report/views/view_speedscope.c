@@ -9,12 +9,10 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-#include "report/base/allocate.h"
-#include "report/base/heap_names.h"
 #include "report/base/line.h"
 #include "report/profile/row_order.h"
 #include "report/statistics/sampling_changes.h"
-#include "report/views/json_parts.h"
+#include "report/views/parts.h"
 
 #define SCHEMA "https://www.speedscope.app/file-format-schema.json"
 

@@ -12,16 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/allocate.h"
 #include "report/base/format.h"
-#include "report/base/heap_names.h"
-#include "report/base/line.h"
 #include "report/base/terminal.h"
 #include "report/profile/mapped_use.h"
 #include "report/profile/sites.h"
 #include "report/statistics/heap_use.h"
-#include "report/views/finding_parts.h"
-#include "report/profile/values.h"
+#include "report/views/parts.h"
 
 /* Sites listed for each heap in the brief form. */
 #define BRIEF_SITES 2

@@ -24,7 +24,6 @@
 #include "report/base/format.h"
 #include "report/base/heap_names.h"
 #include "report/base/id_map.h"
-#include "report/base/line.h"
 #include "report/base/terminal.h"
 #include "report/profile/values.h"
 

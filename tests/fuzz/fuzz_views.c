@@ -24,7 +24,7 @@
 #include "report/live/live.h"
 #include "report/log/schema.h"
 #include "report/views/bundle.h"
-#include "report/views/finding_parts.h"
+#include "report/views/parts.h"
 #include "report/views/view.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/views/every_view.h"

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "report/holders/holders.h"
-#include "report/views/finding_parts.h"
+#include "report/views/parts.h"
 #include "tests/unit/leaks/leaks_fixture.h"
 
 #define WALK_MS 9500

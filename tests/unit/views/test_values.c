@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "report/views/json_parts.h"
+#include "report/views/parts.h"
 #include "report/profile/values.h"
 
 extern const struct th_values_call __start_th_values_calls[], __stop_th_values_calls[];
