@@ -27,11 +27,34 @@ th_line_end(struct th_line *line)
 	return line->text;
 }
 
+static const char *
+keep(char *text)
+{
+	th_array_append(&texts, items, text);
+	return text;
+}
+
 const char *
 th_line_text(struct th_line *line)
 {
-	th_array_append(&texts, items, th_line_end(line));
-	return line->text;
+	return keep(th_line_end(line));
+}
+
+const char *
+th_text_format(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	char *text = th_format_new_va(format, arguments);
+	va_end(arguments);
+	return keep(text);
+}
+
+const char *
+th_text_printable(struct th_text text)
+{
+	return keep(th_text_clean(text));
 }
 
 void

@@ -8,6 +8,8 @@
 
 #include <stdio.h>
 
+#include "report/base/log_text.h"
+
 struct th_line {
 	FILE *stream; /* to print to */
 	char *text;
@@ -21,6 +23,10 @@ char *th_line_end(struct th_line *line);
 
 /* Ends the text and returns it as one of the output. */
 const char *th_line_text(struct th_line *line);
+
+/* Printed, or cleaned by th_text_clean(). */
+const char *th_text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+const char *th_text_printable(struct th_text text);
 
 /* Frees the texts of this thread. */
 void th_texts_free(void);

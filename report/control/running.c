@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "report/base/allocate.h"
+#include "report/base/line.h"
 #include "report/base/log_text.h"
 
 /* Longest command line shown; more than these files of /proc contain. */
@@ -321,7 +322,7 @@ th_running_find(const char *text, char **path_ret)
 		"process %s: is not recorded, or belongs to another user", text);
 }
 
-char *
+const char *
 th_running_command(pid_t pid)
 {
 	size_t length;
@@ -329,7 +330,7 @@ th_running_command(pid_t pid)
 
 	while (length && !text[length - 1])
 		length--;
-	char *clean = th_text_clean((struct th_text){text, (uint32_t)length});
+	const char *clean = th_text_printable((struct th_text){text, (uint32_t)length});
 	free(text);
 	return clean;
 }

@@ -350,14 +350,13 @@ find_ended_before(struct push *push)
 	struct dirent *entry;
 
 	while (directory && (entry = readdir(directory))) {
-		char *path = th_format_new("%s/%s", push->state, entry->d_name);
+		const char *path = th_text_format("%s/%s", push->state, entry->d_name);
 		struct th_sent sent;
 		char *log;
 
 		if (th_source_read_state(path, &sent, &log) && !is_state_of_source(push, path))
 			begin_ended(push, path, log);
 		free(log);
-		free(path);
 	}
 	if (directory)
 		closedir(directory);
