@@ -130,7 +130,7 @@ th_live_keys(const struct th_live *live)
 	if (live->is_help)
 		return "any key: back";
 	return th_text_format(
-		"q quit  s %s  Tab heap  a all  h help", th_value_name(live->options.value));
+		"q quit  s %s  Tab heap  a all  h help", th_values[live->options.value].name);
 }
 
 /* Views */

@@ -226,7 +226,7 @@ th_diff_init(
 		.is_one_recording = old_side->profile->recording ==
 				    new_side->profile->recording,
 	};
-	work.measure = th_value_measure(new_side->profile->options->value);
+	work.measure = th_values[new_side->profile->options->value].measure;
 	th_stack_keys_init(&work.keys);
 	find_entries(&work);
 	th_stack_names_deinit(&work.names[0]);

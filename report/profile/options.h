@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "report/base/error.h"
+#include "report/base/format.h"
 #include "report/base/terminal.h"
 #include "unify/shared/log_format.h"
 
@@ -32,7 +33,18 @@ enum th_view_value {
 	TH_VALUE_LIVE_OBJECTS,
 	TH_VALUE_TEMPORARY_BYTES,
 	TH_VALUE_TOUCHED_BYTES,
+	TH_VALUES,
 };
+
+struct th_value_kind {
+	const char *name;    /* on the command line */
+	const char *heading; /* of its column, 9 characters at most */
+	const char *title;
+	enum th_measure measure;
+	enum th_unit unit;
+};
+
+extern const struct th_value_kind th_values[TH_VALUES];
 
 /*
  * Time at which live values are taken. LAST is the default: END, or --to if that is earlier.  END is
@@ -176,16 +188,6 @@ void th_options_print_help(FILE *file, unsigned groups);
 
 /* Whether the output is standard output. */
 bool th_options_writes_stdout(const struct th_options *options);
-
-/* The two components of a value: the measure, and whether it is objects or bytes. */
-enum th_measure th_value_measure(enum th_view_value value);
-bool th_value_counts_objects(enum th_view_value value);
-
-/* Its name on the command line. */
-const char *th_value_name(enum th_view_value value);
-
-/* The heading of its column, 9 characters at most. */
-const char *th_value_heading(enum th_view_value value);
 
 /* Whether the options leave out stacks, and whether they shape them. */
 bool th_options_filter_stacks(const struct th_options *options);

@@ -840,9 +840,9 @@ struct th_estimate
 th_profile_value(
 	const struct th_profile *profile, enum th_heap heap, const struct th_estimator *sum)
 {
-	enum th_measure measure = th_value_measure(profile->options->value);
+	enum th_measure measure = th_values[profile->options->value].measure;
 
-	if (th_value_counts_objects(profile->options->value))
+	if (th_values[profile->options->value].unit == TH_UNIT_OBJECTS)
 		return th_profile_objects(profile, heap, measure, sum);
 	return th_profile_bytes(profile, heap, measure, sum);
 }
@@ -863,7 +863,7 @@ th_profile_whole(const struct th_profile *profile, enum th_heap heap)
 double
 th_profile_point(const struct th_profile *profile, const struct th_estimator *sum)
 {
-	if (th_value_counts_objects(profile->options->value))
+	if (th_values[profile->options->value].unit == TH_UNIT_OBJECTS)
 		return th_sums_point(&sum->objects);
 	return th_sums_point(&sum->bytes);
 }
@@ -871,13 +871,13 @@ th_profile_point(const struct th_profile *profile, const struct th_estimator *su
 const struct th_estimator *
 th_profile_sum(const struct th_profile *profile, const struct th_row *row)
 {
-	return th_profile_row_sum(profile, row, th_value_measure(profile->options->value));
+	return th_profile_row_sum(profile, row, th_values[profile->options->value].measure);
 }
 
 const struct th_estimator *
 th_profile_selected(const struct th_profile *profile, enum th_heap heap)
 {
-	return &profile->selected[heap][th_value_measure(profile->options->value)];
+	return &profile->selected[heap][th_values[profile->options->value].measure];
 }
 
 double

@@ -57,7 +57,7 @@ table_begin(FILE *file, const struct th_options *options, bool has_kinds, const 
 
 	th_print(file, "\n{#}{9}  {9}  {10}  {*}{}{}{/}\n", TH_STYLE_HEADING, "old", "new",
 		"change", is_wide ? -23 : 0, is_wide ? "95 % CI" : "",
-		th_value_heading(options->value), of);
+		th_values[options->value].heading, of);
 	return (struct table){
 		.file = file,
 		.options = options,
@@ -70,17 +70,11 @@ table_begin(FILE *file, const struct th_options *options, bool has_kinds, const 
 	};
 }
 
-static enum th_unit
-unit_of(const struct th_options *options)
-{
-	return th_value_counts_objects(options->value) ? TH_UNIT_OBJECTS : TH_UNIT_BYTES;
-}
-
 static void
 print_figures(
 	const struct table *table, const struct th_difference *change, const char *interval)
 {
-	enum th_unit unit = unit_of(table->options);
+	enum th_unit unit = th_values[table->options->value].unit;
 
 	th_print(table->file, "{9}  {9}  {10}{} ",
 		th_format_number(change->old_value.estimate, unit).text,
@@ -163,7 +157,7 @@ void
 th_view_diff(FILE *file, const struct th_diff *diff)
 {
 	const struct th_options *options = diff->sides[1].profile->options;
-	enum th_unit unit = unit_of(options);
+	enum th_unit unit = th_values[options->value].unit;
 
 	print_snapshot(file, "old", diff->sides[0].profile);
 	print_snapshot(file, "new", diff->sides[1].profile);
@@ -237,7 +231,7 @@ th_view_diff_json(FILE *file, const struct th_diff *diff)
 	const struct th_profile *new_profile = diff->sides[1].profile;
 
 	fprintf(file, "{\"twinheap\": 1,\n \"value\": \"%s\"",
-		th_value_name(new_profile->options->value));
+		th_values[new_profile->options->value].name);
 	th_json_write(file, ",\n \"old\": ", side_json(old_profile), 0);
 	th_json_write(file, ",\n \"new\": ", side_json(new_profile), 0);
 	th_json_write(file, ",\n \"filters\": ", th_json_filters(new_profile->options), 0);
@@ -621,7 +615,7 @@ th_view_fleet_diff(FILE *file, const struct th_fleet *fleet)
 {
 	const struct th_fleet_group *old_group = &fleet->groups[fleet->old_group];
 	const struct th_fleet_group *new_group = &fleet->groups[fleet->new_group];
-	enum th_unit unit = unit_of(fleet->options);
+	enum th_unit unit = th_values[fleet->options->value].unit;
 
 	print_side(file, "old", fleet, fleet->old_group);
 	print_side(file, "new", fleet, fleet->new_group);
@@ -776,7 +770,7 @@ th_view_fleet_diff_json(FILE *file, const struct th_fleet *fleet)
 
 	th_json_print(file,
 		th_json_set(head_json(fleet), "value old new totals differences",
-			th_value_name(fleet->options->value), name_of(fleet, fleet->old_group),
+			th_values[fleet->options->value].name, name_of(fleet, fleet->old_group),
 			name_of(fleet, fleet->new_group), totals,
 			th_json_map(line, fleet->lines, fleet->lines_count,
 				line_json(fleet, line))));

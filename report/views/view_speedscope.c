@@ -25,16 +25,6 @@ struct speedscope {
 	uint32_t *order; /* of the rows */
 };
 
-static const char *const figures[] = {
-	[TH_VALUE_ALLOC_BYTES] = "allocated bytes",
-	[TH_VALUE_ALLOC_OBJECTS] = "allocated objects",
-	[TH_VALUE_LIVE_BYTES] = "live bytes",
-	[TH_VALUE_LIVE_OBJECTS] = "live objects",
-	[TH_VALUE_TEMPORARY_BYTES] = "temporary bytes",
-	[TH_VALUE_TOUCHED_BYTES] = "touched bytes",
-};
-#define FIGURE_COUNT (sizeof(figures) / sizeof(figures[0]))
-
 /* Frames */
 
 static json_t *
@@ -87,9 +77,10 @@ static double
 point(const struct th_profile *profile, const struct th_row *row, enum th_view_value value)
 {
 	const struct th_estimator *sum = th_profile_row_sum(
-		profile, row, th_value_measure(value));
+		profile, row, th_values[value].measure);
 
-	return th_sums_point(th_value_counts_objects(value) ? &sum->objects : &sum->bytes);
+	return th_sums_point(
+		th_values[value].unit == TH_UNIT_OBJECTS ? &sum->objects : &sum->bytes);
 }
 
 static void
@@ -148,8 +139,8 @@ print_profile(const struct speedscope *speedscope, enum th_heap heap, enum th_vi
 	fprintf(speedscope->file,
 		"{\"type\":\"sampled\",\"name\":\"%s heap: %s\",\"unit\":\"%s\","
 		"\"startValue\":0,\n\"samples\":[",
-		th_heap_adjective(heap), figures[value],
-		th_value_counts_objects(value) ? "none" : "bytes");
+		th_heap_adjective(heap), th_values[value].title,
+		th_values[value].unit == TH_UNIT_OBJECTS ? "none" : "bytes");
 	print_rows(speedscope, heap, value, false);
 	fputs("],\n\"weights\":[", speedscope->file);
 	double sum = print_rows(speedscope, heap, value, true);
@@ -171,8 +162,8 @@ print_profiles(const struct speedscope *speedscope)
 	enum th_view_value first = speedscope->profile->options->value;
 	const char *before = "\n";
 
-	for (size_t i = 0; i < FIGURE_COUNT; i++) {
-		enum th_view_value value = (enum th_view_value)((first + i) % FIGURE_COUNT);
+	for (size_t i = 0; i < TH_VALUES; i++) {
+		enum th_view_value value = (enum th_view_value)((first + i) % TH_VALUES);
 
 		for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 			if (!has_profile(speedscope->profile, heap, value))

@@ -35,13 +35,6 @@
 /* An event may be stamped slightly before or after what it describes. */
 #define ABOUT_NS 1000000
 
-static enum th_unit
-unit_of(const struct th_profile *profile)
-{
-	return th_value_counts_objects(profile->options->value) ? TH_UNIT_OBJECTS
-								: TH_UNIT_BYTES;
-}
-
 /* What was recorded */
 
 static void
@@ -425,7 +418,7 @@ print_site(FILE *file, const struct th_profile *profile, enum th_heap heap,
 	struct th_estimate value = th_profile_value(profile, heap, &site->sum);
 	struct th_estimate whole = th_profile_value(
 		profile, heap, th_profile_selected(profile, heap));
-	enum th_unit unit = unit_of(profile);
+	enum th_unit unit = th_values[profile->options->value].unit;
 
 	th_print(file, "  {7%}  {9}  {-17} {#}", &value, &whole,
 		th_format_number(value.estimate, unit).text,
@@ -438,25 +431,11 @@ print_site(FILE *file, const struct th_profile *profile, enum th_heap heap,
 	fprintf(file, "%s\n", th_terminal_code(file, TH_STYLE_PLAIN));
 }
 
-static const char *
-ranked_by(enum th_view_value value)
-{
-	static const char *const texts[] = {
-		[TH_VALUE_ALLOC_BYTES] = "",
-		[TH_VALUE_ALLOC_OBJECTS] = ", by objects",
-		[TH_VALUE_LIVE_BYTES] = ", by live bytes",
-		[TH_VALUE_LIVE_OBJECTS] = ", by live objects",
-		[TH_VALUE_TEMPORARY_BYTES] = ", by temporary bytes",
-		[TH_VALUE_TOUCHED_BYTES] = ", by touched bytes",
-	};
-
-	return texts[value];
-}
-
 static void
 print_sites(FILE *file, const struct th_profile *profile, enum th_heap heap)
 {
 	enum th_group_by group_by = profile->options->group_by;
+	enum th_view_value value = profile->options->value;
 	struct th_sites sites;
 
 	th_sites_init(&sites, profile, heap);
@@ -464,10 +443,13 @@ print_sites(FILE *file, const struct th_profile *profile, enum th_heap heap)
 	if (shown > profile->options->top)
 		shown = profile->options->top;
 	if (shown)
-		th_print(file, "\n{#}{}: {}{}{}{/}\n", TH_STYLE_HEADING, th_heap_title(heap),
+		th_print(file, "\n{#}{}: {}{}{}{}{/}\n", TH_STYLE_HEADING, th_heap_title(heap),
 			group_by ? "by " : "allocating functions and their callers",
 			group_by ? th_group_by_name(group_by) : "",
-			ranked_by(profile->options->value));
+			value == TH_VALUE_ALLOC_BYTES ? "" : ", by ",
+			value == TH_VALUE_ALLOC_BYTES     ? ""
+			: value == TH_VALUE_ALLOC_OBJECTS ? "objects"
+							  : th_values[value].title);
 	for (size_t i = 0; i < shown; i++)
 		print_site(file, profile, heap, &sites.items[i]);
 	if (shown && shown < sites.items_count)

@@ -277,8 +277,7 @@ static void
 print_figures(const struct tree *tree, enum th_heap heap, const struct node *node)
 {
 	const struct th_estimator *sum = &node->sums[heap];
-	bool by_objects = th_value_counts_objects(tree->profile->options->value);
-	enum th_unit unit = by_objects ? TH_UNIT_OBJECTS : TH_UNIT_BYTES;
+	enum th_unit unit = th_values[tree->profile->options->value].unit;
 
 	if (!th_profile_has_heap(tree->profile, heap))
 		return;
@@ -502,10 +501,10 @@ find_top(struct tree *tree)
 static void
 print_heading(const struct tree *tree)
 {
-	const char *value = th_value_heading(tree->profile->options->value);
+	const struct th_value_kind *value = &th_values[tree->profile->options->value];
 
 	th_view_filters(tree->file, tree->profile->options);
-	if (th_value_measure(tree->profile->options->value) == TH_MEASURE_LIVE)
+	if (value->measure == TH_MEASURE_LIVE)
 		th_view_live_moment(tree->file, tree->profile);
 	th_print(tree->file, "{#}", TH_STYLE_HEADING);
 	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
@@ -516,7 +515,7 @@ print_heading(const struct tree *tree)
 	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		if (th_profile_has_heap(tree->profile, heap))
 			th_print(tree->file, "{*}{9}  {*}", share_columns(tree),
-				tree->has_shares ? "share " : "", value,
+				tree->has_shares ? "share " : "", value->heading,
 				-interval_columns(tree), tree->has_intervals ? "95 % CI" : "");
 	}
 	th_print(tree->file, "{}{/}\n", "call path");
