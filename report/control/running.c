@@ -18,6 +18,7 @@
 #include "report/base/allocate.h"
 #include "report/base/line.h"
 #include "report/base/log_text.h"
+#include "report/base/sort.h"
 
 /* Longest command line shown; more than these files of /proc contain. */
 #define COMMAND_MAX 4095
@@ -140,14 +141,7 @@ th_running_is_writer(const struct th_log_header *header, pid_t pid)
 	return !space || !header->process_space || space == header->process_space;
 }
 
-static int
-compare_pids(const void *a, const void *b)
-{
-	pid_t left = *(const pid_t *)a;
-	pid_t right = *(const pid_t *)b;
-
-	return (left > right) - (left < right);
-}
+TH_COMPARE(compare_pids, pid_t, th_order(*left, *right))
 
 void
 th_running_find_pids(struct th_running_pids *ret)
@@ -165,8 +159,7 @@ th_running_find_pids(struct th_running_pids *ret)
 	}
 	if (directory)
 		closedir(directory);
-	if (ret->pids_count)
-		qsort(ret->pids, ret->pids_count, sizeof(*ret->pids), compare_pids);
+	th_sort(ret->pids, ret->pids_count, compare_pids);
 }
 
 pid_t

@@ -354,24 +354,14 @@ measure(const struct th_ledger *ledger, struct th_ledger_entry *entry, struct su
 }
 
 /* By verdict, then by what makes it bad. */
-static int
-compare_entries(const void *a, const void *b)
-{
-	const struct th_ledger_entry *left = a;
-	const struct th_ledger_entry *right = b;
-
-	if (left->verdict != right->verdict)
-		return left->verdict < right->verdict ? -1 : 1;
-	if (left->verdict == TH_LEDGER_LONG && left->longest != right->longest)
-		return left->longest > right->longest ? -1 : 1;
-	if (left->held.estimate != right->held.estimate)
-		return left->held.estimate > right->held.estimate ? -1 : 1;
-	if (left->taken.estimate != right->taken.estimate)
-		return left->taken.estimate > right->taken.estimate ? -1 : 1;
-	return left->path != right->path
-		       ? (left->path > right->path) - (left->path < right->path)
-		       : (int)left->kind - (int)right->kind;
-}
+TH_COMPARE(compare_entries, struct th_ledger_entry,
+	th_order(left->verdict, right->verdict)
+		?: (left->verdict == TH_LEDGER_LONG ? th_order(right->longest, left->longest)
+						    : 0)
+		?: th_order(right->held.estimate, left->held.estimate)
+		?: th_order(right->taken.estimate, left->taken.estimate)
+		?: th_order(left->path, right->path)
+		?: th_order(left->kind, right->kind))
 
 /* From when it was switched on last up to when it was switched off, or to when all is judged. */
 static void
@@ -418,9 +408,7 @@ th_ledger_init(struct th_ledger *ledger, const struct th_profile *profile)
 		free(work.sums[i].ages);
 		ledger->findings_count += ledger->items[i].verdict <= TH_LEDGER_LONG;
 	}
-	if (ledger->items_count)
-		qsort(ledger->items, ledger->items_count, sizeof(*ledger->items),
-			compare_entries);
+	th_sort(ledger->items, ledger->items_count, compare_entries);
 	free(work.sums);
 	free(work.ends);
 	free(work.committed);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "report/base/allocate.h"
+#include "report/base/sort.h"
 #include "report/profile/stack_keys.h"
 
 /* The samples of one stack. */
@@ -201,19 +202,10 @@ add_items(struct work *work)
 	}
 }
 
-static int
-compare_items(const void *a, const void *b)
-{
-	const struct th_difference *left = a;
-	const struct th_difference *right = b;
-	double order = fabs(right->change.estimate) - fabs(left->change.estimate);
-
-	if (left->may_be_chance != right->may_be_chance)
-		return left->may_be_chance ? 1 : -1;
-	if (order != 0)
-		return order > 0 ? 1 : -1;
-	return (left->place > right->place) - (left->place < right->place);
-}
+TH_COMPARE(compare_items, struct th_difference,
+	th_order(left->may_be_chance, right->may_be_chance)
+		?: th_order(fabs(right->change.estimate), fabs(left->change.estimate))
+		?: th_order(left->place, right->place))
 
 void
 th_diff_init(
@@ -240,8 +232,7 @@ th_diff_init(
 		diff->totals[heap] = compare(&work, (enum th_heap)heap, &work.totals[heap]);
 	}
 	add_items(&work);
-	if (diff->items_count)
-		qsort(diff->items, diff->items_count, sizeof(*diff->items), compare_items);
+	th_sort(diff->items, diff->items_count, compare_items);
 	free(work.entries);
 	free(work.entry_of[0]);
 	free(work.entry_of[1]);

@@ -9,6 +9,7 @@
 
 #include "report/base/allocate.h"
 #include "report/base/id_map.h"
+#include "report/base/sort.h"
 #include "report/profile/values.h"
 
 bool
@@ -127,19 +128,9 @@ find_site(struct th_sites *sites, struct site_maps *maps, const struct th_site *
 	return &sites->items[number];
 }
 
-static int
-compare(const void *a, const void *b, void *data)
-{
-	const struct th_profile *profile = data;
-	const struct th_site *left = a;
-	const struct th_site *right = b;
-	double difference = th_profile_point(profile, &right->sum) -
-			    th_profile_point(profile, &left->sum);
-
-	if (difference != 0)
-		return difference > 0 ? 1 : -1;
-	return (left->function > right->function) - (left->function < right->function);
-}
+TH_COMPARE_WITH(compare, struct th_site, const struct th_profile, profile,
+	th_order(th_profile_point(profile, &right->sum), th_profile_point(profile, &left->sum))
+		?: th_order(left->function, right->function))
 
 void
 th_sites_init(struct th_sites *sites, const struct th_profile *profile, enum th_heap heap)
@@ -157,9 +148,7 @@ th_sites_init(struct th_sites *sites, const struct th_profile *profile, enum th_
 								 : site_of(profile, row);
 		th_estimator_merge(&find_site(sites, &maps, &site)->sum, sum);
 	}
-	if (sites->items_count)
-		qsort_r(sites->items, sites->items_count, sizeof(*sites->items), compare,
-			(void *)(uintptr_t)profile);
+	th_sort_with(sites->items, sites->items_count, compare, profile);
 	th_id_map_deinit(&maps.places);
 	th_id_map_deinit(&maps.sites);
 }

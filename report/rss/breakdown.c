@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "report/base/allocate.h"
+#include "report/base/sort.h"
 #include "unify/shared/clock.h"
 
 /* An older count is not valid for a snapshot. */
@@ -239,16 +240,8 @@ th_breakdown_buffers_name(enum th_buffers_kind kind)
 
 /* Totals */
 
-static int
-by_resident(const void *a, const void *b)
-{
-	const struct th_breakdown_part *first = a;
-	const struct th_breakdown_part *second = b;
-
-	if (first->resident != second->resident)
-		return first->resident < second->resident ? 1 : -1;
-	return strcmp(first->name, second->name);
-}
+TH_COMPARE(by_resident, struct th_breakdown_part,
+	th_order(right->resident, left->resident) ?: strcmp(left->name, right->name))
 
 static void
 find_figures(struct th_breakdown *account)
@@ -273,9 +266,7 @@ finish(struct th_breakdown *account)
 	for (int kind = 0; kind < TH_BREAKDOWN_KINDS; kind++) {
 		struct th_breakdown_line *line = &account->lines[kind];
 
-		if (line->parts_count)
-			qsort(line->parts, line->parts_count, sizeof(*line->parts),
-				by_resident);
+		th_sort(line->parts, line->parts_count, by_resident);
 		if (!kinds[kind].is_estimate && kind != TH_BREAKDOWN_UNEXPLAINED)
 			line->resident = th_estimate_exact(line->resident.estimate, 0);
 	}

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "report/base/allocate.h"
+#include "report/base/sort.h"
 #include "report/profile/values.h"
 
 /* Minimum number of points for a trend. */
@@ -31,14 +32,7 @@
 #define STANDS_OUT_BYTES (16.0 * 1024 * 1024)
 #define NEAR_LIMIT 0.9
 
-static int
-compare(const void *a, const void *b)
-{
-	double first = *(const double *)a;
-	double second = *(const double *)b;
-
-	return (first > second) - (first < second);
-}
+TH_COMPARE(compare, double, th_order(*left, *right))
 
 /* Of the points in a quarter of the time, 0 to 3; 0 without any. */
 static double
@@ -57,7 +51,7 @@ median(const struct th_rss *rss, unsigned quarter)
 			(quarter == 3 || seconds < (quarter + 1) * length))
 			values[count++] = rss->points[i].bytes;
 	}
-	qsort(values, count, sizeof(*values), compare);
+	th_sort(values, count, compare);
 	middle = count ? values[count / 2] : 0;
 	free(values);
 	return middle;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "report/base/allocate.h"
+#include "report/base/sort.h"
 
 struct stack {
 	uint32_t *functions; /* root first */
@@ -120,9 +121,7 @@ th_view_collapsed(FILE *file, const struct th_profile *profile)
 
 		th_array_append(&collapsed, stacks, stack);
 	}
-	if (collapsed.stacks_count)
-		qsort_r(collapsed.stacks, collapsed.stacks_count, sizeof(struct stack),
-			compare_stacks, &collapsed);
+	th_sort_with(collapsed.stacks, collapsed.stacks_count, compare_stacks, &collapsed);
 	print_stacks(&collapsed);
 	for (size_t i = 0; i < collapsed.stacks_count; i++)
 		free(collapsed.stacks[i].functions);

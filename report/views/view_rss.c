@@ -8,6 +8,7 @@
 
 #include "report/base/allocate.h"
 #include "report/base/format.h"
+#include "report/base/sort.h"
 #include "report/base/terminal.h"
 #include "report/profile/sites.h"
 #include "report/rss/rss.h"
@@ -200,17 +201,9 @@ add_source(struct sources *sources, const struct th_rss *rss, size_t row)
 		sources->items[number].bytes += source.bytes;
 }
 
-static int
-compare_sources(const void *a, const void *b)
-{
-	const struct source *left = a;
-	const struct source *right = b;
-
-	if (left->bytes != right->bytes)
-		return left->bytes < right->bytes ? 1 : -1;
-	return (left->place.function > right->place.function) -
-	       (left->place.function < right->place.function);
-}
+TH_COMPARE(compare_sources, struct source,
+	th_order(right->bytes, left->bytes)
+		?: th_order(left->place.function, right->place.function))
 
 static void
 print_source(FILE *file, const struct th_frames *frames, const struct source *source)
@@ -235,9 +228,7 @@ print_stacks(FILE *file, const struct th_rss *rss, enum th_breakdown_kind kind, 
 
 	for (size_t i = 0; i < count; i++)
 		add_source(&sources, rss, rows[i]);
-	if (sources.items_count)
-		qsort(sources.items, sources.items_count, sizeof(*sources.items),
-			compare_sources);
+	th_sort(sources.items, sources.items_count, compare_sources);
 	for (size_t i = 0; i < sources.items_count && i < most; i++)
 		print_source(file, rss->profile->frames, &sources.items[i]);
 	free(sources.items);

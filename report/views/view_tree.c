@@ -24,6 +24,7 @@
 #include "report/base/format.h"
 #include "report/base/heap_names.h"
 #include "report/base/id_map.h"
+#include "report/base/sort.h"
 #include "report/base/terminal.h"
 #include "report/profile/values.h"
 
@@ -199,18 +200,9 @@ share_of(const struct tree *tree, const struct node *node)
 	return largest;
 }
 
-static int
-compare(const void *a, const void *b, void *data)
-{
-	const struct node *left = a;
-	const struct node *right = b;
-	double left_share = share_of(data, left);
-	double right_share = share_of(data, right);
-
-	if (left_share != right_share)
-		return left_share < right_share ? 1 : -1;
-	return (left->first > right->first) - (left->first < right->first);
-}
+TH_COMPARE_WITH(compare, struct node, const struct tree, tree,
+	th_order(share_of(tree, right), share_of(tree, left))
+		?: th_order(left->first, right->first))
 
 static void
 cut(struct tree *tree, const struct node *node)
@@ -237,9 +229,7 @@ choose(struct tree *tree, struct nodes *children, bool is_hidden)
 		if (!is_small)
 			children->items[children->items_count++] = *child;
 	}
-	if (children->items_count)
-		qsort_r(children->items, children->items_count, sizeof(*children->items),
-			compare, tree);
+	th_sort_with(children->items, children->items_count, compare, tree);
 }
 
 /* Whether the node has one child with all of its samples. */
@@ -459,16 +449,8 @@ rank_visited(struct tree *tree, struct node *node)
 }
 
 /* By share; of equal ones, parents first. */
-static int
-compare_ranks(const void *a, const void *b)
-{
-	const struct rank *left = a;
-	const struct rank *right = b;
-
-	if (left->share != right->share)
-		return left->share < right->share ? 1 : -1;
-	return (left->number > right->number) - (left->number < right->number);
-}
+TH_COMPARE(compare_ranks, struct rank,
+	th_order(right->share, left->share) ?: th_order(left->number, right->number))
 
 /* Finds the nodes to print: those of each heap with the largest shares. */
 static void
@@ -483,9 +465,7 @@ find_top(struct tree *tree)
 	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		struct ranks *ranks = &tree->ranks[heap];
 
-		if (ranks->items_count)
-			qsort(ranks->items, ranks->items_count, sizeof(*ranks->items),
-				compare_ranks);
+		th_sort(ranks->items, ranks->items_count, compare_ranks);
 		/* The root is not counted. */
 		uint64_t left = top + 1;
 		for (size_t i = 0; i < ranks->items_count && left; i++) {
