@@ -39,12 +39,12 @@
 /* Sorts an array, which may be NULL if it is empty. */
 #define th_sort(items, count, compare)                                  \
 	do {                                                            \
-		if (count)                                              \
+		if ((count) > 0)                                        \
 			qsort(items, count, sizeof(*(items)), compare); \
 	} while (0)
 #define th_sort_with(items, count, compare, data)                        \
 	do {                                                             \
-		if (count)                                               \
+		if ((count) > 0)                                         \
 			qsort_r(items, count, sizeof(*(items)), compare, \
 				(void *)(uintptr_t)(data));              \
 	} while (0)

@@ -56,7 +56,7 @@ struct work {
 	struct th_id_map records;
 };
 
-static const char *const kind_names[TH_LEDGER_KINDS] = {
+const char *const th_ledger_kind_names[] = {
 	[TH_LEDGER_GLOBAL] = "global",
 	[TH_LEDGER_WEAK] = "weak",
 	[TH_LEDGER_ELEMENTS] = "elements",
@@ -68,12 +68,6 @@ static const char *const kind_names[TH_LEDGER_KINDS] = {
 	[TH_LEDGER_MONITOR] = "monitor",
 	[TH_LEDGER_LOCAL] = "local",
 };
-
-const char *
-th_ledger_kind_name(enum th_ledger_kind kind)
-{
-	return kind_names[kind];
-}
 
 bool
 th_ledger_is_critical(enum th_ledger_kind kind)

@@ -59,7 +59,7 @@ void th_ledger_init(struct th_ledger *ledger, const struct th_profile *profile);
 void th_ledger_deinit(struct th_ledger *ledger);
 
 /* "global", "string-critical", ... */
-const char *th_ledger_kind_name(enum th_ledger_kind kind);
+extern const char *const th_ledger_kind_names[];
 bool th_ledger_is_critical(enum th_ledger_kind kind);
 
 /* "leak", "critical section of 31 ms". */

@@ -55,13 +55,7 @@ static const enum th_view_value values[] = {TH_VALUE_LIVE_BYTES, TH_VALUE_LIVE_O
 	TH_VALUE_ALLOC_BYTES, TH_VALUE_ALLOC_OBJECTS, TH_VALUE_TEMPORARY_BYTES};
 #define VALUE_COUNT ((int)(sizeof(values) / sizeof(values[0])))
 
-static const char *const view_names[TH_LIVE_VIEWS] = {"summary", "leaks", "tree"};
-
-const char *
-th_live_view_name(enum th_live_view view)
-{
-	return view_names[view];
-}
+const char *const th_live_view_names[TH_LIVE_VIEWS] = {"summary", "leaks", "tree"};
 
 /* Lines around the views */
 

@@ -92,7 +92,7 @@ const char *th_live_state(const struct th_live *live);
 const char *th_live_end(const struct th_live *live);
 const char *th_live_rates(const struct th_live *live, enum th_heap heap);
 const char *th_live_keys(const struct th_live *live);
-const char *th_live_view_name(enum th_live_view view);
+extern const char *const th_live_view_names[TH_LIVE_VIEWS];
 
 /*
  * screen.c: shows it on the terminal until the user quits. Without a terminal for the output, prints

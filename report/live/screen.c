@@ -172,7 +172,7 @@ draw_views(const struct th_live *live, int line)
 	move(line, 1);
 	for (enum th_live_view view = 0; view < TH_LIVE_VIEWS; view++) {
 		attrset(live->view == view && !live->is_help ? A_REVERSE : 0);
-		printw(" %u %s ", view + 1, th_live_view_name(view));
+		printw(" %u %s ", view + 1, th_live_view_names[view]);
 		attrset(0);
 		addstr("  ");
 	}

@@ -5,7 +5,6 @@
  */
 #include "report/log/mapped_parts.h"
 
-
 #include "report/base/allocate.h"
 #include "report/base/sort.h"
 #include "report/log/events.h"

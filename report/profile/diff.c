@@ -31,19 +31,13 @@ struct work {
 	struct entry totals[TH_HEAPS];
 };
 
-const char *
-th_sampling_change_name(enum th_sampling_change change)
-{
-	static const char *const names[] = {
-		[TH_CHANGE_NONE] = "same",
-		[TH_CHANGE_GREW] = "grew",
-		[TH_CHANGE_SHRANK] = "shrank",
-		[TH_CHANGE_NEW] = "new",
-		[TH_CHANGE_GONE] = "gone",
-	};
-
-	return names[change];
-}
+const char *const th_sampling_change_names[] = {
+	[TH_CHANGE_NONE] = "same",
+	[TH_CHANGE_GREW] = "grew",
+	[TH_CHANGE_SHRANK] = "shrank",
+	[TH_CHANGE_NEW] = "new",
+	[TH_CHANGE_GONE] = "gone",
+};
 
 /* Keys */
 

@@ -189,25 +189,19 @@ set_temporary_within(
 	return bad_argument(entry, argument, "seconds");
 }
 
-static const char *const groupings[] = {
+const char *const th_group_by_names[] = {
 	[TH_GROUP_PACKAGE] = "package",
 	[TH_GROUP_LIBRARY] = "library",
 	[TH_GROUP_CLASS] = "class",
 	[TH_GROUP_THREAD] = "thread",
 };
-#define GROUPING_COUNT (sizeof(groupings) / sizeof(groupings[0]))
-
-const char *
-th_group_by_name(enum th_group_by group_by)
-{
-	return groupings[group_by];
-}
+#define GROUPING_COUNT (sizeof(th_group_by_names) / sizeof(th_group_by_names[0]))
 
 static struct th_error *
 set_group_by(
 	struct th_options *options, const struct th_option_entry *entry, const char *argument)
 {
-	size_t number = number_of(groupings, GROUPING_COUNT, argument);
+	size_t number = number_of(th_group_by_names, GROUPING_COUNT, argument);
 
 	if (number == GROUPING_COUNT)
 		return bad_argument(entry, argument, "package, library, class or thread");

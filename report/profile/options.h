@@ -193,8 +193,8 @@ bool th_options_writes_stdout(const struct th_options *options);
 bool th_options_filter_stacks(const struct th_options *options);
 bool th_options_shape_stacks(const struct th_options *options);
 
-/* The name of a grouping on the command line. */
-const char *th_group_by_name(enum th_group_by group_by);
+/* Groupings on the command line. */
+extern const char *const th_group_by_names[];
 
 /* Whether no pattern is given or it matches. */
 bool th_pattern_matches(const struct th_pattern *pattern, const char *text);

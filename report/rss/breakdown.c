@@ -226,17 +226,11 @@ th_breakdown_of_last_count(const struct th_profile *profile)
 	return found;
 }
 
-const char *
-th_breakdown_buffers_name(enum th_buffers_kind kind)
-{
-	static const char *const names[TH_BUFFERS_KINDS] = {
-		[TH_BUFFERS_DIRECT] = "direct",
-		[TH_BUFFERS_MAPPED] = "mapped",
-		[TH_BUFFERS_FOREIGN] = "foreign",
-	};
-
-	return names[kind];
-}
+const char *const th_breakdown_buffers_names[] = {
+	[TH_BUFFERS_DIRECT] = "direct",
+	[TH_BUFFERS_MAPPED] = "mapped",
+	[TH_BUFFERS_FOREIGN] = "foreign",
+};
 
 /* Totals */
 

@@ -113,7 +113,7 @@ bool th_rss_fit(const struct th_rss *rss, struct th_rss_fit *ret);
 const char *th_rss_fit_text(const struct th_rss *rss, const struct th_rss_fit *fit);
 
 /* "growing", "plateau", ...; "malloc", "retained", ... */
-const char *th_rss_course_name(enum th_rss_course course);
-const char *th_rss_cause_name(enum th_rss_cause cause);
+extern const char *const th_rss_course_names[];
+extern const char *const th_rss_cause_names[];
 
 #endif

@@ -234,39 +234,27 @@ th_rss_judge(const struct th_rss *rss)
 	return verdict;
 }
 
-const char *
-th_rss_course_name(enum th_rss_course course)
-{
-	static const char *const names[] = {
-		[TH_RSS_SHORT] = "short",
-		[TH_RSS_GROWING] = "growing",
-		[TH_RSS_PLATEAU] = "plateau",
-		[TH_RSS_FELL] = "fell",
-	};
+const char *const th_rss_course_names[] = {
+	[TH_RSS_SHORT] = "short",
+	[TH_RSS_GROWING] = "growing",
+	[TH_RSS_PLATEAU] = "plateau",
+	[TH_RSS_FELL] = "fell",
+};
 
-	return names[course];
-}
-
-const char *
-th_rss_cause_name(enum th_rss_cause cause)
-{
-	static const char *const names[] = {
-		[TH_RSS_LEAK_OF_MALLOC] = "malloc",
-		[TH_RSS_RETAINED] = "retained",
-		[TH_RSS_JAVA_HEAP] = "java-heap",
-		[TH_RSS_DIRECT_BUFFERS] = "direct-buffers",
-		[TH_RSS_STACKS] = "thread-stacks",
-		[TH_RSS_MAPPED] = "mapped",
-		[TH_RSS_FILES] = "files",
-		[TH_RSS_METASPACE] = "metaspace",
-		[TH_RSS_LOADERS] = "class-loaders",
-		[TH_RSS_THREADS] = "threads",
-		[TH_RSS_PAGE_CACHE] = "page-cache",
-		[TH_RSS_NOTHING_STANDS_OUT] = "none",
-	};
-
-	return names[cause];
-}
+const char *const th_rss_cause_names[] = {
+	[TH_RSS_LEAK_OF_MALLOC] = "malloc",
+	[TH_RSS_RETAINED] = "retained",
+	[TH_RSS_JAVA_HEAP] = "java-heap",
+	[TH_RSS_DIRECT_BUFFERS] = "direct-buffers",
+	[TH_RSS_STACKS] = "thread-stacks",
+	[TH_RSS_MAPPED] = "mapped",
+	[TH_RSS_FILES] = "files",
+	[TH_RSS_METASPACE] = "metaspace",
+	[TH_RSS_LOADERS] = "class-loaders",
+	[TH_RSS_THREADS] = "threads",
+	[TH_RSS_PAGE_CACHE] = "page-cache",
+	[TH_RSS_NOTHING_STANDS_OUT] = "none",
+};
 
 /* Text */
 

@@ -57,7 +57,7 @@ th_json_filters(const struct th_options *options)
 				json, patterns[i].name, th_text_of(patterns[i].pattern->text));
 	}
 	if (options->group_by)
-		th_json_put(json, "group-by", th_group_by_name(options->group_by));
+		th_json_put(json, "group-by", th_group_by_names[options->group_by]);
 	if (options->all_vm_frames)
 		th_json_put(json, "vm-frames", "all");
 	return json;
@@ -323,7 +323,7 @@ th_json_outcome(const struct th_leaks *leaks, bool with_headline)
 	struct th_outcome outcome = th_outcome_find(leaks);
 	json_t *json = th_json("verdict leaks growth_bytes_per_s "
 			       "detection_limits_bytes_per_s reason advice",
-		th_outcome_name(outcome.verdict), outcome.leaks, outcome.growth,
+		th_outcome_names[outcome.verdict], outcome.leaks, outcome.growth,
 		limits_json(&outcome), th_outcome_reason(leaks, &outcome),
 		th_outcome_advice(leaks, &outcome));
 

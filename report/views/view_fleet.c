@@ -111,7 +111,7 @@ print_row(const struct table *table, const struct th_difference *change, const c
 
 	print_figures(table, change, interval);
 	th_print(table->file, "{*}", table->kind_columns,
-		table->kind_columns ? th_sampling_change_name(change->kind) : "");
+		table->kind_columns ? th_sampling_change_names[change->kind] : "");
 	th_format_cut(table->file, site,
 		th_terminal_room(
 			table->file, table->columns + (int)strlen(remark), LEAST_SITE_COLUMNS));
@@ -188,7 +188,7 @@ difference_json(const struct th_difference *difference)
 {
 	return th_json("heap old new change kind may_be_chance", th_heap_word(difference->heap),
 		&difference->old_value, &difference->new_value, &difference->change,
-		th_sampling_change_name(difference->kind), (bool)difference->may_be_chance);
+		th_sampling_change_names[difference->kind], (bool)difference->may_be_chance);
 }
 
 /* Root first, without line numbers, which may differ between the two sides. */
@@ -521,7 +521,7 @@ print_verdict(FILE *file, const struct th_fleet *fleet, enum th_verdict verdict)
 	}
 	if (shown < count)
 		th_print(file, "\nand {c} more with verdict {}\n", count - shown,
-			th_verdict_name(verdict));
+			th_verdict_names[verdict]);
 }
 
 /* Threads, class loaders and references are judged for each process alone. */
@@ -702,7 +702,7 @@ cell_json(const struct th_fleet *fleet, const struct th_fleet_line *line, uint32
 		return NULL;
 	return th_json("name verdict processes growing leaks unclear growth_bytes_per_s "
 		       "live_bytes most",
-		name_of(fleet, group), th_verdict_name(cell->verdict), cell->processes,
+		name_of(fleet, group), th_verdict_names[cell->verdict], cell->processes,
 		cell->growing, cell->leaks, cell->unclear, mean_json(&cell->mean),
 		mean_json(&cell->average),
 		th_json("growth_bytes_per_s log", cell->most,
@@ -716,7 +716,7 @@ finding_json(const struct th_fleet *fleet, const struct th_fleet_line *line)
 
 	if (line->verdict > TH_VERDICT_UNCLEAR)
 		return NULL;
-	json = th_json("verdict heap line since", th_verdict_name(line->verdict),
+	json = th_json("verdict heap line since", th_verdict_names[line->verdict],
 		th_heap_word(line->heap), th_strings_get(&fleet->keys.strings, line->title),
 		(json_t *)NULL);
 	if (line->since != UINT32_MAX)

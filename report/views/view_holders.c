@@ -348,7 +348,7 @@ show_finding(const struct output *output, const struct th_held_samples *held, si
 	if (output->list) {
 		json_array_append_new(output->list,
 			th_json("finding verdict lines heap class? frames holders", index + 1,
-				th_verdict_name(verdict), finding->lines ? finding->lines : 1,
+				th_verdict_names[verdict], finding->lines ? finding->lines : 1,
 				th_heap_word(place->heap),
 				th_frames_string(profile->frames, place->class_name),
 				th_json_frames(profile->frames, th_leaks_path(leaks, place)),

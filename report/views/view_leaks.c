@@ -305,7 +305,7 @@ print_verdict(FILE *file, const struct th_leaks *leaks, const struct th_held_sam
 	}
 	if (shown < count)
 		th_print(file, "\nand {c} more with verdict {}\n", count - shown,
-			th_verdict_name(verdict));
+			th_verdict_names[verdict]);
 }
 
 static void

@@ -169,7 +169,7 @@ print_entry(FILE *file, const struct th_ledger *ledger, const struct th_ledger_e
 	struct th_path path = th_paths_get(ledger->profile->paths, entry->path);
 
 	th_print(file, "\n{#}{-7}{/}  {}{}{}\n         ", styles[entry->verdict],
-		th_ledger_verdict_text(entry), th_ledger_kind_name(entry->kind),
+		th_ledger_verdict_text(entry), th_ledger_kind_names[entry->kind],
 		entry->class_name ? ", " : "", th_frames_string(frames, entry->class_name));
 	print_figures(file, entry);
 	th_stack_lines_print(file, ledger->profile, path, "by");
@@ -192,7 +192,7 @@ entry_json(const struct th_ledger *ledger, const struct th_ledger_entry *entry)
 
 	return th_json("kind verdict held taken held_per_second class? longest_ms "
 		       "median_age_s collections_survived frames",
-		th_ledger_kind_name(entry->kind), th_ledger_verdict_text(entry), &entry->held,
+		th_ledger_kind_names[entry->kind], th_ledger_verdict_text(entry), &entry->held,
 		&entry->taken, &entry->held_per_second,
 		th_frames_string(ledger->profile->frames, entry->class_name),
 		entry->longest > 0 ? json_real(entry->longest * 1e3) : NULL,
@@ -275,8 +275,7 @@ print_kind(FILE *file, const struct th_decoded_ledger_count *count)
 	/* Most local references end with their frame, and all kinds can be given back by hand. */
 	bool is_local = count->kind == TH_LEDGER_LOCAL;
 
-	th_print(file, "{-16} {14c} {14}",
-		th_ledger_kind_name((enum th_ledger_kind)count->kind), count->taken,
+	th_print(file, "{-16} {14c} {14}", th_ledger_kind_names[count->kind], count->taken,
 		is_local ? "-" : th_format_count(count->given).text);
 	if (th_ledger_is_critical((enum th_ledger_kind)count->kind))
 		th_print(file, "  {s} in critical sections, the longest {f} ms",

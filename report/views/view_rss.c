@@ -340,7 +340,7 @@ print_pool(FILE *file, const struct th_breakdown *account, const struct th_decod
 	th_print(file, "buffers ({}): {c}, {b}", pool->name, pool->count, pool->used);
 	for (int kind = 1; kind < TH_BUFFERS_KINDS; kind++) {
 		const struct th_decoded_buffers *count = account->counts[kind];
-		const char *name = th_breakdown_buffers_name((enum th_buffers_kind)kind);
+		const char *name = th_breakdown_buffers_names[kind];
 
 		if (count && th_text_equals(pool->name, name))
 			th_print(file, "; {c} of them, {b}, await their Cleaner",
@@ -515,7 +515,7 @@ buffers_json(const struct th_breakdown *account, const struct th_decoded_buffers
 	if (!count)
 		return NULL;
 	return th_json("kind seconds stopped_ns reached reached_bytes waiting waiting_bytes",
-		th_breakdown_buffers_name((enum th_buffers_kind)count->kind),
+		th_breakdown_buffers_names[count->kind],
 		th_profile_seconds(account->profile, count->time), count->stopped,
 		count->reached, count->reached_bytes, count->waiting, count->waiting_bytes);
 }
@@ -560,7 +560,7 @@ verdict_json(const struct th_rss *rss)
 	const struct th_rss_verdict *verdict = &rss->verdict;
 
 	return th_json("course cause growth_bytes_per_s grower near_limit text",
-		th_rss_course_name(verdict->course), th_rss_cause_name(verdict->cause),
+		th_rss_course_names[verdict->course], th_rss_cause_names[verdict->cause],
 		verdict->growth,
 		verdict->grower == TH_BREAKDOWN_KINDS ? NULL
 						      : th_breakdown_name(verdict->grower),

@@ -445,7 +445,7 @@ print_sites(FILE *file, const struct th_profile *profile, enum th_heap heap)
 	if (shown)
 		th_print(file, "\n{#}{}: {}{}{}{}{/}\n", TH_STYLE_HEADING, th_heap_title(heap),
 			group_by ? "by " : "allocating functions and their callers",
-			group_by ? th_group_by_name(group_by) : "",
+			group_by ? th_group_by_names[group_by] : "",
 			value == TH_VALUE_ALLOC_BYTES ? "" : ", by ",
 			value == TH_VALUE_ALLOC_BYTES     ? ""
 			: value == TH_VALUE_ALLOC_OBJECTS ? "objects"

@@ -151,7 +151,7 @@ leaks_expect(struct log_builder *log, enum th_verdict verdict, enum th_reason re
 	const struct th_evidence *evidence = &leaks_only_finding(&found)->evidence;
 	const char *why = th_evidence_explain(evidence);
 	if (evidence->verdict != verdict || evidence->reason != reason)
-		fail_msg("%s, reason %d: %s", th_verdict_name(evidence->verdict),
+		fail_msg("%s, reason %d: %s", th_verdict_names[evidence->verdict],
 			evidence->reason, why);
 	leaks_end(&found, log);
 }

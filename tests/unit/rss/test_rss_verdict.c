@@ -175,8 +175,9 @@ assert_verdict(const struct scene *scene, uint64_t seed)
 	struct th_rss_verdict verdict = judge(scene, seed);
 
 	assert_string_equal(
-		th_rss_course_name(verdict.course), th_rss_course_name(scene->course));
-	assert_string_equal(th_rss_cause_name(verdict.cause), th_rss_cause_name(scene->cause));
+		th_rss_course_names[verdict.course], th_rss_course_names[scene->course]);
+	assert_string_equal(
+		th_rss_cause_names[verdict.cause], th_rss_cause_names[scene->cause]);
 }
 
 /* Scenes */
