@@ -259,8 +259,9 @@ th_frame_texts_mark(const uint32_t *frames, uint32_t count)
 	struct th_line line;
 
 	th_line_begin(&line);
+	fputc('\1', line.stream);
 	for (uint32_t i = 0; i < count; i++)
-		fprintf(line.stream, "%c%u", i ? ',' : '\1', frames[i]);
+		fprintf(line.stream, "%s%u", i ? "," : "", frames[i]);
 	char *text = th_line_end(&line);
 	json_t *json = json_string(text);
 	free(text);
@@ -271,15 +272,13 @@ th_frame_texts_mark(const uint32_t *frames, uint32_t count)
 static const char *
 print_mark(struct th_frame_texts *texts, FILE *file, const char *at)
 {
-	char *end = (char *)(uintptr_t)at + sizeof(mark_text) - 2;
+	char *end = (char *)(uintptr_t)at + sizeof(mark_text) - 1;
 
-	do {
-		uint32_t frame = (uint32_t)strtoul(end + 1, &end, 10);
-
-		fputs_unlocked(get(texts, frame), file);
+	while (*end != '"') {
+		fputs_unlocked(get(texts, (uint32_t)strtoul(end, &end, 10)), file);
 		if (*end == ',')
-			putc_unlocked(',', file);
-	} while (*end == ',');
+			putc_unlocked(*end++, file);
+	}
 	return end + 1;
 }
 

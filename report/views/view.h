@@ -62,9 +62,6 @@ void th_view_summary(FILE *file, const struct th_profile *profile,
 /* The time of live values and its reason, if they are taken before the end of the process. */
 void th_view_live_moment(FILE *file, const struct th_profile *profile);
 
-/* The top sites of each heap alone. */
-void th_view_sites(FILE *file, const struct th_profile *profile);
-
 /*
  * How densely was sampled: "one sample per ...", by heap where a budget or a rate has changed the
  * configured interval.

@@ -388,17 +388,17 @@ show_tallied(const struct output *output, const struct th_held_samples *held,
 	const struct th_tallied *tallied, const struct th_holders *holders)
 {
 	if (output->list) {
-		json_t *json = th_tallied_json(held->leaks, tallied);
+		const struct th_frames *frames = held->leaks->profile->frames;
 		json_t *none = NULL;
 
 		json_array_append_new(output->list,
-			th_json("finding verdict lines heap class frames holders", none,
-				json_incref(json_object_get(json, "verdict")), none,
-				json_incref(json_object_get(json, "heap")),
-				json_incref(json_object_get(json, "class")),
-				json_incref(json_object_get(json, "frames")),
+			th_json("finding verdict lines heap class? frames holders", none,
+				th_verdict_name_by(
+					tallied->verdict, th_tallied_reason(tallied)),
+				none, th_tallied_heap(tallied),
+				th_frames_string(frames, tallied->class_name),
+				th_json_frames(frames, th_tallied_path(held->leaks, tallied)),
 				holders_json(held, holders)));
-		json_decref(json);
 		return;
 	}
 	fputc('\n', output->file);

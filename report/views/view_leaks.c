@@ -491,8 +491,7 @@ frames_json(const struct th_leaks *leaks, const struct th_leak_site *place)
 	struct th_path path = th_leaks_path(leaks, place);
 
 	if (!place->internal)
-		return path.count ? th_json_list(th_frame_texts_mark(path.frames, path.count))
-				  : json_array();
+		return th_json_list(th_frame_texts_mark(path.frames, path.count));
 	return th_json_list(th_json_function(frames,
 		th_frames_special_function(frames, place->internal, "", TH_KIND_GROUP), "", 0));
 }
@@ -648,9 +647,7 @@ set_curve(json_t *json, const struct th_leaks *leaks, const struct th_tallied *t
 	for (int i = 0; i < TH_TALLIED_PARTS; i++)
 		th_json_append(curve, sum += tallied->made_in[i]);
 	th_json_set(json, "frames curve",
-		path.count ? th_json_list(th_frame_texts_mark(path.frames, path.count))
-			   : json_array(),
-		curve);
+		th_json_list(th_frame_texts_mark(path.frames, path.count)), curve);
 }
 
 static json_t *

@@ -457,13 +457,6 @@ print_sites(FILE *file, const struct th_profile *profile, enum th_heap heap)
 	th_sites_deinit(&sites);
 }
 
-void
-th_view_sites(FILE *file, const struct th_profile *profile)
-{
-	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		print_sites(file, profile, heap);
-}
-
 /* Recording quality and next steps */
 
 static void
@@ -515,7 +508,8 @@ th_view_summary(FILE *file, const struct th_profile *profile, const struct th_he
 	print_live(file, profile);
 	print_collections(file, profile);
 	th_ledger_parts_summary(file, profile);
-	th_view_sites(file, profile);
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		print_sites(file, profile, heap);
 	print_health(file, health);
 	print_next(file, profile, program);
 }
