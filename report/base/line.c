@@ -6,9 +6,19 @@
 
 #include "report/base/allocate.h"
 
-static _Thread_local struct {
-	TH_ARRAY(char *, items);
-} texts;
+/*
+ * Texts are in blocks: as pieces of memory of their own they would lie between the buffers of the
+ * streams, which are larger, and keep them from being used again.
+ */
+#define BLOCK_BYTES (1 << 16)
+
+struct block {
+	struct block *older;
+	size_t used, size;
+	char bytes[];
+};
+
+static _Thread_local struct block *newest;
 
 void
 th_line_begin(struct th_line *line)
@@ -27,11 +37,24 @@ th_line_end(struct th_line *line)
 	return line->text;
 }
 
+/* Frees the text. */
 static const char *
 keep(char *text)
 {
-	th_array_append(&texts, items, text);
-	return text;
+	size_t length = strlen(text) + 1;
+
+	if (!newest || newest->size - newest->used < length) {
+		size_t size = length > BLOCK_BYTES ? length : BLOCK_BYTES;
+		struct block *block = th_allocate(1, sizeof(*block) + size);
+
+		block->older = newest;
+		block->size = size;
+		newest = block;
+	}
+	char *kept = memcpy(newest->bytes + newest->used, text, length);
+	newest->used += length;
+	free(text);
+	return kept;
 }
 
 const char *
@@ -60,8 +83,10 @@ th_text_printable(struct th_text text)
 void
 th_texts_free(void)
 {
-	for (size_t i = 0; i < texts.items_count; i++)
-		free(texts.items[i]);
-	free(texts.items);
-	memset(&texts, 0, sizeof(texts));
+	while (newest) {
+		struct block *older = newest->older;
+
+		free(newest);
+		newest = older;
+	}
 }

@@ -105,7 +105,9 @@ print_findings(FILE *file, struct th_page_names *names, const struct th_leaks *l
 
 	th_line_begin(&line);
 	th_view_leaks_json_page(line.stream, leaks, FINDINGS_MAX, number_of, names);
-	th_page_print_json(file, ",\n\"answer\":", json_loads(th_line_text(&line), 0, NULL));
+	char *text = th_line_end(&line);
+	th_page_print_json(file, ",\n\"answer\":", json_loads(text, 0, NULL));
+	free(text);
 	fprintf(file, ",\n\"leaks_left_out\":%zu", leaks->findings_count - shown_count(leaks));
 	th_page_integers(file, ",\n", "finding_rows", i, names->profile->rows_count,
 		(int64_t)rows[i] - 1);
