@@ -227,8 +227,7 @@ is_running(const struct th_recording *recording)
 static void
 report_defects(const struct th_options *options, const struct th_recording *recording)
 {
-	if (!is_running(recording))
-		report_defect(options, th_health_end(recording));
+	report_defect(options, is_running(recording) ? NULL : th_health_end(recording));
 	report_defect(options, th_health_damage(recording));
 }
 

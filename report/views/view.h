@@ -119,8 +119,6 @@ void th_view_leaks_json_page(FILE *file, const struct th_leaks *leaks, size_t mo
 	uint32_t (*number_of)(void *data, uint32_t frame), void *data);
 /* A word as a shell takes it; unprintable characters are replaced. */
 const char *th_view_quoted(const char *word);
-/* The exit status, th_outcome_status(). */
-int th_view_leaks_status(const struct th_leaks *leaks);
 
 /* What native code holds of the Java VM, as text and as JSON. */
 void th_view_ledger(FILE *file, const struct th_ledger *ledger);

@@ -461,14 +461,6 @@ th_view_leaks(FILE *file, const struct th_leaks *leaks)
 	th_held_samples_deinit(&held);
 }
 
-int
-th_view_leaks_status(const struct th_leaks *leaks)
-{
-	struct th_outcome outcome = th_outcome_find(leaks);
-
-	return th_outcome_status(leaks, &outcome);
-}
-
 /* JSON: findings one by one, since all of them in memory would be too large. */
 
 static const struct th_leak_site *

@@ -475,11 +475,11 @@ write_sample_types(struct output *out)
 
 	for (enum th_export_value i = 0; i < TH_EXPORT_VALUES; i++) {
 		if (out->part->values & 1u << i)
-			put_pair(out, &types, PPROF_TYPES, th_export_value_name(i),
-				th_export_value_unit(i));
+			put_pair(out, &types, PPROF_TYPES, th_export_kinds[i].name,
+				th_export_kinds[i].unit);
 	}
 	th_bytes_number(&types, PPROF_DEFAULT_TYPE,
-		text_index(out, th_export_value_name(default_value(out->part))));
+		text_index(out, th_export_kinds[default_value(out->part)].name));
 	th_bytes_move(&out->tables, &types);
 }
 
@@ -670,7 +670,7 @@ put_intervals(struct output *out, struct th_bytes *bytes, const struct th_export
 
 		for (int end = 0; end < 2 && th_profile_has_heap(part->profile, heap); end++) {
 			const char *key = th_printed("twinheap.{}.{}.ci95.{}",
-				th_export_value_name(value), th_heap_word(heap),
+				th_export_kinds[value].name, th_heap_word(heap),
 				end ? "high" : "low");
 
 			indices[count++] = number_attribute(
@@ -686,8 +686,8 @@ put_head(struct output *out, struct th_bytes *bytes, const struct th_export_part
 {
 	const uint64_t id[2] = {part->id[0], part->id[1] + value};
 
-	put_pair(out, bytes, OTLP_TYPE, th_export_value_name(value),
-		th_export_value_unit(value));
+	put_pair(out, bytes, OTLP_TYPE, th_export_kinds[value].name,
+		th_export_kinds[value].unit);
 	if (part->start) {
 		th_bytes_varint(bytes, OTLP_TIME << 3 | 1);
 		th_bytes_add(bytes, &part->start, sizeof(part->start));
