@@ -6,7 +6,6 @@
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -224,12 +223,8 @@ unknown_command(const char *name)
 	th_nearest_init(&nearest, name);
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		th_nearest_offer(&nearest, commands[i].name);
-	char *suggestion = th_nearest_text(&nearest, "", "");
-	struct th_error *error = th_error_create(
-		TH_ERROR_USAGE, "%s: unknown command%s", name, suggestion);
-
-	free(suggestion);
-	return error;
+	return th_error_create(TH_ERROR_USAGE, "%s: unknown command%s", name,
+		th_nearest_text(&nearest, "", ""));
 }
 
 /* The parent may have closed them; no log or output file may get descriptors 0 to 2. */

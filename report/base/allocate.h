@@ -15,13 +15,19 @@ void th_out_of_memory(void) __attribute__((noreturn));
 /* `count` zeroed elements of `bytes` each; an overflow of the product ends the program. */
 void *th_allocate(size_t count, size_t bytes) __attribute__((malloc));
 
+/* A growing array of `type`. */
+#define TH_ARRAY(type, name) \
+	type *name;          \
+	size_t name##_count; \
+	size_t name##_capacity
+
 /*
  * Makes room for element number `count` in an array: returns `array`, or its larger copy, with
  * *capacity > count. New elements are not initialized.
  */
 void *th_array_grow(void *array, size_t count, size_t *capacity, size_t element_bytes);
 
-/* Appends one element to a struct that holds ITEMS, ITEMS_count and ITEMS_capacity. */
+/* Appends one element to TH_ARRAY(type, items) of a struct. */
 #define th_array_append(owner, items, value)                                                   \
 	do {                                                                                   \
 		if ((owner)->items##_count >= (owner)->items##_capacity)                       \

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/allocate.h"
-
 void
 th_bytes_add(struct th_bytes *bytes, const void *items, size_t length)
 {

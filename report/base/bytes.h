@@ -3,14 +3,13 @@
 #ifndef TH_REPORT_BASE_BYTES_H
 #define TH_REPORT_BASE_BYTES_H
 
-#include <stddef.h>
 #include <stdint.h>
+
+#include "report/base/allocate.h"
 
 /* A zeroed struct is empty; `items` is to be freed. */
 struct th_bytes {
-	uint8_t *items;
-	size_t items_count;
-	size_t items_capacity;
+	TH_ARRAY(uint8_t, items);
 };
 
 void th_bytes_add(struct th_bytes *bytes, const void *items, size_t length);

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
-#include <string.h>
 
 struct scale {
 	double step;

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/allocate.h"
-
 void
 th_labels_set(struct th_labels *labels, const char *key, const char *value)
 {

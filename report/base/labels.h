@@ -3,7 +3,7 @@
 #ifndef TH_REPORT_BASE_LABELS_H
 #define TH_REPORT_BASE_LABELS_H
 
-#include <stddef.h>
+#include "report/base/allocate.h"
 
 struct th_label {
 	char *key;
@@ -12,9 +12,7 @@ struct th_label {
 
 /* A zeroed struct is empty. */
 struct th_labels {
-	struct th_label *items;
-	size_t items_count;
-	size_t items_capacity;
+	TH_ARRAY(struct th_label, items);
 };
 
 /* Copies both; a value replaces an earlier one of the same key. An empty or NULL value is ignored. */

@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "report/base/allocate.h"
 #include "report/base/id_map.h"
 
 /* A piece of text without terminator. Does not own the bytes. */
@@ -48,9 +49,7 @@ void th_text_print(FILE *file, const char *string);
 /* One copy of each string, by number; number 0 is the empty string. */
 struct th_strings {
 	struct th_id_map hashes; /* hash of the text, stepped on collision -> number */
-	char **items;
-	size_t items_count;
-	size_t items_capacity;
+	TH_ARRAY(char *, items);
 };
 
 void th_strings_init(struct th_strings *strings);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/base/allocate.h"
+#include "report/base/line.h"
 
 /* Longer words are not compared. */
 #define LONGEST 31
@@ -75,10 +75,10 @@ th_nearest_offer(struct th_nearest *nearest, const char *known)
 	nearest->distance = steps;
 }
 
-char *
+const char *
 th_nearest_text(const struct th_nearest *nearest, const char *dashes, const char *verb)
 {
 	if (!nearest->found)
-		return th_format_new(", see twinheap %s%s--help", verb, verb[0] ? " " : "");
-	return th_format_new("; did you mean %s%s?", dashes, nearest->found);
+		return th_text_format(", see twinheap %s%s--help", verb, verb[0] ? " " : "");
+	return th_text_format("; did you mean %s%s?", dashes, nearest->found);
 }

@@ -25,8 +25,9 @@ void th_nearest_offer(struct th_nearest *nearest, const char *known);
 
 /*
  * The end of a message: "; did you mean WORD?" with `dashes` in front of the word, else ", see
- * twinheap VERB --help". The caller frees it.
+ * twinheap VERB --help".
  */
-char *th_nearest_text(const struct th_nearest *nearest, const char *dashes, const char *verb);
+const char *
+th_nearest_text(const struct th_nearest *nearest, const char *dashes, const char *verb);
 
 #endif

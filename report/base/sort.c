@@ -3,14 +3,7 @@
 
 #include <stdlib.h>
 
-static int
-compare(const void *a, const void *b)
-{
-	uint32_t left = *(const uint32_t *)a;
-	uint32_t right = *(const uint32_t *)b;
-
-	return (left > right) - (left < right);
-}
+TH_COMPARE(compare, uint32_t, th_order(*left, *right))
 
 void
 th_sort_numbers(uint32_t *numbers, size_t count)
@@ -24,14 +17,7 @@ th_sort_numbers(uint32_t *numbers, size_t count)
 		qsort(numbers, count, sizeof(*numbers), compare);
 }
 
-static int
-compare_words(const void *a, const void *b)
-{
-	uint64_t left = *(const uint64_t *)a;
-	uint64_t right = *(const uint64_t *)b;
-
-	return (left > right) - (left < right);
-}
+TH_COMPARE(compare_words, uint64_t, th_order(*left, *right))
 
 void
 th_sort_by_word(void *items, size_t count, size_t size)

@@ -161,12 +161,8 @@ unknown_command(const char *name)
 	th_nearest_offer(&nearest, "holders");
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		th_nearest_offer(&nearest, commands[i].name);
-	char *suggestion = th_nearest_text(&nearest, "", "ctl");
-	struct th_error *error = th_error_create(
-		TH_ERROR_USAGE, "ctl: %s: no such command%s", name, suggestion);
-
-	free(suggestion);
-	return error;
+	return th_error_create(TH_ERROR_USAGE, "ctl: %s: no such command%s", name,
+		th_nearest_text(&nearest, "", "ctl"));
 }
 
 /* Parses a command into a request; `value` is NULL if there is none. */

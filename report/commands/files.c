@@ -17,7 +17,7 @@
 #include "report/base/terminal.h"
 #include "report/control/request.h"
 #include "report/control/running.h"
-#include "report/views/health.h"
+#include "report/views/view.h"
 
 /* Of a time that this tool has printed. */
 #define TIME_ROUNDING 0.0005
@@ -208,13 +208,12 @@ th_input_read(const struct th_options *options, struct th_recording **recording_
 }
 
 static void
-report_defect(const struct th_options *options, char *text)
+report_defect(const struct th_options *options, const char *text)
 {
 	if (text) {
 		th_progress_clear();
 		th_notice("%s: %s", options->log ? options->log : options->input, text);
 	}
-	free(text);
 }
 
 /* Nothing is wrong with the log of a running process. */
@@ -228,8 +227,7 @@ is_running(const struct th_recording *recording)
 static void
 report_defects(const struct th_options *options, const struct th_recording *recording)
 {
-	if (!is_running(recording))
-		report_defect(options, th_health_end(recording));
+	report_defect(options, is_running(recording) ? NULL : th_health_end(recording));
 	report_defect(options, th_health_damage(recording));
 }
 

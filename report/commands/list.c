@@ -110,7 +110,6 @@ static void
 print_row(const struct row *row)
 {
 	char user[32];
-	char *command = th_running_command(row->process.pid);
 
 	printf("%7d  %-10.10s  %-9.9s  %-10s  ", (int)row->process.pid,
 		user_of(row->process.uid, user),
@@ -119,13 +118,12 @@ print_row(const struct row *row)
 		print_recording(row);
 	else
 		printf("%-13s  %12s  %9s  %9s  ", "-", "-", "-", "-");
-	th_format_cut(stdout, command, COMMAND_COLUMNS);
+	th_format_cut(stdout, th_running_command(row->process.pid), COMMAND_COLUMNS);
 	if (row->log) {
 		printf("\n%9s", "");
 		th_text_print(stdout, row->log);
 	}
 	putchar('\n');
-	free(command);
 }
 
 /* A process without a log is listed if it has a VM; NULL log: none that is readable. */
@@ -179,15 +177,13 @@ json_row(const struct row *row)
 {
 	const struct th_java_process *process = &row->process;
 	char user[32];
-	char *command = th_running_command(process->pid);
-	json_t *value = json_pack("{s:i, s:s, s:o, s:s, s:o, s:o}", "pid", (int)process->pid,
-		"user", user_of(process->uid, user), "jdk",
-		process->version[0] ? th_output_json_text(process->version) : json_null(),
-		"state", state_of(row), "command", th_output_json_text(command), "recording",
-		json_recording(row));
 
-	free(command);
-	return value;
+	return json_pack("{s:i, s:s, s:o, s:s, s:o, s:o}", "pid", (int)process->pid, "user",
+		user_of(process->uid, user), "jdk",
+		process->version[0] ? th_output_json_text(process->version) : json_null(),
+		"state", state_of(row), "command",
+		th_output_json_text(th_running_command(process->pid)), "recording",
+		json_recording(row));
 }
 
 /* Prints the processes, or adds them to `rows` if it is not NULL.  Returns their number. */

@@ -3,7 +3,6 @@
  * leaks and diff over many recordings. Logs are read one after the other into report/fleet; one
  * that cannot be read costs a line on stderr, and the exit status.
  */
-#include <errno.h>
 #include <fnmatch.h>
 #include <fts.h>
 #include <stdlib.h>
@@ -17,7 +16,7 @@
 #include "report/commands/files.h"
 #include "report/fleet/fleet.h"
 #include "report/leaks/outcome.h"
-#include "report/views/finding_parts.h"
+#include "report/views/parts.h"
 #include "report/views/view.h"
 
 /* Exit status of a report over many logs some of which could not be read. */

@@ -3,19 +3,19 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "report/base/allocate.h"
 #include "report/base/terminal.h"
 #include "report/commands/commands.h"
 #include "report/commands/files.h"
 #include "report/holders/holders.h"
 #include "report/ledger/ledger.h"
 #include "report/profile/profile.h"
+#include "report/profile/values.h"
 #include "report/views/view.h"
 
 static void
 warn_in_health(void *data, const char *text)
 {
-	th_health_add(data, false, th_format_new("%s", text));
+	th_health_add(data, false, th_printed("{}", text));
 }
 
 static struct th_error *
@@ -147,12 +147,13 @@ print_leaks(const struct th_options *options, struct th_recording *recording, in
 		error = NULL;
 	}
 	if (!error) {
+		struct th_outcome outcome = th_outcome_find(&found);
 		FILE *file = th_output_fit(options);
 
 		(options->format == TH_OUTPUT_JSON ? th_view_leaks_json : th_view_leaks)(
 			file, &found);
 		th_terminal_fitted(file);
-		*status_ret = th_view_leaks_status(&found);
+		*status_ret = th_outcome_status(&found, &outcome);
 		error = th_output_close(stdout, NULL);
 	}
 	th_leaks_deinit(&found);

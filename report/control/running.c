@@ -16,7 +16,9 @@
 #include <unistd.h>
 
 #include "report/base/allocate.h"
+#include "report/base/line.h"
 #include "report/base/log_text.h"
+#include "report/base/sort.h"
 
 /* Longest command line shown; more than these files of /proc contain. */
 #define COMMAND_MAX 4095
@@ -139,14 +141,7 @@ th_running_is_writer(const struct th_log_header *header, pid_t pid)
 	return !space || !header->process_space || space == header->process_space;
 }
 
-static int
-compare_pids(const void *a, const void *b)
-{
-	pid_t left = *(const pid_t *)a;
-	pid_t right = *(const pid_t *)b;
-
-	return (left > right) - (left < right);
-}
+TH_COMPARE(compare_pids, pid_t, th_order(*left, *right))
 
 void
 th_running_find_pids(struct th_running_pids *ret)
@@ -164,8 +159,7 @@ th_running_find_pids(struct th_running_pids *ret)
 	}
 	if (directory)
 		closedir(directory);
-	if (ret->pids_count)
-		qsort(ret->pids, ret->pids_count, sizeof(*ret->pids), compare_pids);
+	th_sort(ret->pids, ret->pids_count, compare_pids);
 }
 
 pid_t
@@ -321,7 +315,7 @@ th_running_find(const char *text, char **path_ret)
 		"process %s: is not recorded, or belongs to another user", text);
 }
 
-char *
+const char *
 th_running_command(pid_t pid)
 {
 	size_t length;
@@ -329,7 +323,7 @@ th_running_command(pid_t pid)
 
 	while (length && !text[length - 1])
 		length--;
-	char *clean = th_text_clean((struct th_text){text, (uint32_t)length});
+	const char *clean = th_text_printable((struct th_text){text, (uint32_t)length});
 	free(text);
 	return clean;
 }

@@ -65,7 +65,7 @@ char *th_running_proc(pid_t pid, const char *name, size_t most, size_t *bytes_re
 /* The id of a process in its own pid namespace: the last entry of NSpid, if the kernel has it. */
 uint32_t th_running_pid_inside(pid_t pid);
 
-/* Its command line, words separated by spaces, to be freed; "" if unreadable. */
-char *th_running_command(pid_t pid);
+/* Its command line, words separated by spaces; "" if unreadable. */
+const char *th_running_command(pid_t pid);
 
 #endif

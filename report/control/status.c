@@ -8,11 +8,11 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/base/allocate.h"
 #include "report/base/format.h"
+#include "report/base/line.h"
 #include "report/base/log_text.h"
 #include "report/control/running.h"
 #include "unify/shared/clock.h"
@@ -62,11 +62,7 @@ th_output_format_take(int *argc, char **argv, bool *is_json_ret)
 json_t *
 th_output_json_text(const char *text)
 {
-	char *clean = th_text_clean(th_text_of(text));
-	json_t *value = json_string(clean);
-
-	free(clean);
-	return value;
+	return json_string(th_text_printable(th_text_of(text)));
 }
 
 void

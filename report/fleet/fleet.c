@@ -8,6 +8,7 @@
 
 #include "report/base/allocate.h"
 #include "report/base/line.h"
+#include "report/base/sort.h"
 #include "report/log/reader.h"
 #include "report/log/recording_labels.h"
 #include "report/profile/marks.h"
@@ -127,19 +128,11 @@ static uint32_t
 make_title(struct addition *addition, const struct th_leak_line *entry)
 {
 	const struct th_leak_sites *places = addition->places;
-	struct th_line line;
+	const char *title =
+		entry->group ? th_frames_function_name(places->profile->frames, entry->group)
+			     : addition->fleet->title(places, &places->items[entry->place]);
 
-	th_line_begin(&line);
-	if (entry->group)
-		fputs(th_frames_function_name(places->profile->frames, entry->group),
-			line.stream);
-	else
-		addition->fleet->title(line.stream, places, &places->items[entry->place]);
-	char *text = th_line_end(&line);
-	uint32_t title = th_strings_intern(&addition->fleet->keys.strings, text);
-
-	free(text);
-	return title;
+	return th_strings_intern(&addition->fleet->keys.strings, title);
 }
 
 /* `class_name`: string of the keys; 0 = none. */
@@ -356,6 +349,7 @@ th_fleet_add(struct th_fleet *fleet, const char *path, const char *group)
 	else
 		fleet->repeated++;
 	th_recording_destroy(recording);
+	th_texts_free();
 	return NULL;
 }
 
@@ -396,19 +390,10 @@ is_version(const char *name)
 	return isdigit((unsigned char)name[*name == 'v']);
 }
 
-static int
-compare_groups(const void *a, const void *b, void *data)
-{
-	const bool *has_versions = data;
-	const struct th_fleet_group *left = a;
-	const struct th_fleet_group *right = b;
-
-	if (!*left->name != !*right->name)
-		return *left->name ? 1 : -1;
-	if (*has_versions)
-		return th_fleet_compare_versions(left->name, right->name);
-	return (left->start > right->start) - (left->start < right->start);
-}
+TH_COMPARE_WITH(compare_groups, struct th_fleet_group, const bool, has_versions,
+	th_order(*left->name != 0, *right->name != 0)
+		?: (*has_versions ? th_fleet_compare_versions(left->name, right->name)
+				  : th_order(left->start, right->start)))
 
 /* Sorts the groups, and renumbers them in the cells. */
 static void
@@ -422,9 +407,7 @@ sort_groups(struct th_fleet *fleet)
 		fleet->groups[i].number = i;
 		has_versions &= !*fleet->groups[i].name || is_version(fleet->groups[i].name);
 	}
-	if (count)
-		qsort_r(fleet->groups, count, sizeof(*fleet->groups), compare_groups,
-			&has_versions);
+	th_sort_with(fleet->groups, count, compare_groups, &has_versions);
 	for (uint32_t i = 0; i < count; i++)
 		numbers[fleet->groups[i].number] = i;
 	for (size_t i = 0; i < fleet->cells_count; i++)
@@ -604,22 +587,12 @@ is_significant(const struct th_fleet_line *line)
 	return line->change.low > 0 || line->change.high < 0;
 }
 
-static int
-compare_lines(const void *a, const void *b, void *data)
-{
-	const struct th_fleet *fleet = data;
-	const struct th_fleet_line *left = a;
-	const struct th_fleet_line *right = b;
-	double order = rank(fleet, right) - rank(fleet, left);
-
-	if (left->verdict != right->verdict)
-		return left->verdict < right->verdict ? -1 : 1;
-	if (!fleet->is_growth && is_significant(left) != is_significant(right))
-		return is_significant(left) ? -1 : 1;
-	if (order != 0)
-		return order > 0 ? 1 : -1;
-	return (left->key > right->key) - (left->key < right->key);
-}
+TH_COMPARE_WITH(compare_lines, struct th_fleet_line, const struct th_fleet, fleet,
+	th_order(left->verdict, right->verdict)
+		?: (fleet->is_growth ? 0
+				     : th_order(is_significant(right), is_significant(left)))
+		?: th_order(rank(fleet, right), rank(fleet, left))
+		?: th_order(left->key, right->key))
 
 /* The group of this name; the default is `number`. */
 static struct th_error *
@@ -687,8 +660,6 @@ th_fleet_finish(struct th_fleet *fleet)
 	compare_values(fleet);
 	for (size_t i = 0; fleet->is_growth && i < fleet->lines_count; i++)
 		fleet->lines[i].since = find_since(fleet, &fleet->lines[i]);
-	if (fleet->lines_count)
-		qsort_r(fleet->lines, fleet->lines_count, sizeof(*fleet->lines), compare_lines,
-			fleet);
+	th_sort_with(fleet->lines, fleet->lines_count, compare_lines, fleet);
 	return NULL;
 }

@@ -72,9 +72,9 @@ struct th_fleet_line {
 	struct th_estimate change; /* from the old group to the new one */
 };
 
-/* Prints a site for readers, without a newline. */
-typedef void th_fleet_title(
-	FILE *file, const struct th_leak_sites *places, const struct th_leak_site *place);
+/* A site for readers, a text of the output. */
+typedef const char *
+th_fleet_title(const struct th_leak_sites *places, const struct th_leak_site *place);
 
 struct th_fleet {
 	const struct th_options *options;

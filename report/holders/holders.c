@@ -11,6 +11,7 @@
 
 #include "report/base/allocate.h"
 #include "report/base/log_text.h"
+#include "report/base/sort.h"
 #include "unify/shared/hash.h"
 
 /* Sites of a finding. */
@@ -474,24 +475,13 @@ merge(const struct sums *sums, struct th_holders *holders)
 	th_id_map_deinit(&ids);
 }
 
-static int
-compare_holders(const void *a, const void *b)
-{
-	const struct th_holder *left = a;
-	const struct th_holder *right = b;
-
-	if (left->share != right->share)
-		return left->share < right->share ? 1 : -1;
-	return (left->sum.samples < right->sum.samples) -
-	       (left->sum.samples > right->sum.samples);
-}
+TH_COMPARE(compare_holders, struct th_holder,
+	th_order(right->share, left->share) ?: th_order(right->sum.samples, left->sum.samples))
 
 static void
 sort(struct th_holders *holders)
 {
-	if (holders->items_count)
-		qsort(holders->items, holders->items_count, sizeof(*holders->items),
-			compare_holders);
+	th_sort(holders->items, holders->items_count, compare_holders);
 }
 
 static void

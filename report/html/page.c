@@ -13,7 +13,7 @@
 #include "report/base/line.h"
 #include "report/base/worker.h"
 #include "report/profile/time_slices.h"
-#include "report/views/values.h"
+#include "report/profile/values.h"
 #include "report/views/view.h"
 
 /* Maximum number of findings, worst first; each carries its stack. */
@@ -186,18 +186,15 @@ static void
 print_process(FILE *file, const struct th_profile *profile)
 {
 	const struct th_recording *recording = profile->recording;
-	char *filters = th_options_filters_text(profile->options);
-	char *sampling = th_view_sampling_text(recording);
 
 	th_page_print_json(file, "{\"version\":\"" TH_VERSION "\",\"process\":",
 		th_json("pid command jvm complete seconds sampling", recording->process.pid,
 			recording->process.command,
 			recording->has_jvm ? th_json_text(recording->jvm.version) : NULL,
 			(bool)recording->is_complete, th_recording_duration(recording),
-			sampling));
-	th_page_print_json(file, ",\"filters\":", json_string(filters));
-	free(sampling);
-	free(filters);
+			th_view_sampling_text(recording)));
+	th_page_print_json(
+		file, ",\"filters\":", json_string(th_view_filters_text(profile->options)));
 }
 
 static void

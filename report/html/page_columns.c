@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/views/json_parts.h"
+#include "report/views/parts.h"
 
 /* JSON */
 

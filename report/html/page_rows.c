@@ -11,7 +11,7 @@
 
 #include "report/base/allocate.h"
 #include "report/base/hash.h"
-#include "report/views/values.h"
+#include "report/profile/values.h"
 
 /* Figures that the page can show for a row; the first ones are those of enum th_measure. */
 enum figure { FIGURE_PEAK = TH_MEASURE_TEMPORARY + 1, FIGURES };

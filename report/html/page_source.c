@@ -7,7 +7,6 @@
 
 #include <ctype.h>
 #include <fts.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -28,7 +28,7 @@ enum th_verdict {
 	TH_VERDICT_CHURN,   /* frees what it allocates */
 };
 
-const char *th_verdict_name(enum th_verdict verdict);
+extern const char *const th_verdict_names[];
 
 /* Reason for a verdict. */
 enum th_reason {

@@ -5,27 +5,19 @@
  */
 #include "report/leaks/evidence_rules.h"
 
-const char *
-th_verdict_name(enum th_verdict verdict)
-{
-	switch (verdict) {
-	case TH_VERDICT_LEAK:
-		return "leak";
-	case TH_VERDICT_PLATEAU:
-		return "plateau";
-	case TH_VERDICT_CHURN:
-		return "churn";
-	default:
-		return "unclear";
-	}
-}
+const char *const th_verdict_names[] = {
+	[TH_VERDICT_LEAK] = "leak",
+	[TH_VERDICT_UNCLEAR] = "unclear",
+	[TH_VERDICT_PLATEAU] = "plateau",
+	[TH_VERDICT_CHURN] = "churn",
+};
 
 const char *
 th_verdict_name_by(enum th_verdict verdict, enum th_reason reason)
 {
 	return verdict == TH_VERDICT_LEAK && reason == TH_REASON_UNCLOSED
 		       ? "unclosed"
-		       : th_verdict_name(verdict);
+		       : th_verdict_names[verdict];
 }
 
 void

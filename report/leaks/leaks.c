@@ -252,18 +252,9 @@ list_group(struct th_leaks_work *work, uint32_t number)
 		th_array_append(work->leaks, findings, listed);
 }
 
-static int
-compare_findings(const void *a, const void *b)
-{
-	const struct th_listed *left = a;
-	const struct th_listed *right = b;
-
-	if (left->verdict != right->verdict)
-		return left->verdict < right->verdict ? -1 : 1;
-	if (left->live != right->live)
-		return left->live < right->live ? 1 : -1;
-	return (left->place > right->place) - (left->place < right->place);
-}
+TH_COMPARE(compare_findings, struct th_listed,
+	th_order(left->verdict, right->verdict) ?: th_order(right->live, left->live)
+		?: th_order(left->place, right->place))
 
 static void
 find_sampled_classes(struct th_leaks_work *work)
@@ -381,9 +372,7 @@ th_leaks_find(struct th_leaks *leaks)
 		if (work->groups[i].places_count && !work->groups[i].is_part)
 			list_group(work, i);
 	}
-	if (leaks->findings_count)
-		qsort(leaks->findings, leaks->findings_count, sizeof(struct th_listed),
-			compare_findings);
+	th_sort(leaks->findings, leaks->findings_count, compare_findings);
 	th_leaks_find_bounds(leaks);
 	th_causes_find(leaks);
 }

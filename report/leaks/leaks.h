@@ -136,9 +136,9 @@ size_t th_leaks_parts(const struct th_leaks *leaks, const struct th_listed *list
 /*
  * The class of the Java objects that blocks of reason TH_REASON_UNCLOSED belong to: that of the owner
  * if objects were sampled, else of the outermost constructor below the creator, else of the youngest
- * Java method.  NULL: not known.  The caller frees it.
+ * Java method.  NULL: not known.
  */
-char *th_owners_wrapper(const struct th_leaks *leaks, const struct th_finding *finding);
+const char *th_owners_wrapper(const struct th_leaks *leaks, const struct th_finding *finding);
 
 /* Whether the native blocks of a site belong to objects of the class that waits for finalize(). */
 bool th_owners_await_finalizer(const struct th_leaks *leaks, uint32_t place);

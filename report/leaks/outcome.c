@@ -9,18 +9,11 @@
 #include <math.h>
 #include <stddef.h>
 
-const char *
-th_outcome_name(enum th_outcome_verdict verdict)
-{
-	switch (verdict) {
-	case TH_OUTCOME_FOUND:
-		return "found";
-	case TH_OUTCOME_NONE:
-		return "none";
-	default:
-		return "inconclusive";
-	}
-}
+const char *const th_outcome_names[] = {
+	[TH_OUTCOME_FOUND] = "found",
+	[TH_OUTCOME_NONE] = "none",
+	[TH_OUTCOME_INCONCLUSIVE] = "inconclusive",
+};
 
 /*
  * The heaps that the answer is about: those that were recorded and selected, and mapped memory

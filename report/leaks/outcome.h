@@ -15,7 +15,7 @@ enum th_outcome_verdict {
 	TH_OUTCOME_INCONCLUSIVE, /* a heap was not judged, or growth is not clear yet */
 };
 
-const char *th_outcome_name(enum th_outcome_verdict verdict);
+extern const char *const th_outcome_names[];
 
 struct th_outcome {
 	enum th_outcome_verdict verdict;

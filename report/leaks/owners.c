@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "report/base/allocate.h"
+#include "report/profile/values.h"
 
 /*
  * Minimum number of sampled owners for a statement about them, and the fraction that must be
@@ -228,13 +229,13 @@ th_owners_find(
 	return owner;
 }
 
-/* The class in "pkg.Class.method"; the caller frees it. */
-static char *
+/* The class in "pkg.Class.method". */
+static struct th_text
 class_in(const char *name)
 {
 	const char *dot = strrchr(name, '.');
 
-	return th_format_new("%.*s", dot ? (int)(dot - name) : (int)strlen(name), name);
+	return (struct th_text){name, (uint32_t)(dot ? (size_t)(dot - name) : strlen(name))};
 }
 
 bool
@@ -249,16 +250,15 @@ th_owners_await_finalizer(const struct th_leaks *leaks, uint32_t number)
 		leaks->finalizers.class_name && is_native(place) && !found && i < path.count;
 		i++) {
 		uint32_t function = th_frames_function_at(frames, path.frames[i]);
-		char *name = class_in(th_frames_function_name(frames, function));
 
 		found = is_constructor(leaks->work, function) &&
-			!strcmp(name, leaks->finalizers.class_name);
-		free(name);
+			th_text_equals(class_in(th_frames_function_name(frames, function)),
+				leaks->finalizers.class_name);
 	}
 	return found;
 }
 
-char *
+const char *
 th_owners_wrapper(const struct th_leaks *leaks, const struct th_finding *finding)
 {
 	const struct th_frames *frames = leaks->profile->frames;
@@ -268,11 +268,10 @@ th_owners_wrapper(const struct th_leaks *leaks, const struct th_finding *finding
 	const char *found = NULL;
 
 	if (th_owners_await_finalizer(leaks, finding->place))
-		return th_format_new("%s", leaks->finalizers.class_name);
+		return leaks->finalizers.class_name;
 	if (finding->owner.collected)
-		return th_format_new(
-			"%s", th_frames_string(frames,
-				      leaks->places.items[finding->owner.place].class_name));
+		return th_frames_string(
+			frames, leaks->places.items[finding->owner.place].class_name);
 	for (uint32_t i = from - 1; i < path.count; i++) {
 		uint32_t function = th_frames_function_at(frames, path.frames[i]);
 
@@ -282,5 +281,5 @@ th_owners_wrapper(const struct th_leaks *leaks, const struct th_finding *finding
 		if (is_constructor(leaks->work, function))
 			break;
 	}
-	return found ? class_in(found) : NULL;
+	return found ? th_printed("{}", class_in(found)) : NULL;
 }

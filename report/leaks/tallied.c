@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "report/base/allocate.h"
+#include "report/base/sort.h"
 #include "report/leaks/tallied_memory.h"
 #include "unify/shared/collector_name.h"
 
@@ -522,18 +523,9 @@ judge(struct work *work)
 	tallies->items_count = kept;
 }
 
-static int
-compare(const void *a, const void *b)
-{
-	const struct th_tallied *left = a;
-	const struct th_tallied *right = b;
-	double most = th_tallied_bytes(left);
-	double other = th_tallied_bytes(right);
-
-	if (left->verdict != right->verdict)
-		return left->verdict < right->verdict ? -1 : 1;
-	return (most < other) - (most > other);
-}
+TH_COMPARE(compare, struct th_tallied,
+	th_order(left->verdict, right->verdict)
+		?: th_order(th_tallied_bytes(right), th_tallied_bytes(left)))
 
 void
 th_tallies_init(struct th_tallies *tallies, struct th_leak_sites *places,
@@ -563,7 +555,7 @@ th_tallies_init(struct th_tallies *tallies, struct th_leak_sites *places,
 	judge(&work);
 	if (tallies->items_count) {
 		th_tallied_measure(tallies, places, window->end);
-		qsort(tallies->items, tallies->items_count, sizeof(*tallies->items), compare);
+		th_sort(tallies->items, tallies->items_count, compare);
 	}
 	th_id_map_deinit(&work.maker_ids);
 	th_id_map_deinit(&work.group_ids);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "report/base/allocate.h"
+#include "report/base/sort.h"
 #include "report/leaks/causes.h"
 
 /*
@@ -15,16 +16,8 @@
  */
 #define LEAST_SAMPLES 8
 
-static int
-compare_parts(const void *a, const void *b)
-{
-	const struct th_leak_part *left = a;
-	const struct th_leak_part *right = b;
-
-	if (left->live != right->live)
-		return left->live < right->live ? 1 : -1;
-	return (left->place > right->place) - (left->place < right->place);
-}
+TH_COMPARE(compare_parts, struct th_leak_part,
+	th_order(right->live, left->live) ?: th_order(left->place, right->place))
 
 struct part_list {
 	TH_ARRAY(struct th_leak_part, items);
@@ -52,8 +45,7 @@ th_leaks_parts(const struct th_leaks *leaks, const struct th_listed *listed,
 		}
 	}
 	count = list.items_count;
-	if (count)
-		qsort(list.items, count, sizeof(*list.items), compare_parts);
+	th_sort(list.items, count, compare_parts);
 	for (size_t i = 0; i < count && i < capacity; i++)
 		parts[i] = list.items[i];
 	free(list.items);

@@ -5,8 +5,6 @@
  */
 #include "report/leaks/trend.h"
 
-#include <stdlib.h>
-
 /* Longer series are thinned: more points make the test slower, but no better. */
 #define POINTS_MAX 60
 /*

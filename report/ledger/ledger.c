@@ -10,10 +10,9 @@
 #include <string.h>
 
 #include "report/base/allocate.h"
-#include "report/base/format.h"
 #include "report/base/id_map.h"
 #include "report/base/sort.h"
-#include "unify/shared/clock.h"
+#include "report/profile/values.h"
 
 /* The warm-up is this part of the time. */
 #define WARM_UP_PART 5
@@ -57,7 +56,7 @@ struct work {
 	struct th_id_map records;
 };
 
-static const char *const kind_names[TH_LEDGER_KINDS] = {
+const char *const th_ledger_kind_names[] = {
 	[TH_LEDGER_GLOBAL] = "global",
 	[TH_LEDGER_WEAK] = "weak",
 	[TH_LEDGER_ELEMENTS] = "elements",
@@ -70,19 +69,13 @@ static const char *const kind_names[TH_LEDGER_KINDS] = {
 	[TH_LEDGER_LOCAL] = "local",
 };
 
-const char *
-th_ledger_kind_name(enum th_ledger_kind kind)
-{
-	return kind_names[kind];
-}
-
 bool
 th_ledger_is_critical(enum th_ledger_kind kind)
 {
 	return kind == TH_LEDGER_CRITICAL || kind == TH_LEDGER_STRING_CRITICAL;
 }
 
-char *
+const char *
 th_ledger_verdict_text(const struct th_ledger_entry *entry)
 {
 	static const char *const texts[] = {
@@ -94,8 +87,8 @@ th_ledger_verdict_text(const struct th_ledger_entry *entry)
 	};
 
 	if (entry->verdict == TH_LEDGER_LONG)
-		return th_format_new("critical section of %.0f ms", entry->longest * 1e3);
-	return th_format_new("%s", texts[entry->verdict]);
+		return th_printed("critical section of {f} ms", entry->longest * 1e3);
+	return texts[entry->verdict];
 }
 
 /* Sums */
@@ -355,24 +348,14 @@ measure(const struct th_ledger *ledger, struct th_ledger_entry *entry, struct su
 }
 
 /* By verdict, then by what makes it bad. */
-static int
-compare_entries(const void *a, const void *b)
-{
-	const struct th_ledger_entry *left = a;
-	const struct th_ledger_entry *right = b;
-
-	if (left->verdict != right->verdict)
-		return left->verdict < right->verdict ? -1 : 1;
-	if (left->verdict == TH_LEDGER_LONG && left->longest != right->longest)
-		return left->longest > right->longest ? -1 : 1;
-	if (left->held.estimate != right->held.estimate)
-		return left->held.estimate > right->held.estimate ? -1 : 1;
-	if (left->taken.estimate != right->taken.estimate)
-		return left->taken.estimate > right->taken.estimate ? -1 : 1;
-	return left->path != right->path
-		       ? (left->path > right->path) - (left->path < right->path)
-		       : (int)left->kind - (int)right->kind;
-}
+TH_COMPARE(compare_entries, struct th_ledger_entry,
+	th_order(left->verdict, right->verdict)
+		?: (left->verdict == TH_LEDGER_LONG ? th_order(right->longest, left->longest)
+						    : 0)
+		?: th_order(right->held.estimate, left->held.estimate)
+		?: th_order(right->taken.estimate, left->taken.estimate)
+		?: th_order(left->path, right->path)
+		?: th_order(left->kind, right->kind))
 
 /* From when it was switched on last up to when it was switched off, or to when all is judged. */
 static void
@@ -419,9 +402,7 @@ th_ledger_init(struct th_ledger *ledger, const struct th_profile *profile)
 		free(work.sums[i].ages);
 		ledger->findings_count += ledger->items[i].verdict <= TH_LEDGER_LONG;
 	}
-	if (ledger->items_count)
-		qsort(ledger->items, ledger->items_count, sizeof(*ledger->items),
-			compare_entries);
+	th_sort(ledger->items, ledger->items_count, compare_entries);
 	free(work.sums);
 	free(work.ends);
 	free(work.committed);
@@ -545,11 +526,10 @@ th_references_find(const struct th_recording *recording, uint64_t end)
 	return found;
 }
 
-char *
+const char *
 th_reference_count_text(const struct th_reference_count *count)
 {
 	if (count->first == count->last)
-		return th_format_new("%s", th_format_count(count->last).text);
-	return th_format_new("%s -> %s", th_format_count(count->first).text,
-		th_format_count(count->last).text);
+		return th_printed("{c}", count->last);
+	return th_printed("{c} -> {c}", count->first, count->last);
 }

@@ -59,11 +59,11 @@ void th_ledger_init(struct th_ledger *ledger, const struct th_profile *profile);
 void th_ledger_deinit(struct th_ledger *ledger);
 
 /* "global", "string-critical", ... */
-const char *th_ledger_kind_name(enum th_ledger_kind kind);
+extern const char *const th_ledger_kind_names[];
 bool th_ledger_is_critical(enum th_ledger_kind kind);
 
-/* "leak", "critical section of 31 ms"; the caller frees it. */
-char *th_ledger_verdict_text(const struct th_ledger_entry *entry);
+/* "leak", "critical section of 31 ms". */
+const char *th_ledger_verdict_text(const struct th_ledger_entry *entry);
 
 /*
  * The number of JNI references over time (TH_EVENT_JNI_REFERENCES), and whether it grows.
@@ -97,7 +97,7 @@ struct th_references {
 /* Counts up to `end` (ns), the time at which the report judges. */
 struct th_references th_references_find(const struct th_recording *recording, uint64_t end);
 
-/* "781 -> 200,004", or one number if it did not change; the caller frees it. */
-char *th_reference_count_text(const struct th_reference_count *count);
+/* "781 -> 200,004", or one number if it did not change. */
+const char *th_reference_count_text(const struct th_reference_count *count);
 
 #endif

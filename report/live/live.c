@@ -17,7 +17,6 @@
 #include "report/leaks/leaks.h"
 #include "report/leaks/outcome.h"
 #include "report/symbols/symbols.h"
-#include "report/views/values.h"
 #include "report/views/view.h"
 #include "unify/shared/clock.h"
 #include "unify/shared/heaps.h"
@@ -56,54 +55,46 @@ static const enum th_view_value values[] = {TH_VALUE_LIVE_BYTES, TH_VALUE_LIVE_O
 	TH_VALUE_ALLOC_BYTES, TH_VALUE_ALLOC_OBJECTS, TH_VALUE_TEMPORARY_BYTES};
 #define VALUE_COUNT ((int)(sizeof(values) / sizeof(values[0])))
 
-static const char *const view_names[TH_LIVE_VIEWS] = {"summary", "leaks", "tree"};
-
-const char *
-th_live_view_name(enum th_live_view view)
-{
-	return view_names[view];
-}
+const char *const th_live_view_names[TH_LIVE_VIEWS] = {"summary", "leaks", "tree"};
 
 /* Lines around the views */
 
 /* The command without the directory of its program. */
-char *
+const char *
 th_live_title(const struct th_live *live)
 {
-	char *command = th_text_clean(live->recording->process.command);
+	const char *command = th_text_printable(live->recording->process.command);
 	size_t program = strcspn(command, " ");
 
 	while (program && command[program - 1] != '/')
 		program--;
-	char *line = th_format_new(
+	return th_text_format(
 		"twinheap live  %s", command[0] ? command + program : "[unknown command]");
-	free(command);
-	return line;
 }
 
-char *
+const char *
 th_live_state(const struct th_live *live)
 {
 	double age = (double)(live->now - live->recording->start) / 1e9;
 	double old = (double)(live->now - live->as_of) / 1e9;
 	bool is_old = live->state == TH_LIVE_RUNNING && old > OLD_S;
 
-	return th_format_new("pid %u %s %s%s%s", live->recording->process.pid,
+	return th_text_format("pid %u %s %s%s%s", live->recording->process.pid,
 		live->state == TH_LIVE_RUNNING ? "running" : "ended after",
 		th_format_seconds(age).text, is_old ? ", figures of the first " : "",
 		is_old ? th_format_seconds(age - old).text : "");
 }
 
-char *
+const char *
 th_live_end(const struct th_live *live)
 {
 	if (live->state == TH_LIVE_RUNNING)
 		return NULL;
-	return th_format_new("The process has ended%s. These are its last figures.",
+	return th_text_format("The process has ended%s. These are its last figures.",
 		live->state == TH_LIVE_GONE ? " without closing its log: killed?" : "");
 }
 
-char *
+const char *
 th_live_rates(const struct th_live *live, enum th_heap heap)
 {
 	const struct th_live_point *first = &live->points[0];
@@ -111,14 +102,14 @@ th_live_rates(const struct th_live *live, enum th_heap heap)
 	double seconds = (double)(last->time - first->time) / 1e9;
 
 	if (!heap)
-		return th_format_new("%-12s %9s %13s %14s", "", "live", "growth", "allocated");
+		return th_text_format("%-12s %9s %13s %14s", "", "live", "growth", "allocated");
 	if (!live->profile->heaps[heap].is_recorded)
-		return th_format_new("%-12s not recorded", th_heap_title(heap));
+		return th_text_format("%-12s not recorded", th_heap_title(heap));
 	struct th_number bytes = th_format_number(last->live[heap], TH_UNIT_BYTES);
 	if (last->time < first->time + LEAST_RATE_NS)
-		return th_format_new(
+		return th_text_format(
 			"%-12s %9s %13s %14s", th_heap_title(heap), bytes.text, "-", "-");
-	return th_format_new("%-12s %9s %11s/s %12s/s", th_heap_title(heap), bytes.text,
+	return th_text_format("%-12s %9s %11s/s %12s/s", th_heap_title(heap), bytes.text,
 		th_view_signed_number(
 			(last->live[heap] - first->live[heap]) / seconds, TH_UNIT_BYTES)
 			.text,
@@ -127,13 +118,13 @@ th_live_rates(const struct th_live *live, enum th_heap heap)
 			.text);
 }
 
-char *
+const char *
 th_live_keys(const struct th_live *live)
 {
 	if (live->is_help)
-		return th_format_new("any key: back");
-	return th_format_new(
-		"q quit  s %s  Tab heap  a all  h help", th_value_name(live->options.value));
+		return "any key: back";
+	return th_text_format(
+		"q quit  s %s  Tab heap  a all  h help", th_values[live->options.value].name);
 }
 
 /* Views */
@@ -163,7 +154,8 @@ judge(FILE *file, struct th_live *live)
 
 		free(live->headline);
 		live->headline = outcome.verdict == TH_OUTCOME_FOUND
-					 ? th_outcome_headline(&leaks, &outcome)
+					 ? th_format_new(
+						   "%s", th_outcome_headline(&leaks, &outcome))
 					 : NULL;
 	}
 	live->judged_due = live->now + JUDGE_NS;
@@ -229,6 +221,7 @@ th_live_print(struct th_live *live)
 	scroll_to(live, (long)live->first);
 	if (live->now >= live->judged_due && !th_options_filter_stacks(&live->options))
 		judge(NULL, live);
+	th_texts_free();
 }
 
 /* Updates */

@@ -84,15 +84,15 @@ void th_live_print(struct th_live *live);
 void th_live_key(struct th_live *live, int key);
 
 /*
- * The lines around the views; the caller frees them. The command; the state of the process; how it
+ * The lines around the views. The command; the state of the process; how it
  * ended (NULL: it runs); the rates of a heap (0: their heading); the keys available now.
  */
-char *th_live_title(const struct th_live *live);
-char *th_live_state(const struct th_live *live);
-char *th_live_end(const struct th_live *live);
-char *th_live_rates(const struct th_live *live, enum th_heap heap);
-char *th_live_keys(const struct th_live *live);
-const char *th_live_view_name(enum th_live_view view);
+const char *th_live_title(const struct th_live *live);
+const char *th_live_state(const struct th_live *live);
+const char *th_live_end(const struct th_live *live);
+const char *th_live_rates(const struct th_live *live, enum th_heap heap);
+const char *th_live_keys(const struct th_live *live);
+extern const char *const th_live_view_names[TH_LIVE_VIEWS];
 
 /*
  * screen.c: shows it on the terminal until the user quits. Without a terminal for the output, prints

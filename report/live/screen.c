@@ -13,6 +13,7 @@
 
 #include "report/base/end_signals.h"
 #include "report/base/format.h"
+#include "report/base/line.h"
 #include "report/base/progress.h"
 #include "report/base/terminal.h"
 #include "report/control/running.h"
@@ -143,27 +144,25 @@ put_line(int line, attr_t base, const char *text)
 	attrset(0);
 }
 
-/* The same, frees the text, and returns the next line; NULL: draws nothing. */
+/* The same, and returns the next line; NULL: draws nothing. */
 static int
-take_line(int line, attr_t base, char *text)
+take_line(int line, attr_t base, const char *text)
 {
 	if (text)
 		put_line(line++, base, text);
-	free(text);
 	return line;
 }
 
 static int
 draw_title(const struct th_live *live)
 {
-	char *state = th_live_state(live);
+	const char *state = th_live_state(live);
 	int column = COLS - 4 - th_format_columns(state) - (live->is_paused ? 8 : 0);
 
 	take_line(0, A_REVERSE, th_live_title(live));
 	attrset(A_REVERSE);
 	if (column > 0)
 		mvprintw(0, column, "  %s%s ", live->is_paused ? "PAUSED  " : "", state);
-	free(state);
 	return 1;
 }
 
@@ -173,7 +172,7 @@ draw_views(const struct th_live *live, int line)
 	move(line, 1);
 	for (enum th_live_view view = 0; view < TH_LIVE_VIEWS; view++) {
 		attrset(live->view == view && !live->is_help ? A_REVERSE : 0);
-		printw(" %u %s ", view + 1, th_live_view_name(view));
+		printw(" %u %s ", view + 1, th_live_view_names[view]);
 		attrset(0);
 		addstr("  ");
 	}
@@ -196,9 +195,7 @@ draw_head(const struct th_live *live)
 			line = take_line(line, 0, th_live_rates(live, heap));
 	}
 	line = take_line(line, alarm, th_live_end(live));
-	if (live->headline)
-		put_line(line++, alarm, live->headline);
-	return line + 1;
+	return take_line(line, alarm, live->headline) + 1;
 }
 
 static void
@@ -215,6 +212,7 @@ draw(struct th_live *live)
 		put_line(line++, 0, live->lines[i]);
 	take_line(LINES - 1, A_REVERSE, th_live_keys(live));
 	refresh();
+	th_texts_free();
 }
 
 static void
@@ -242,13 +240,10 @@ loop(struct th_live *live)
 static void
 print(const struct th_live *live)
 {
-	char *state = th_live_state(live);
-
-	printf("%s\n\n", state);
+	printf("%s\n\n", th_live_state(live));
 	for (size_t i = 0; i < live->lines_count; i++)
 		puts(live->lines[i]);
 	putchar('\n');
-	free(state);
 }
 
 static void

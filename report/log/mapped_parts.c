@@ -5,9 +5,8 @@
  */
 #include "report/log/mapped_parts.h"
 
-#include <stdlib.h>
-
 #include "report/base/allocate.h"
+#include "report/base/sort.h"
 #include "report/log/events.h"
 
 /* exp(-40) is below half a unit in the last place of 1: the probability is exactly 1. */
@@ -20,16 +19,8 @@ struct splitter {
 	TH_ARRAY(uint64_t, ends); /* of the parts */
 };
 
-static int
-compare_ends(const void *a, const void *b)
-{
-	const struct th_mapped_end_info *left = a;
-	const struct th_mapped_end_info *right = b;
-
-	if (left->record != right->record)
-		return left->record < right->record ? -1 : 1;
-	return (left->time > right->time) - (left->time < right->time);
-}
+TH_COMPARE(compare_ends, struct th_mapped_end_info,
+	th_order(left->record, right->record) ?: th_order(left->time, right->time))
 
 /* The interval at which a part has the probability of the whole. */
 static uint32_t
@@ -96,9 +87,7 @@ th_mapped_parts_split(struct th_recording *recording)
 {
 	struct splitter splitter = {.recording = recording};
 
-	if (recording->mapped_ends_count)
-		qsort(recording->mapped_ends, recording->mapped_ends_count,
-			sizeof(*recording->mapped_ends), compare_ends);
+	th_sort(recording->mapped_ends, recording->mapped_ends_count, compare_ends);
 	for (size_t i = 0; i < recording->mappings.items_count; i++)
 		split(&splitter, &recording->mappings.items[i]);
 	recording->samples[TH_HEAP_MAPPED] = splitter.parts;

@@ -5,7 +5,6 @@
  */
 #include "report/log/reader.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@
 #include <zlib.h>
 
 #include "report/base/allocate.h"
+#include "report/base/sort.h"
 #include "report/log/limits.h"
 #include "unify/shared/bisect.h"
 #include "unify/shared/kept.h"
@@ -388,14 +388,7 @@ add_kept(struct th_reader *reader, const struct th_record *carrier)
 	}
 }
 
-static int
-compare_offsets(const void *a, const void *b)
-{
-	const struct th_record *left = a;
-	const struct th_record *right = b;
-
-	return (left->offset > right->offset) - (left->offset < right->offset);
-}
+TH_COMPARE(compare_offsets, struct th_record, th_order(left->offset, right->offset))
 
 /* Sorts them by offset, and drops repeated ones. */
 static void
@@ -403,8 +396,7 @@ sort_kept(struct th_reader *reader)
 {
 	size_t count = 0;
 
-	if (reader->kept_count)
-		qsort(reader->kept, reader->kept_count, sizeof(*reader->kept), compare_offsets);
+	th_sort(reader->kept, reader->kept_count, compare_offsets);
 	for (size_t i = 0; i < reader->kept_count; i++)
 		if (!count || reader->kept[i].offset != reader->kept[count - 1].offset)
 			reader->kept[count++] = reader->kept[i];

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report/base/allocate.h"
 #include "report/base/error.h"
 #include "report/base/id_map.h"
 #include "report/base/log_text.h"
@@ -152,12 +153,6 @@ struct th_ledger_give {
 	uint32_t record;   /* of the take */
 	uint32_t how;      /* enum th_ledger_end */
 };
-
-/* A growing array of `type`. */
-#define TH_ARRAY(type, name) \
-	type *name;          \
-	size_t name##_count; \
-	size_t name##_capacity
 
 /* A growing array of `type` whose elements have ids in the log. */
 #define TH_TABLE(type, name)  \

@@ -1,35 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/log/recording_labels.h"
 
-#include <stdlib.h>
-
-#include "report/base/allocate.h"
-#include "report/base/log_text.h"
+#include "report/base/line.h"
 
 void
 th_recording_labels(const struct th_recording *recording, struct th_labels *labels)
 {
 	const struct th_decoded_process *process = &recording->process;
-	char *executable = th_text_clean(process->executable);
-	char *host = th_text_clean(process->host);
-	char *library = th_text_clean(process->library_version);
-	char *pid = th_format_new("%u", process->pid);
+	const char *executable = th_text_printable(process->executable);
 
 	th_labels_set(labels, "service.name", th_text_base_name(executable));
-	th_labels_set(labels, "process.pid", pid);
+	th_labels_set(labels, "process.pid", th_text_format("%u", process->pid));
 	th_labels_set(labels, "process.executable.name", th_text_base_name(executable));
-	th_labels_set(labels, "host.name", host);
-	th_labels_set(labels, "twinheap.version", library);
-	if (recording->has_jvm) {
-		char *version = th_text_clean(recording->jvm.version);
-
-		th_labels_set(labels, "process.runtime.version", version);
-		free(version);
-	}
-	free(pid);
-	free(library);
-	free(host);
-	free(executable);
+	th_labels_set(labels, "host.name", th_text_printable(process->host));
+	th_labels_set(labels, "twinheap.version", th_text_printable(process->library_version));
+	if (recording->has_jvm)
+		th_labels_set(labels, "process.runtime.version",
+			th_text_printable(recording->jvm.version));
 }
 
 void
@@ -49,15 +36,12 @@ th_recording_given_labels(const struct th_recording *recording, struct th_labels
 
 	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
 		struct th_text text = th_recording_setting(recording, settings[i].variable);
-		char *value;
 
 		if (!text.bytes)
 			continue;
-		value = th_text_clean(text);
 		if (settings[i].key)
-			th_labels_set(labels, settings[i].key, value);
+			th_labels_set(labels, settings[i].key, th_text_printable(text));
 		else
-			th_labels_parse(labels, value);
-		free(value);
+			th_labels_parse(labels, th_text_printable(text));
 	}
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "report/base/allocate.h"
+#include "report/base/sort.h"
 #include "report/profile/stack_keys.h"
 
 /* The samples of one stack. */
@@ -30,19 +31,13 @@ struct work {
 	struct entry totals[TH_HEAPS];
 };
 
-const char *
-th_sampling_change_name(enum th_sampling_change change)
-{
-	static const char *const names[] = {
-		[TH_CHANGE_NONE] = "same",
-		[TH_CHANGE_GREW] = "grew",
-		[TH_CHANGE_SHRANK] = "shrank",
-		[TH_CHANGE_NEW] = "new",
-		[TH_CHANGE_GONE] = "gone",
-	};
-
-	return names[change];
-}
+const char *const th_sampling_change_names[] = {
+	[TH_CHANGE_NONE] = "same",
+	[TH_CHANGE_GREW] = "grew",
+	[TH_CHANGE_SHRANK] = "shrank",
+	[TH_CHANGE_NEW] = "new",
+	[TH_CHANGE_GONE] = "gone",
+};
 
 /* Keys */
 
@@ -201,19 +196,10 @@ add_items(struct work *work)
 	}
 }
 
-static int
-compare_items(const void *a, const void *b)
-{
-	const struct th_difference *left = a;
-	const struct th_difference *right = b;
-	double order = fabs(right->change.estimate) - fabs(left->change.estimate);
-
-	if (left->may_be_chance != right->may_be_chance)
-		return left->may_be_chance ? 1 : -1;
-	if (order != 0)
-		return order > 0 ? 1 : -1;
-	return (left->place > right->place) - (left->place < right->place);
-}
+TH_COMPARE(compare_items, struct th_difference,
+	th_order(left->may_be_chance, right->may_be_chance)
+		?: th_order(fabs(right->change.estimate), fabs(left->change.estimate))
+		?: th_order(left->place, right->place))
 
 void
 th_diff_init(
@@ -226,7 +212,7 @@ th_diff_init(
 		.is_one_recording = old_side->profile->recording ==
 				    new_side->profile->recording,
 	};
-	work.measure = th_value_measure(new_side->profile->options->value);
+	work.measure = th_values[new_side->profile->options->value].measure;
 	th_stack_keys_init(&work.keys);
 	find_entries(&work);
 	th_stack_names_deinit(&work.names[0]);
@@ -240,8 +226,7 @@ th_diff_init(
 		diff->totals[heap] = compare(&work, (enum th_heap)heap, &work.totals[heap]);
 	}
 	add_items(&work);
-	if (diff->items_count)
-		qsort(diff->items, diff->items_count, sizeof(*diff->items), compare_items);
+	th_sort(diff->items, diff->items_count, compare_items);
 	free(work.entries);
 	free(work.entry_of[0]);
 	free(work.entry_of[1]);

@@ -31,7 +31,7 @@ enum th_sampling_change {
 	TH_CHANGE_GONE, /* no samples any more */
 };
 
-const char *th_sampling_change_name(enum th_sampling_change change);
+extern const char *const th_sampling_change_names[];
 
 struct th_difference {
 	enum th_heap heap;

@@ -129,25 +129,20 @@ library_of(struct th_filter *filter, const struct th_path *path)
 	return group_named(filter, th_text_base_name(module));
 }
 
-/* The package of "a.b.Class.method", "a.b"; the caller frees it. */
-static char *
-package_of_method(const char *name)
-{
-	const char *method = strrchr(name, '.');
-	const char *class = method ? memrchr(name, '.', (size_t)(method - name)) : NULL;
-
-	return class ? th_format_new("%.*s", (int)(class - name), name)
-		     : th_format_new("(default package)");
-}
-
 static uint32_t
 package_of(struct th_filter *filter, const struct th_path *path)
 {
-	uint32_t method = th_sites_find_caller(filter->frames, path);
+	uint32_t function = th_sites_find_caller(filter->frames, path);
 
-	if (method == TH_SITE_NO_FUNCTION)
+	if (function == TH_SITE_NO_FUNCTION)
 		return library_of(filter, path);
-	char *package = package_of_method(th_frames_function_name(filter->frames, method));
+	/* "a.b.Class.method" */
+	const char *name = th_frames_function_name(filter->frames, function);
+	const char *method = strrchr(name, '.');
+	const char *class = method ? memrchr(name, '.', (size_t)(method - name)) : NULL;
+	if (!class)
+		return group_named(filter, "(default package)");
+	char *package = th_format_new("%.*s", (int)(class - name), name);
 	uint32_t group = group_named(filter, package);
 	free(package);
 	return group;

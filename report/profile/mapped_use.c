@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/profile/mapped_use.h"
 
-#include "report/base/format.h"
+#include "report/profile/values.h"
 
 /* Older sums are printed with their time. */
 #define RECENT_S 0.01
@@ -62,12 +62,6 @@ th_mapped_use_live(const struct th_profile *profile, struct th_estimate *ret)
 	return true;
 }
 
-static struct th_number
-bytes(uint64_t value)
-{
-	return th_format_number((double)value, TH_UNIT_BYTES);
-}
-
 void
 th_mapped_use_print(FILE *file, const struct th_profile *profile)
 {
@@ -77,12 +71,11 @@ th_mapped_use_print(FILE *file, const struct th_profile *profile)
 		return;
 	double age = th_profile_seconds(profile, profile->at.time) -
 		     th_profile_seconds(profile, use->time);
-	fprintf(file, "total mapped: %s accessible, %s of it files; %s more reserved",
-		bytes(use->accessible).text, bytes(use->files).text, bytes(use->reserved).text);
+	th_print(file, "total mapped: {b} accessible, {b} of it files; {b} more reserved",
+		use->accessible, use->files, use->reserved);
 	if (use->returned)
-		fprintf(file, "; %s released by madvise so far", bytes(use->returned).text);
+		th_print(file, "; {b} released by madvise so far", use->returned);
 	if (age > RECENT_S)
-		fprintf(file, " (at %s s)",
-			th_format_time(th_profile_seconds(profile, use->time)).text);
+		th_print(file, " (at {t} s)", th_profile_seconds(profile, use->time));
 	fputc('\n', file);
 }

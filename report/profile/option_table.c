@@ -68,52 +68,22 @@ set_pattern(
 
 /* Setters of their own */
 
-/* clang-format off: keeps one entry per line */
-static const struct {
-	const char *name;
-	const char *heading;
-	enum th_measure measure;
-	bool counts_objects;
-} values[] = {
-	[TH_VALUE_ALLOC_BYTES] = {"alloc-bytes", "bytes", TH_MEASURE_ALLOC, false},
-	[TH_VALUE_ALLOC_OBJECTS] = {"alloc-objects", "objects", TH_MEASURE_ALLOC, true},
-	[TH_VALUE_LIVE_BYTES] = {"live-bytes", "live", TH_MEASURE_LIVE, false},
-	[TH_VALUE_LIVE_OBJECTS] = {"live-objects", "live objs", TH_MEASURE_LIVE, true},
-	[TH_VALUE_TEMPORARY_BYTES] = {"temp-bytes", "temporary", TH_MEASURE_TEMPORARY, false},
-	[TH_VALUE_TOUCHED_BYTES] = {"touched-bytes", "touched", TH_MEASURE_TOUCHED, false},
+/* clang-format off */
+const struct th_value_kind th_values[TH_VALUES] = {
+	[TH_VALUE_ALLOC_BYTES] = {"alloc-bytes", "bytes", "allocated bytes", TH_MEASURE_ALLOC, TH_UNIT_BYTES},
+	[TH_VALUE_ALLOC_OBJECTS] = {"alloc-objects", "objects", "allocated objects", TH_MEASURE_ALLOC, TH_UNIT_OBJECTS},
+	[TH_VALUE_LIVE_BYTES] = {"live-bytes", "live", "live bytes", TH_MEASURE_LIVE, TH_UNIT_BYTES},
+	[TH_VALUE_LIVE_OBJECTS] = {"live-objects", "live objs", "live objects", TH_MEASURE_LIVE, TH_UNIT_OBJECTS},
+	[TH_VALUE_TEMPORARY_BYTES] = {"temp-bytes", "temporary", "temporary bytes", TH_MEASURE_TEMPORARY, TH_UNIT_BYTES},
+	[TH_VALUE_TOUCHED_BYTES] = {"touched-bytes", "touched", "touched bytes", TH_MEASURE_TOUCHED, TH_UNIT_BYTES},
 };
 /* clang-format on */
-#define VALUE_COUNT (sizeof(values) / sizeof(values[0]))
-
-enum th_measure
-th_value_measure(enum th_view_value value)
-{
-	return values[value].measure;
-}
-
-bool
-th_value_counts_objects(enum th_view_value value)
-{
-	return values[value].counts_objects;
-}
-
-const char *
-th_value_name(enum th_view_value value)
-{
-	return values[value].name;
-}
-
-const char *
-th_value_heading(enum th_view_value value)
-{
-	return values[value].heading;
-}
 
 static struct th_error *
 set_value(struct th_options *options, const struct th_option_entry *entry, const char *argument)
 {
-	for (size_t i = 0; i < VALUE_COUNT; i++) {
-		if (!strcmp(argument, values[i].name)) {
+	for (size_t i = 0; i < TH_VALUES; i++) {
+		if (!strcmp(argument, th_values[i].name)) {
 			options->value = (enum th_view_value)i;
 			options->has_value = true;
 			return NULL;
@@ -219,25 +189,19 @@ set_temporary_within(
 	return bad_argument(entry, argument, "seconds");
 }
 
-static const char *const groupings[] = {
+const char *const th_group_by_names[] = {
 	[TH_GROUP_PACKAGE] = "package",
 	[TH_GROUP_LIBRARY] = "library",
 	[TH_GROUP_CLASS] = "class",
 	[TH_GROUP_THREAD] = "thread",
 };
-#define GROUPING_COUNT (sizeof(groupings) / sizeof(groupings[0]))
-
-const char *
-th_group_by_name(enum th_group_by group_by)
-{
-	return groupings[group_by];
-}
+#define GROUPING_COUNT (sizeof(th_group_by_names) / sizeof(th_group_by_names[0]))
 
 static struct th_error *
 set_group_by(
 	struct th_options *options, const struct th_option_entry *entry, const char *argument)
 {
-	size_t number = number_of(groupings, GROUPING_COUNT, argument);
+	size_t number = number_of(th_group_by_names, GROUPING_COUNT, argument);
 
 	if (number == GROUPING_COUNT)
 		return bad_argument(entry, argument, "package, library, class or thread");

@@ -59,7 +59,7 @@ find_entry(int result)
 }
 
 /* The option that an unknown one may stand for, as th_nearest_text(). */
-static char *
+static const char *
 suggest(unsigned groups, const char *command, const char *text)
 {
 	struct th_nearest nearest;
@@ -78,12 +78,8 @@ bad_option(const char *command, unsigned groups, int result, const char *text)
 	if (result == ':')
 		return th_error_create(TH_ERROR_USAGE,
 			"%s: needs an argument, see twinheap %s --help", text, command);
-	char *suggestion = suggest(groups, command, text);
-	struct th_error *error = th_error_create(
-		TH_ERROR_USAGE, "%s: unknown option%s", text, suggestion);
-
-	free(suggestion);
-	return error;
+	return th_error_create(
+		TH_ERROR_USAGE, "%s: unknown option%s", text, suggest(groups, command, text));
 }
 
 static struct th_error *

@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "report/base/error.h"
+#include "report/base/format.h"
 #include "report/base/terminal.h"
 #include "unify/shared/log_format.h"
 
@@ -32,7 +33,18 @@ enum th_view_value {
 	TH_VALUE_LIVE_OBJECTS,
 	TH_VALUE_TEMPORARY_BYTES,
 	TH_VALUE_TOUCHED_BYTES,
+	TH_VALUES,
 };
+
+struct th_value_kind {
+	const char *name;    /* on the command line */
+	const char *heading; /* of its column, 9 characters at most */
+	const char *title;
+	enum th_measure measure;
+	enum th_unit unit;
+};
+
+extern const struct th_value_kind th_values[TH_VALUES];
 
 /*
  * Time at which live values are taken. LAST is the default: END, or --to if that is earlier.  END is
@@ -177,36 +189,12 @@ void th_options_print_help(FILE *file, unsigned groups);
 /* Whether the output is standard output. */
 bool th_options_writes_stdout(const struct th_options *options);
 
-/* The two components of a value: the measure, and whether it is objects or bytes. */
-enum th_measure th_value_measure(enum th_view_value value);
-bool th_value_counts_objects(enum th_view_value value);
-
-/* Its name on the command line. */
-const char *th_value_name(enum th_view_value value);
-
-/* The heading of its column, 9 characters at most. */
-const char *th_value_heading(enum th_view_value value);
-
 /* Whether the options leave out stacks, and whether they shape them. */
 bool th_options_filter_stacks(const struct th_options *options);
 bool th_options_shape_stacks(const struct th_options *options);
 
-/*
- * The options that select stacks, by time or heap, or shape them, each as a name of the command
- * line and its value: passed to `each` in the order of the help.
- */
-typedef void th_options_each(void *data, const char *name, const char *value);
-void
-th_options_each_filter(const struct th_options *options, th_options_each *each, void *data);
-
-/*
- * The same as on a command line, "--class byte --focus decode", in printable UTF-8; the caller
- * frees it.
- */
-char *th_options_filters_text(const struct th_options *options);
-
-/* The name of a grouping on the command line. */
-const char *th_group_by_name(enum th_group_by group_by);
+/* Groupings on the command line. */
+extern const char *const th_group_by_names[];
 
 /* Whether no pattern is given or it matches. */
 bool th_pattern_matches(const struct th_pattern *pattern, const char *text);

@@ -11,11 +11,11 @@
 #include <string.h>
 
 #include "report/base/allocate.h"
-#include "report/base/format.h"
 #include "report/base/progress.h"
 #include "report/profile/internal_threads.h"
 #include "report/profile/mapped_use.h"
 #include "report/profile/resident_blocks.h"
+#include "report/profile/values.h"
 #include "report/statistics/heap_use.h"
 #include "report/statistics/sampling_changes.h"
 #include "report/symbols/java_names.h"
@@ -563,17 +563,17 @@ th_profile_is_before_teardown(const struct th_profile *profile)
 	       profile->at.time == profile->teardown.time;
 }
 
-char *
+const char *
 th_profile_moment_text(const struct th_profile *profile)
 {
 	double seconds = th_profile_seconds(profile, profile->at.time);
 
 	if (th_profile_is_before_teardown(profile))
-		return th_format_new("at %s s, before %s", th_format_time(seconds).text,
-			th_teardown_reason(&profile->teardown));
+		return th_printed(
+			"at {t} s, before {}", seconds, th_teardown_reason(&profile->teardown));
 	if (profile->at.time == profile->recording->end)
-		return th_format_new("at the end");
-	return th_format_new("at %s s", th_format_time(seconds).text);
+		return "at the end";
+	return th_printed("at {t} s", seconds);
 }
 
 struct th_moment
@@ -840,9 +840,9 @@ struct th_estimate
 th_profile_value(
 	const struct th_profile *profile, enum th_heap heap, const struct th_estimator *sum)
 {
-	enum th_measure measure = th_value_measure(profile->options->value);
+	enum th_measure measure = th_values[profile->options->value].measure;
 
-	if (th_value_counts_objects(profile->options->value))
+	if (th_values[profile->options->value].unit == TH_UNIT_OBJECTS)
 		return th_profile_objects(profile, heap, measure, sum);
 	return th_profile_bytes(profile, heap, measure, sum);
 }
@@ -863,7 +863,7 @@ th_profile_whole(const struct th_profile *profile, enum th_heap heap)
 double
 th_profile_point(const struct th_profile *profile, const struct th_estimator *sum)
 {
-	if (th_value_counts_objects(profile->options->value))
+	if (th_values[profile->options->value].unit == TH_UNIT_OBJECTS)
 		return th_sums_point(&sum->objects);
 	return th_sums_point(&sum->bytes);
 }
@@ -871,13 +871,13 @@ th_profile_point(const struct th_profile *profile, const struct th_estimator *su
 const struct th_estimator *
 th_profile_sum(const struct th_profile *profile, const struct th_row *row)
 {
-	return th_profile_row_sum(profile, row, th_value_measure(profile->options->value));
+	return th_profile_row_sum(profile, row, th_values[profile->options->value].measure);
 }
 
 const struct th_estimator *
 th_profile_selected(const struct th_profile *profile, enum th_heap heap)
 {
-	return &profile->selected[heap][th_value_measure(profile->options->value)];
+	return &profile->selected[heap][th_values[profile->options->value].measure];
 }
 
 double

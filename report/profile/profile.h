@@ -98,9 +98,9 @@ bool th_profile_is_before_teardown(const struct th_profile *profile);
 
 /*
  * The time at which live values are taken, and why: "at the end", "at 14.2 s, before the process's
- * exit handlers ran"; to be freed.
+ * exit handlers ran".
  */
-char *th_profile_moment_text(const struct th_profile *profile);
+const char *th_profile_moment_text(const struct th_profile *profile);
 
 /* Whether the options select this heap and it was recorded. */
 bool th_profile_has_heap(const struct th_profile *profile, enum th_heap heap);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "report/base/allocate.h"
+#include "report/base/sort.h"
 
 struct entry {
 	const uint32_t *frames;
@@ -17,23 +18,15 @@ struct entry {
 	uint64_t key; /* by which it is sorted at present */
 };
 
-static int
-compare_entries(const void *a, const void *b)
-{
-	const struct entry *left = a;
-	const struct entry *right = b;
-
-	if (left->key != right->key)
-		return left->key < right->key ? -1 : 1;
-	return (left->row > right->row) - (left->row < right->row);
-}
+TH_COMPARE(compare_entries, struct entry,
+	th_order(left->key, right->key) ?: th_order(left->row, right->row))
 
 static void
 sort_by_key(struct entry *entries, size_t count)
 {
 	for (size_t i = 1; i < count; i++) {
 		if (compare_entries(&entries[i - 1], &entries[i]) > 0) {
-			qsort(entries, count, sizeof(*entries), compare_entries);
+			th_sort(entries, count, compare_entries);
 			return;
 		}
 	}

@@ -6,10 +6,11 @@
 #include "report/profile/sites.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "report/base/allocate.h"
 #include "report/base/id_map.h"
+#include "report/base/sort.h"
+#include "report/profile/values.h"
 
 bool
 th_sites_is_application(const struct th_frames *frames, uint32_t function)
@@ -81,27 +82,15 @@ th_sites_place(const struct th_frames *frames, const struct th_path *path)
 	return place;
 }
 
-void
-th_sites_print_function(FILE *file, const struct th_frames *frames, uint32_t number)
+const char *
+th_sites_text(const struct th_frames *frames, uint32_t class_name, struct th_site_place place)
 {
-	const char *library = th_frames_library(frames, number);
+	const char *function = th_function_text(frames, place.function);
+	bool has_caller = place.caller != TH_SITE_NO_FUNCTION;
 
-	fputs(th_frames_function_name(frames, number), file);
-	if (library[0] && !th_frames_is_nameless(frames, number))
-		fprintf(file, " (%s)", library);
-}
-
-void
-th_sites_print(FILE *file, const struct th_frames *frames, uint32_t class_name,
-	struct th_site_place place)
-{
-	if (class_name)
-		fprintf(file, "%s in ", th_frames_string(frames, class_name));
-	th_sites_print_function(file, frames, place.function);
-	if (place.caller != TH_SITE_NO_FUNCTION) {
-		fputs(" < ", file);
-		th_sites_print_function(file, frames, place.caller);
-	}
+	return th_printed("{}{}{}{}{}", th_frames_string(frames, class_name),
+		class_name ? " in " : "", function, has_caller ? " < " : "",
+		has_caller ? th_function_text(frames, place.caller) : "");
 }
 
 static struct th_site
@@ -139,19 +128,9 @@ find_site(struct th_sites *sites, struct site_maps *maps, const struct th_site *
 	return &sites->items[number];
 }
 
-static int
-compare(const void *a, const void *b, void *data)
-{
-	const struct th_profile *profile = data;
-	const struct th_site *left = a;
-	const struct th_site *right = b;
-	double difference = th_profile_point(profile, &right->sum) -
-			    th_profile_point(profile, &left->sum);
-
-	if (difference != 0)
-		return difference > 0 ? 1 : -1;
-	return (left->function > right->function) - (left->function < right->function);
-}
+TH_COMPARE_WITH(compare, struct th_site, const struct th_profile, profile,
+	th_order(th_profile_point(profile, &right->sum), th_profile_point(profile, &left->sum))
+		?: th_order(left->function, right->function))
 
 void
 th_sites_init(struct th_sites *sites, const struct th_profile *profile, enum th_heap heap)
@@ -169,9 +148,7 @@ th_sites_init(struct th_sites *sites, const struct th_profile *profile, enum th_
 								 : site_of(profile, row);
 		th_estimator_merge(&find_site(sites, &maps, &site)->sum, sum);
 	}
-	if (sites->items_count)
-		qsort_r(sites->items, sites->items_count, sizeof(*sites->items), compare,
-			(void *)(uintptr_t)profile);
+	th_sort_with(sites->items, sites->items_count, compare, profile);
 	th_id_map_deinit(&maps.places);
 	th_id_map_deinit(&maps.sites);
 }

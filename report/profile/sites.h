@@ -56,12 +56,9 @@ struct th_site_place {
 /* The site at the leaf of a path; not for the VM's own threads. */
 struct th_site_place th_sites_place(const struct th_frames *frames, const struct th_path *path);
 
-/* "FUNCTION" or "FUNCTION (LIBRARY)". */
-void th_sites_print_function(FILE *file, const struct th_frames *frames, uint32_t number);
-
 /* "CLASS in FUNCTION < CALLER". */
-void th_sites_print(FILE *file, const struct th_frames *frames, uint32_t class_name,
-	struct th_site_place place);
+const char *
+th_sites_text(const struct th_frames *frames, uint32_t class_name, struct th_site_place place);
 
 /* The sites of one heap; with --group-by, the groups. */
 void th_sites_init(struct th_sites *sites, const struct th_profile *profile, enum th_heap heap);

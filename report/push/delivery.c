@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/allocate.h"
 #include "report/base/format.h"
+#include "report/base/line.h"
 #include "unify/shared/clock.h"
 
 enum {
@@ -154,11 +154,7 @@ th_delivery_deinit(void)
 static struct list *
 add_header(struct list *list, const char *name, const char *value)
 {
-	char *line = th_format_new("%s: %s", name, value);
-
-	list = curl.append(list, line);
-	free(line);
-	return list;
+	return curl.append(list, th_text_format("%s: %s", name, value));
 }
 
 static struct list *

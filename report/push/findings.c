@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/push/push.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/base/allocate.h"
-#include "report/base/format.h"
 #include "report/base/hash.h"
-#include "report/base/heap_names.h"
 #include "report/base/line.h"
-#include "report/leaks/causes.h"
 #include "report/leaks/leaks.h"
-#include "report/views/json_parts.h"
+#include "report/views/parts.h"
 #include "report/views/view.h"
 
 /* SeverityNumber of OpenTelemetry's logs. */
@@ -54,16 +49,15 @@ add_estimate(json_t *list, const char *key, const struct th_estimate *estimate)
 		{".ci95.high", estimate->high}};
 
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
-		char *name = th_format_new("%s%s", key, values[i].suffix);
+		const char *name = th_printed("{}{}", key, values[i].suffix);
 
 		th_json_append(
 			list, attribute(name, "doubleValue", json_real(values[i].value)));
-		free(name);
 	}
 }
 
-/* The frames of the site with most live bytes, one a line, leaf first; to be freed. */
-static char *
+/* The frames of the site with most live bytes, one a line, leaf first. */
+static const char *
 stack_text(const struct th_leaks *leaks, const struct th_leak_site *site)
 {
 	const struct th_frames *frames = leaks->profile->frames;
@@ -75,7 +69,7 @@ stack_text(const struct th_leaks *leaks, const struct th_leak_site *site)
 		fprintf(text.stream, "%s\n",
 			th_frames_function_name(
 				frames, th_frames_function_at(frames, path.frames[i])));
-	return th_line_end(&text);
+	return th_line_text(&text);
 }
 
 static json_t *
@@ -86,11 +80,10 @@ record_json(const struct th_leaks *leaks, const struct th_listed *listed, const 
 	struct th_finding finding = th_leaks_measured(leaks, listed);
 	const struct th_leak_site *site = &leaks->places.items[finding.place];
 	const char *class_name = th_frames_string(frames, site->class_name);
-	char *why = th_evidence_explain(&finding.evidence);
-	char *body = th_format_new("leak: %s live, %s/s, %.*s: %s",
-		th_format_number(finding.evidence.live_bytes.estimate, TH_UNIT_BYTES).text,
-		th_format_number(finding.evidence.growth.estimate, TH_UNIT_BYTES).text,
-		(int)strcspn(stack, "\n"), stack, why);
+	const char *body = th_printed("leak: {b} live, {b}/s, {}: {}",
+		&finding.evidence.live_bytes, &finding.evidence.growth,
+		((struct th_text){stack, (uint32_t)strcspn(stack, "\n")}),
+		th_evidence_explain(&finding.evidence));
 	json_t *attributes = th_json_list(
 		text_attribute("twinheap.heap", th_heap_word(site->heap)));
 
@@ -101,21 +94,18 @@ record_json(const struct th_leaks *leaks, const struct th_listed *listed, const 
 	add_estimate(attributes, "twinheap.live_bytes", &finding.evidence.live_bytes);
 	add_estimate(attributes, "twinheap.growth_bytes_per_s", &finding.evidence.growth);
 	th_json_append(attributes, text_attribute("code.stacktrace", stack));
-	json_t *record = th_json(
+	return th_json(
 		"timeUnixNano observedTimeUnixNano severityNumber severityText eventName body "
 		"attributes",
 		time, time, SEVERITY_WARN, "WARN", "twinheap.leak",
 		th_json("stringValue", body), attributes);
-	free(body);
-	free(why);
-	return record;
 }
 
 /* The records of leaks that were not accepted; their hashes are added. */
 static json_t *
 new_records(struct th_findings *findings, const struct th_leaks *leaks, uint64_t now)
 {
-	char *time = th_format_new("%" PRIu64, now);
+	const char *time = th_printed("{}", now);
 	json_t *records = json_array();
 
 	findings->hashes_count = findings->accepted;
@@ -126,12 +116,10 @@ new_records(struct th_findings *findings, const struct th_leaks *leaks, uint64_t
 			break; /* the worst come first */
 		if (th_causes_is_part(leaks, th_causes_number_of(leaks, listed)))
 			continue;
-		char *stack = stack_text(leaks, &leaks->places.items[listed->place]);
+		const char *stack = stack_text(leaks, &leaks->places.items[listed->place]);
 		if (add_hash(findings, th_hash_text(stack)))
 			th_json_append(records, record_json(leaks, listed, stack, time));
-		free(stack);
 	}
-	free(time);
 	return records;
 }
 

@@ -19,6 +19,7 @@
 
 #include "report/base/allocate.h"
 #include "report/base/end_signals.h"
+#include "report/base/line.h"
 #include "report/control/request.h"
 #include "report/control/running.h"
 #include "report/symbols/debuginfod.h"
@@ -349,14 +350,13 @@ find_ended_before(struct push *push)
 	struct dirent *entry;
 
 	while (directory && (entry = readdir(directory))) {
-		char *path = th_format_new("%s/%s", push->state, entry->d_name);
+		const char *path = th_text_format("%s/%s", push->state, entry->d_name);
 		struct th_sent sent;
 		char *log;
 
 		if (th_source_read_state(path, &sent, &log) && !is_state_of_source(push, path))
 			begin_ended(push, path, log);
 		free(log);
-		free(path);
 	}
 	if (directory)
 		closedir(directory);
@@ -447,6 +447,7 @@ push_all(struct push *push)
 		}
 		send_due(push);
 		remove_done(push);
+		th_texts_free();
 		/* Each recording uses the memory of the one before; that of large ones is returned. */
 		malloc_trim(0);
 		sleep_until_due(push);

@@ -5,11 +5,11 @@
  */
 #include "report/rss/breakdown.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/base/allocate.h"
+#include "report/base/sort.h"
 #include "unify/shared/clock.h"
 
 /* An older count is not valid for a snapshot. */
@@ -226,30 +226,16 @@ th_breakdown_of_last_count(const struct th_profile *profile)
 	return found;
 }
 
-const char *
-th_breakdown_buffers_name(enum th_buffers_kind kind)
-{
-	static const char *const names[TH_BUFFERS_KINDS] = {
-		[TH_BUFFERS_DIRECT] = "direct",
-		[TH_BUFFERS_MAPPED] = "mapped",
-		[TH_BUFFERS_FOREIGN] = "foreign",
-	};
-
-	return names[kind];
-}
+const char *const th_breakdown_buffers_names[] = {
+	[TH_BUFFERS_DIRECT] = "direct",
+	[TH_BUFFERS_MAPPED] = "mapped",
+	[TH_BUFFERS_FOREIGN] = "foreign",
+};
 
 /* Totals */
 
-static int
-by_resident(const void *a, const void *b)
-{
-	const struct th_breakdown_part *first = a;
-	const struct th_breakdown_part *second = b;
-
-	if (first->resident != second->resident)
-		return first->resident < second->resident ? 1 : -1;
-	return strcmp(first->name, second->name);
-}
+TH_COMPARE(by_resident, struct th_breakdown_part,
+	th_order(right->resident, left->resident) ?: strcmp(left->name, right->name))
 
 static void
 find_figures(struct th_breakdown *account)
@@ -274,9 +260,7 @@ finish(struct th_breakdown *account)
 	for (int kind = 0; kind < TH_BREAKDOWN_KINDS; kind++) {
 		struct th_breakdown_line *line = &account->lines[kind];
 
-		if (line->parts_count)
-			qsort(line->parts, line->parts_count, sizeof(*line->parts),
-				by_resident);
+		th_sort(line->parts, line->parts_count, by_resident);
 		if (!kinds[kind].is_estimate && kind != TH_BREAKDOWN_UNEXPLAINED)
 			line->resident = th_estimate_exact(line->resident.estimate, 0);
 	}

@@ -146,7 +146,7 @@ const struct th_decoded_buffers *th_breakdown_buffers(const struct th_profile *p
 const struct th_decoded_account *th_breakdown_of_last_count(const struct th_profile *profile);
 
 /* The name of the buffer pool in java.nio, "foreign" for buffers without a pool. */
-const char *th_breakdown_buffers_name(enum th_buffers_kind kind);
+extern const char *const th_breakdown_buffers_names[];
 
 /* Between breakdown.c and malloc.c */
 

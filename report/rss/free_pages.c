@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "report/base/allocate.h"
+#include "report/base/sort.h"
 
 /* Neighbors used for the local mean distance of sampled blocks. */
 #define NEIGHBOURS 4
@@ -29,23 +30,9 @@ struct border {
 	int step; /* +1: the range begins */
 };
 
-static int
-by_place(const void *a, const void *b)
-{
-	const struct th_placed_block *first = a;
-	const struct th_placed_block *second = b;
+TH_COMPARE(by_place, struct th_placed_block, th_order(left->at, right->at))
 
-	return (first->at > second->at) - (first->at < second->at);
-}
-
-static int
-by_border(const void *a, const void *b)
-{
-	const struct border *first = a;
-	const struct border *second = b;
-
-	return (first->at > second->at) - (first->at < second->at);
-}
+TH_COMPARE(by_border, struct border, th_order(left->at, right->at))
 
 /*
  * Mean distance of sampled blocks on the denser side of a block; infinite if it has few
@@ -138,8 +125,7 @@ th_free_pages_estimate(struct th_placed_block *blocks, size_t count, double heap
 	double crowd = crowding(blocks, count, heap);
 	double variance = 0;
 
-	if (count)
-		qsort(blocks, count, sizeof(*blocks), by_place);
+	th_sort(blocks, count, by_place);
 	for (size_t i = 0; i < count; i++) {
 		double weight = 1 + (blocks[i].weight - 1) * crowd;
 		double half = reach(&blocks[i], weight, page, distance(blocks, count, i));
@@ -147,7 +133,7 @@ th_free_pages_estimate(struct th_placed_block *blocks, size_t count, double heap
 		cover(&borders[2 * i], &blocks[i], i, half, heap);
 	}
 	if (count) {
-		qsort(borders, 2 * count, sizeof(*borders), by_border);
+		th_sort(borders, 2 * count, by_border);
 		free_pages.bytes = sweep(borders, 2 * count, heap, alone);
 	}
 	for (size_t i = 0; i < count; i++)

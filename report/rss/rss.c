@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "report/base/allocate.h"
+#include "report/base/sort.h"
 
 static void
 fill_moment(struct th_rss_moment *moment, const struct th_breakdown *account)
@@ -134,16 +135,8 @@ struct weighed {
 	double bytes;
 };
 
-static int
-by_bytes(const void *a, const void *b)
-{
-	const struct weighed *first = a;
-	const struct weighed *second = b;
-
-	if (first->bytes != second->bytes)
-		return first->bytes < second->bytes ? 1 : -1;
-	return first->row < second->row ? -1 : 1;
-}
+TH_COMPARE(by_bytes, struct weighed,
+	th_order(right->bytes, left->bytes) ?: th_order(left->row, right->row))
 
 size_t
 th_rss_rows(
@@ -161,7 +154,7 @@ th_rss_rows(
 			rss->profile->rows[i].heap == TH_HEAP_NATIVE)
 			found[count++] = (struct weighed){i, th_sums_point(&sum->bytes)};
 	}
-	qsort(found, count, sizeof(*found), by_bytes);
+	th_sort(found, count, by_bytes);
 	for (size_t i = 0; i < count && i < capacity; i++)
 		rows[i] = found[i].row;
 	free(found);

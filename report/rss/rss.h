@@ -95,8 +95,8 @@ size_t th_rss_rows(
 /* The verdict, of all other fields. */
 struct th_rss_verdict th_rss_judge(const struct th_rss *rss);
 
-/* One or two sentences with the numbers; the caller frees it. */
-char *th_rss_verdict_text(const struct th_rss *rss);
+/* One or two sentences with the numbers. */
+const char *th_rss_verdict_text(const struct th_rss *rss);
 
 /* Whether the process fits into the limit of its control group; bytes. */
 struct th_rss_fit {
@@ -109,11 +109,11 @@ struct th_rss_fit {
 /* False: the control group has no limit, or the heap's is not known. */
 bool th_rss_fit(const struct th_rss *rss, struct th_rss_fit *ret);
 
-/* One sentence; the caller frees it. */
-char *th_rss_fit_text(const struct th_rss *rss, const struct th_rss_fit *fit);
+/* One sentence. */
+const char *th_rss_fit_text(const struct th_rss *rss, const struct th_rss_fit *fit);
 
 /* "growing", "plateau", ...; "malloc", "retained", ... */
-const char *th_rss_course_name(enum th_rss_course course);
-const char *th_rss_cause_name(enum th_rss_cause cause);
+extern const char *const th_rss_course_names[];
+extern const char *const th_rss_cause_names[];
 
 #endif

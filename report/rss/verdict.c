@@ -7,14 +7,13 @@
  */
 #include "report/rss/rss.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/base/allocate.h"
-#include "report/base/format.h"
-#include "report/base/line.h"
+#include "report/base/sort.h"
+#include "report/profile/values.h"
 
 /* Minimum number of points for a trend. */
 #define POINTS_LEAST 6
@@ -33,14 +32,7 @@
 #define STANDS_OUT_BYTES (16.0 * 1024 * 1024)
 #define NEAR_LIMIT 0.9
 
-static int
-compare(const void *a, const void *b)
-{
-	double first = *(const double *)a;
-	double second = *(const double *)b;
-
-	return (first > second) - (first < second);
-}
+TH_COMPARE(compare, double, th_order(*left, *right))
 
 /* Of the points in a quarter of the time, 0 to 3; 0 without any. */
 static double
@@ -59,7 +51,7 @@ median(const struct th_rss *rss, unsigned quarter)
 			(quarter == 3 || seconds < (quarter + 1) * length))
 			values[count++] = rss->points[i].bytes;
 	}
-	qsort(values, count, sizeof(*values), compare);
+	th_sort(values, count, compare);
 	middle = count ? values[count / 2] : 0;
 	free(values);
 	return middle;
@@ -242,89 +234,71 @@ th_rss_judge(const struct th_rss *rss)
 	return verdict;
 }
 
-const char *
-th_rss_course_name(enum th_rss_course course)
-{
-	static const char *const names[] = {
-		[TH_RSS_SHORT] = "short",
-		[TH_RSS_GROWING] = "growing",
-		[TH_RSS_PLATEAU] = "plateau",
-		[TH_RSS_FELL] = "fell",
-	};
+const char *const th_rss_course_names[] = {
+	[TH_RSS_SHORT] = "short",
+	[TH_RSS_GROWING] = "growing",
+	[TH_RSS_PLATEAU] = "plateau",
+	[TH_RSS_FELL] = "fell",
+};
 
-	return names[course];
-}
-
-const char *
-th_rss_cause_name(enum th_rss_cause cause)
-{
-	static const char *const names[] = {
-		[TH_RSS_LEAK_OF_MALLOC] = "malloc",
-		[TH_RSS_RETAINED] = "retained",
-		[TH_RSS_JAVA_HEAP] = "java-heap",
-		[TH_RSS_DIRECT_BUFFERS] = "direct-buffers",
-		[TH_RSS_STACKS] = "thread-stacks",
-		[TH_RSS_MAPPED] = "mapped",
-		[TH_RSS_FILES] = "files",
-		[TH_RSS_METASPACE] = "metaspace",
-		[TH_RSS_LOADERS] = "class-loaders",
-		[TH_RSS_THREADS] = "threads",
-		[TH_RSS_PAGE_CACHE] = "page-cache",
-		[TH_RSS_NOTHING_STANDS_OUT] = "none",
-	};
-
-	return names[cause];
-}
+const char *const th_rss_cause_names[] = {
+	[TH_RSS_LEAK_OF_MALLOC] = "malloc",
+	[TH_RSS_RETAINED] = "retained",
+	[TH_RSS_JAVA_HEAP] = "java-heap",
+	[TH_RSS_DIRECT_BUFFERS] = "direct-buffers",
+	[TH_RSS_STACKS] = "thread-stacks",
+	[TH_RSS_MAPPED] = "mapped",
+	[TH_RSS_FILES] = "files",
+	[TH_RSS_METASPACE] = "metaspace",
+	[TH_RSS_LOADERS] = "class-loaders",
+	[TH_RSS_THREADS] = "threads",
+	[TH_RSS_PAGE_CACHE] = "page-cache",
+	[TH_RSS_NOTHING_STANDS_OUT] = "none",
+};
 
 /* Text */
 
-static struct th_number
-bytes(double value)
-{
-	return th_format_number(value, TH_UNIT_BYTES);
-}
-
-static void
-print_course(FILE *text, const struct th_rss *rss)
+static const char *
+course_text(const struct th_rss *rss)
 {
 	const struct th_rss_verdict *verdict = &rss->verdict;
 
-	fprintf(text, "%s resident", bytes(rss->now.resident).text);
-	if (verdict->course == TH_RSS_GROWING)
-		fprintf(text, ", growing by %s/s", bytes(verdict->growth).text);
-	if (verdict->course == TH_RSS_GROWING && verdict->grower != TH_BREAKDOWN_KINDS)
-		fprintf(text, "; %s grew most, by %s of %s in %s",
-			th_breakdown_label(verdict->grower), bytes(verdict->grown).text,
-			bytes(verdict->grown_all).text,
-			th_format_seconds(rss->now.seconds - rss->before->seconds).text);
-	if (verdict->course == TH_RSS_PLATEAU)
-		fputs(", a plateau", text);
-	if (verdict->course == TH_RSS_FELL)
-		fprintf(text, ", after a peak of %s (--at peak)", bytes(highest(rss)).text);
+	switch (verdict->course) {
+	case TH_RSS_GROWING:
+		if (verdict->grower == TH_BREAKDOWN_KINDS)
+			return th_printed(", growing by {b}/s", verdict->growth);
+		return th_printed(", growing by {b}/s; {} grew most, by {b} of {b} in {s}",
+			verdict->growth, th_breakdown_label(verdict->grower), verdict->grown,
+			verdict->grown_all, rss->now.seconds - rss->before->seconds);
+	case TH_RSS_PLATEAU:
+		return ", a plateau";
+	case TH_RSS_FELL:
+		return th_printed(", after a peak of {b} (--at peak)", highest(rss));
+	default:
+		return "";
+	}
 }
 
 /*
  * Memory in pages without a block; a range if it depends on the position of blocks within
  * pages.
  */
-static void
-print_trimmed(FILE *text, const struct th_rss *rss)
+static const char *
+trimmed_text(const struct th_rss *rss)
 {
 	double trimmed = rss->account.trimmed.estimate;
 	double most = rss->now.lines[TH_BREAKDOWN_MALLOC_RETAINED];
 
-	if (is_change(most - trimmed, most))
-		fprintf(text, "%s to %s", bytes(trimmed).text, bytes(most).text);
-	else
-		fprintf(text, "about %s", bytes(trimmed).text);
+	return is_change(most - trimmed, most) ? th_printed("{b} to {b}", trimmed, most)
+					       : th_printed("about {b}", trimmed);
 }
 
 /*
  * Heaps of glibc's malloc have names of this tool; those of another allocator have its name. The
  * decay of dirty pages is jemalloc's equivalent of malloc_trim().
  */
-static void
-print_retained(FILE *text, const struct th_rss *rss)
+static const char *
+retained_text(const struct th_rss *rss)
 {
 	const struct th_breakdown_line *line =
 		&rss->account.lines[TH_BREAKDOWN_MALLOC_RETAINED];
@@ -335,158 +309,128 @@ print_retained(FILE *text, const struct th_rss *rss)
 	for (size_t i = 0; i < line->parts_count; i++)
 		if (!strcmp(line->parts[i].name, "arenas"))
 			arenas = fmin(retained, line->parts[i].resident);
-	if (strcmp(allocator, "main heap") != 0 && strcmp(allocator, "arenas") != 0) {
-		fprintf(text, "%s are free memory that %s retains, ", bytes(retained).text,
-			allocator);
-		print_trimmed(text, rss);
-		fputs(" of it in pages without a block", text);
-		if (strstr(allocator, "jemalloc"))
-			fputs("; MALLOC_CONF=dirty_decay_ms:0 releases these at once", text);
-		return;
-	}
-	fprintf(text,
-		"%s are free memory that the allocator retains; malloc_trim(0) would release ",
-		bytes(retained).text);
-	print_trimmed(text, rss);
-	if (is_change(arenas, retained))
-		fprintf(text,
-			", and MALLOC_ARENA_MAX=1 would save up to %s, unless threads need it "
-			"at the same time",
-			bytes(arenas).text);
+	if (strcmp(allocator, "main heap") != 0 && strcmp(allocator, "arenas") != 0)
+		return th_printed("{b} are free memory that {} retains, {} of it in pages "
+				  "without a block{}",
+			retained, allocator, trimmed_text(rss),
+			strstr(allocator, "jemalloc")
+				? "; MALLOC_CONF=dirty_decay_ms:0 releases these at once"
+				: "");
+	return th_printed("{b} are free memory that the allocator retains; malloc_trim(0) "
+			  "would release {}{}",
+		retained, trimmed_text(rss),
+		is_change(arenas, retained)
+			? th_printed(", and MALLOC_ARENA_MAX=1 would save up to {b}, unless "
+				     "threads need it at the same time",
+				  arenas)
+			: "");
 }
 
-static void
-print_buffers(FILE *text, const struct th_rss *rss)
+static const char *
+buffers_text(const struct th_rss *rss)
 {
 	const struct th_decoded_buffers *count = rss->account.counts[TH_BUFFERS_DIRECT];
 	double all = rss->now.lines[TH_BREAKDOWN_MALLOC_DIRECT];
 	double cached = rss->account.cached.estimate;
 
 	if (cached > all / 2)
-		fprintf(text,
-			"%s are direct buffers, %s of them cached by threads for I/O of "
+		return th_printed(
+			"{b} are direct buffers, {b} of them cached by threads for I/O of "
 			"channels and sockets with heap buffers; "
 			"-Djdk.nio.maxCachedBufferSize limits the size of each",
-			bytes(all).text, bytes(cached).text);
-	else if (count && count->waiting_bytes > count->reached_bytes)
-		fprintf(text,
-			"%s are direct buffers and Unsafe memory; most, %s in %" PRIu64
-			" buffers, is unreachable: a GC (System.gc()) frees it, and with a "
-			"lower -XX:MaxDirectMemorySize the VM starts one itself",
-			bytes(all).text, bytes((double)count->waiting_bytes).text,
-			(uint64_t)count->waiting);
-	else
-		fprintf(text,
-			"%s are direct buffers and Unsafe memory (%" PRIu64
-			" buffers); -XX:MaxDirectMemorySize limits them",
-			bytes(all).text, rss->direct_count);
+			all, cached);
+	if (count && count->waiting_bytes > count->reached_bytes)
+		return th_printed(
+			"{b} are direct buffers and Unsafe memory; most, {b} in {} buffers, is "
+			"unreachable: a GC (System.gc()) frees it, and with a lower "
+			"-XX:MaxDirectMemorySize the VM starts one itself",
+			all, count->waiting_bytes, count->waiting);
+	return th_printed("{b} are direct buffers and Unsafe memory ({} buffers); "
+			  "-XX:MaxDirectMemorySize limits them",
+		all, rss->direct_count);
 }
 
 /* The malloc blocks in use; whether they leak is for the findings of `leaks` to say. */
-static void
-print_blocks(FILE *text, const struct th_rss *rss)
+static const char *
+blocks_text(const struct th_rss *rss)
 {
-	bool is_growing = rss->verdict.course == TH_RSS_GROWING;
-
-	fputs(" are malloc blocks in use", text);
 	if (rss->has_leaks && rss->leaked[TH_HEAP_NATIVE] > 0)
-		fputs(", with a leak: `twinheap leaks` lists its sites", text);
-	else if (is_growing)
-		fputs(rss->has_leaks ? ", without a leak found by `twinheap leaks`"
-				     : "; `twinheap leaks` judges their sites",
-			text);
+		return ", with a leak: `twinheap leaks` lists its sites";
+	if (rss->verdict.course != TH_RSS_GROWING)
+		return "";
+	return rss->has_leaks ? ", without a leak found by `twinheap leaks`"
+			      : "; `twinheap leaks` judges their sites";
 }
 
-static void
-print_java_heap(FILE *text, const struct th_rss *rss)
+static const char *
+java_heap_text(const struct th_rss *rss)
 {
 	const struct th_breakdown_line *heap = &rss->account.lines[TH_BREAKDOWN_JAVA_HEAP];
-	struct th_number resident = bytes(rss->now.lines[TH_BREAKDOWN_JAVA_HEAP]);
+	double resident = rss->now.lines[TH_BREAKDOWN_JAVA_HEAP];
 
 	if (heap->committed <= 0)
-		fprintf(text, "%s are the Java heap", resident.text);
-	else
-		fprintf(text,
-			"most is the Java heap: %s of it resident, %s in use, %s committed, %s "
-			"allowed (-Xmx)",
-			resident.text, bytes(heap->used).text, bytes(heap->committed).text,
-			bytes(heap->limit).text);
+		return th_printed("{b} are the Java heap", resident);
+	return th_printed("most is the Java heap: {b} of it resident, {b} in use, {b} "
+			  "committed, {b} allowed (-Xmx)",
+		resident, heap->used, heap->committed, heap->limit);
 }
 
-static void
-print_tallied(
-	FILE *text, const struct th_rss *rss, int kind, const char *what, const char *where)
+static const char *
+tallied_text(const struct th_rss *rss, int kind, const char *what, const char *where)
 {
-	fprintf(text, "%s hold %s, and %s/s more, in %s", what, bytes(rss->tallied[kind]).text,
-		bytes(rss->tallied_growth[kind]).text, where);
+	return th_printed("{} hold {b}, and {b}/s more, in {}", what, rss->tallied[kind],
+		rss->tallied_growth[kind], where);
 }
 
-static void
-print_cause(FILE *text, const struct th_rss *rss)
+static const char *
+cause_text(const struct th_rss *rss)
 {
 	enum th_rss_cause cause = rss->verdict.cause;
-	struct th_number sum = bytes(sum_of(rss->now.lines, cause));
+	double sum = sum_of(rss->now.lines, cause);
 
 	switch (cause) {
 	case TH_RSS_LEAK_OF_MALLOC:
-		fputs(sum.text, text);
-		print_blocks(text, rss);
-		break;
+		return th_printed("{b} are malloc blocks in use{}", sum, blocks_text(rss));
 	case TH_RSS_RETAINED:
-		print_retained(text, rss);
-		break;
+		return retained_text(rss);
 	case TH_RSS_JAVA_HEAP:
-		print_java_heap(text, rss);
-		break;
+		return java_heap_text(rss);
 	case TH_RSS_DIRECT_BUFFERS:
-		print_buffers(text, rss);
-		break;
+		return buffers_text(rss);
 	case TH_RSS_STACKS:
-		fprintf(text, "%s are stacks of %u threads", sum.text,
-			rss->account.head->threads);
-		break;
+		return th_printed(
+			"{b} are stacks of {} threads", sum, rss->account.head->threads);
 	case TH_RSS_MAPPED:
-		fprintf(text, "%s are mappings made without malloc", sum.text);
-		break;
+		return th_printed("{b} are mappings made without malloc", sum);
 	case TH_RSS_FILES:
-		fprintf(text,
-			"%s are mapped files and shared memory, whose clean pages the kernel "
-			"can reclaim",
-			sum.text);
-		break;
+		return th_printed("{b} are mapped files and shared memory, whose clean pages "
+				  "the kernel can reclaim",
+			sum);
 	case TH_RSS_METASPACE:
-		fprintf(text,
-			"%s are metaspace, which is freed when class loaders are unloaded; "
-			"-XX:MaxMetaspaceSize limits it",
-			sum.text);
-		break;
+		return th_printed("{b} are metaspace, which is freed when class loaders are "
+				  "unloaded; -XX:MaxMetaspaceSize limits it",
+			sum);
 	case TH_RSS_LOADERS:
-		print_tallied(text, rss, TH_TALLY_LOADERS,
+		return tallied_text(rss, TH_TALLY_LOADERS,
 			"class loaders that are never unloaded",
 			"metaspace and memory of the VM");
-		break;
 	case TH_RSS_THREADS:
-		print_tallied(text, rss, TH_TALLY_THREADS, "threads that never end",
+		return tallied_text(rss, TH_TALLY_THREADS, "threads that never end",
 			"stacks and memory of the VM");
-		break;
 	case TH_RSS_PAGE_CACHE:
-		fprintf(text,
-			"%s of the %s in the control group are page cache, which the kernel "
-			"reclaims when it needs memory",
-			bytes((double)rss->account.group->file).text,
-			bytes((double)rss->account.group->current).text);
-		break;
+		return th_printed("{b} of the {b} in the control group are page cache, which "
+				  "the kernel reclaims when it needs memory",
+			rss->account.group->file, rss->account.group->current);
 	default:
-		fputs(rss->verdict.course != TH_RSS_GROWING ? "no part dominates"
-			: rss->before ? "no single part explains the growth"
-				      : "no earlier snapshot shows which part grew",
-			text);
+		return rss->verdict.course != TH_RSS_GROWING ? "no part dominates"
+		       : rss->before ? "no single part explains the growth"
+				     : "no earlier snapshot shows which part grew";
 	}
 }
 
 /* What `leaks` found elsewhere than in the cause, and that the sentence would else contradict. */
-static void
-print_leaks(FILE *text, const struct th_rss *rss)
+static const char *
+leaks_text(const struct th_rss *rss)
 {
 	double all = 0;
 
@@ -498,25 +442,22 @@ print_leaks(FILE *text, const struct th_rss *rss)
 		all += rss->tallied[TH_TALLY_LOADERS];
 	if (rss->verdict.cause != TH_RSS_THREADS)
 		all += rss->tallied[TH_TALLY_THREADS];
-	if (rss->has_leaks && all > 0)
-		fprintf(text, "; `twinheap leaks` finds %s leaked", bytes(all).text);
+	return rss->has_leaks && all > 0
+		       ? th_printed("; `twinheap leaks` finds {b} leaked", all)
+		       : "";
 }
 
-char *
+const char *
 th_rss_verdict_text(const struct th_rss *rss)
 {
-	struct th_line line;
+	const struct th_decoded_cgroup *group = rss->account.group;
 
-	th_line_begin(&line);
-	print_course(line.stream, rss);
-	fputs("; ", line.stream);
-	print_cause(line.stream, rss);
-	print_leaks(line.stream, rss);
-	if (rss->verdict.is_near_limit)
-		fprintf(line.stream, "; the control group uses %s of its limit of %s",
-			bytes((double)rss->account.group->current).text,
-			bytes((double)rss->account.group->limit).text);
-	return th_line_end(&line);
+	return th_printed("{b} resident{}; {}{}{}", rss->now.resident, course_text(rss),
+		cause_text(rss), leaks_text(rss),
+		rss->verdict.is_near_limit
+			? th_printed("; the control group uses {b} of its limit of {b}",
+				  group->current, group->limit)
+			: "");
 }
 
 static double
@@ -549,22 +490,18 @@ th_rss_fit(const struct th_rss *rss, struct th_rss_fit *ret)
 	return true;
 }
 
-char *
+const char *
 th_rss_fit_text(const struct th_rss *rss, const struct th_rss_fit *fit)
 {
-	struct th_line line;
+	const char *growth = fit->growth > 0 ? th_printed(" and grow by {b}/s", fit->growth)
+					     : "";
+	const char *fits = fit->left < 0     ? th_printed("does not fit, by {b}", -fit->left)
+			   : fit->growth > 0 ? th_printed("fits, {b} left, full in {s}",
+						       fit->left, fit->left / fit->growth)
+					     : th_printed("fits, {b} left", fit->left);
 
-	th_line_begin(&line);
-	fprintf(line.stream,
-		"memory limit %s: the Java heap may take %s (-Xmx), %s are outside of it",
-		bytes((double)rss->account.group->limit).text, bytes(fit->heap).text,
-		bytes(fit->outside).text);
-	if (fit->growth > 0)
-		fprintf(line.stream, " and grow by %s/s", bytes(fit->growth).text);
-	fprintf(line.stream, fit->left < 0 ? ": does not fit, by %s" : ": fits, %s left",
-		bytes(fabs(fit->left)).text);
-	if (fit->left >= 0 && fit->growth > 0)
-		fprintf(line.stream, ", full in %s",
-			th_format_seconds(fit->left / fit->growth).text);
-	return th_line_end(&line);
+	return th_printed(
+		"memory limit {b}: the Java heap may take {b} (-Xmx), {b} are outside "
+		"of it{}: {}",
+		rss->account.group->limit, fit->heap, fit->outside, growth, fits);
 }

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "report/base/allocate.h"
+#include "report/base/line.h"
 #include "report/base/log_text.h"
 #include "report/log/recording.h"
 
@@ -189,7 +190,7 @@ look_at_limits(void)
 }
 
 /* Where logs go; the directory, to be freed, NULL: nowhere. */
-static char *
+static const char *
 look_at_logs(void)
 {
 	static const char pattern[] = "twinheap.%p.thl";
@@ -217,7 +218,7 @@ look_at_logs(void)
 	if (!statvfs(directory, &space))
 		print_finding(TH_FINDING_GOOD, "logs", "in %s, %llu MiB free", directory,
 			(unsigned long long)space.f_bavail * space.f_frsize >> 20);
-	return th_format_new("%s", directory);
+	return th_text_format("%s", directory);
 }
 
 /* The library and the command */
@@ -256,18 +257,17 @@ look_at_variables(void)
 }
 
 /* java of JAVA_HOME or PATH; else true. */
-static char *
+static const char *
 find_java(void)
 {
 	const char *home = getenv("JAVA_HOME");
-	char *java = home && *home ? th_format_new("%s/bin/java", home) : th_format_new("java");
+	const char *java = home && *home ? th_text_format("%s/bin/java", home) : "java";
 	char program[PATH_MAX];
 	struct th_error *error = th_launch_target_check(java, program);
 
 	if (error) {
 		print_finding(TH_FINDING_NOTE, "java", "%s", th_error_message(error));
 		th_error_destroy(error);
-		free(java);
 		return NULL;
 	}
 	return java;
@@ -320,10 +320,10 @@ give_back(const int saved[2])
 }
 
 static int
-record(char *const *command, char *pattern, const char *said, bool is_silent)
+record(char *const *command, const char *pattern, const char *said, bool is_silent)
 {
-	char *arguments[ARGUMENTS_MAX] = {
-		"run", "-q", "--follow", "all", "-i", "64k", "-o", pattern, "--"};
+	char *arguments[ARGUMENTS_MAX] = {"run", "-q", "--follow", "all", "-i", "64k", "-o",
+		(char *)(uintptr_t)pattern, "--"};
 	int count = 9, saved[2], status;
 
 	while (*command && count < ARGUMENTS_MAX - 1)
@@ -360,11 +360,10 @@ static void
 print_vm(const struct th_recording *recording)
 {
 	const struct th_decoded_jvm *jvm = &recording->jvm;
-	char *name = th_text_clean(jvm->name);
-	char *version = th_text_clean(jvm->version);
 	bool is_hotspot = jvm->features & TH_JVM_TABLES;
 
-	print_finding(TH_FINDING_GOOD, "Java VM", "%s %s", name, version);
+	print_finding(TH_FINDING_GOOD, "Java VM", "%s %s", th_text_printable(jvm->name),
+		th_text_printable(jvm->version));
 	if (!is_hotspot)
 		print_finding(TH_FINDING_LOSS, "Java VM",
 			"not HotSpot, or without its tables: Java frames and exact totals are "
@@ -376,20 +375,14 @@ print_vm(const struct th_recording *recording)
 			print_finding(TH_FINDING_LOSS, "HotSpot", "%s: %s", features[i].name,
 				features[i].loss);
 	}
-	free(name);
-	free(version);
 }
 
 static void
 print_notes(const struct th_recording *recording)
 {
-	for (size_t i = 0; i < recording->notes_count; i++) {
-		char *text = th_text_clean(recording->notes[i].text);
-
+	for (size_t i = 0; i < recording->notes_count; i++)
 		print_finding(recording->notes[i].severity ? TH_FINDING_LOSS : TH_FINDING_NOTE,
-			"note", "%s", text);
-		free(text);
-	}
+			"note", "%s", th_text_printable(recording->notes[i].text));
 }
 
 static bool
@@ -437,8 +430,8 @@ try_command(char *const *command, const char *directory, bool is_silent)
 		free(own);
 		return false;
 	}
-	char *pattern = th_format_new("%s/%%p.thl", own);
-	char *said = th_format_new("%s/said", own);
+	const char *pattern = th_text_format("%s/%%p.thl", own);
+	const char *said = th_text_format("%s/said", own);
 	int status = record(command, pattern, said, is_silent);
 	if (status)
 		print_finding(
@@ -454,8 +447,6 @@ try_command(char *const *command, const char *directory, bool is_silent)
 	th_launch_logs_each(pattern, remove_log, NULL);
 	unlink(said);
 	rmdir(own);
-	free(said);
-	free(pattern);
 	free(own);
 	return is_recorded;
 }
@@ -463,21 +454,17 @@ try_command(char *const *command, const char *directory, bool is_silent)
 static bool
 try(char *const *given, const char *directory)
 {
-	char *java = *given ? NULL : find_java();
-	char *standard[] = {java ? java : "true", java ? "-version" : NULL, NULL};
+	const char *java = *given ? NULL : find_java();
+	char *standard[] = {
+		java ? (char *)(uintptr_t)java : "true", java ? "-version" : NULL, NULL};
 	char *const *command = *given ? given : standard;
-	bool is_good = look_at_command(command[0]) && try_command(command, directory, !*given);
 
-	free(java);
-	return is_good;
+	return look_at_command(command[0]) && try_command(command, directory, !*given);
 }
 
 int
 th_doctor_main(int argc, char **argv)
 {
-	bool is_good;
-	char *directory;
-
 	if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
 		fputs(help, stdout);
 		return 0;
@@ -490,8 +477,8 @@ th_doctor_main(int argc, char **argv)
 	look_at_seccomp();
 	look_at_limits();
 	look_at_variables();
-	directory = look_at_logs();
-	is_good = look_at_library() && directory && try(argv + (argc > 1 ? 2 : 1), directory);
-	free(directory);
-	return is_good ? 0 : STATUS_BAD;
+	const char *directory = look_at_logs();
+	return look_at_library() && directory && try(argv + (argc > 1 ? 2 : 1), directory)
+		       ? 0
+		       : STATUS_BAD;
 }

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "report/base/allocate.h"
+#include "report/base/line.h"
 #include "report/base/native_image.h"
 #include "unify/shared/clock.h"
 
@@ -30,7 +30,7 @@ struct launch {
 	char library[PATH_MAX];
 	char allocator[PATH_MAX]; /* "" = none was requested */
 	char program[PATH_MAX];   /* the ELF file that will run; "" = unknown */
-	char *preload;            /* value for LD_PRELOAD */
+	const char *preload;      /* value for LD_PRELOAD */
 	uint64_t start_realtime;  /* nanoseconds */
 };
 
@@ -145,12 +145,10 @@ static bool
 set_sanitizer_options(void)
 {
 	const char *before = getenv("ASAN_OPTIONS");
-	char *value = th_format_new("%s%sverify_asan_link_order=0", before ? before : "",
+	const char *value = th_text_format("%s%sverify_asan_link_order=0", before ? before : "",
 		before && *before ? ":" : "");
-	bool is_set = setenv("ASAN_OPTIONS", value, 1) == 0;
 
-	free(value);
-	return is_set;
+	return setenv("ASAN_OPTIONS", value, 1) == 0;
 }
 
 /* The process id stays the same from here to the command, and across any exec of the command. */
@@ -387,7 +385,6 @@ th_launch_main(int argc, char **argv)
 		error = prepare(&launch);
 	if (!error)
 		error = run(&launch, &status);
-	free(launch.preload);
 	free(launch.pattern);
 	return error ? th_error_report(error) : status;
 }

@@ -188,9 +188,9 @@ struct th_error *th_launch_allocator_find(const char *name, char path_ret[PATH_M
 /*
  * The value of LD_PRELOAD for `program`: `library`, the forwarding libraries beside it that the
  * underlying allocator needs, `allocator` ("" = none) and the previous value `before` ("" =
- * none).  To be freed.
+ * none).
  */
-char *th_launch_allocator_preload(
+const char *th_launch_allocator_preload(
 	const char *program, const char *library, const char *allocator, const char *before);
 
 /*

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "report/base/allocate.h"
+#include "report/base/line.h"
 #include "report/base/log_text.h"
 
 #define FORWARD_NEW "libtwinheap-new.so"
@@ -288,33 +289,27 @@ find_underneath(const struct objects *objects, bool defined_ret[SYMBOLS])
 }
 
 /* Appends ":DIRECTORY/NAME" to a list; DIRECTORY is that of `library`. */
-static char *
-add_beside(char *list, const char *library, const char *name)
+static const char *
+add_beside(const char *list, const char *library, const char *name)
 {
 	int directory = (int)(th_text_base_name(library) - library);
-	char *path = th_format_new("%.*s%s", directory, library, name);
+	const char *path = th_text_format("%.*s%s", directory, library, name);
 
-	if (access(path, R_OK) == 0) {
-		char *longer = th_format_new("%s:%s", list, path);
-
-		free(list);
-		list = longer;
-	} else {
-		th_notice("%s is missing: part of the C heap is not recorded", path);
-	}
-	free(path);
+	if (access(path, R_OK) == 0)
+		return th_text_format("%s:%s", list, path);
+	th_notice("%s is missing: part of the C heap is not recorded", path);
 	return list;
 }
 
-char *
+const char *
 th_launch_allocator_preload(
 	const char *program, const char *library, const char *allocator, const char *before)
 {
 	bool defined[SYMBOLS];
 	struct objects objects;
-	char *further = th_format_new(
+	const char *further = th_text_format(
 		"%s%s%s", allocator, *allocator && *before ? ":" : "", before);
-	char *list = th_format_new("%s", library);
+	const char *list = library;
 
 	list_objects(program, further, &objects);
 	const char *underneath = find_underneath(&objects, defined);
@@ -331,9 +326,6 @@ th_launch_allocator_preload(
 	 */
 	if (defined[MALLOCX] && underneath && is_named(further, th_text_base_name(underneath)))
 		list = add_beside(list, library, FORWARD_MALLOCX);
-	char *value = th_format_new("%s%s%s", list, *further ? ":" : "", further);
 	deinit_objects(&objects);
-	free(further);
-	free(list);
-	return value;
+	return th_text_format("%s%s%s", list, *further ? ":" : "", further);
 }

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "report/base/allocate.h"
+#include "report/base/sort.h"
 #include "report/control/running.h"
 #include "report/log/reader.h"
 #include "unify/shared/log_name.h"
@@ -226,17 +227,9 @@ add_log(struct th_launch_logs *logs, const char *path)
 	th_error_destroy(error);
 }
 
-static int
-compare(const void *left, const void *right)
-{
-	const struct th_launch_log *a = left, *b = right;
-
-	if (a->has_jvm != b->has_jvm)
-		return a->has_jvm ? -1 : 1;
-	if (a->bytes != b->bytes)
-		return a->bytes > b->bytes ? -1 : 1;
-	return strcmp(a->path, b->path);
-}
+TH_COMPARE(compare, struct th_launch_log,
+	th_order(right->has_jvm, left->has_jvm) ?: th_order(right->bytes, left->bytes)
+		?: strcmp(left->path, right->path))
 
 void
 th_launch_logs_directory(const char *pattern, char directory_ret[PATH_MAX])
@@ -298,8 +291,7 @@ th_launch_logs_find(const char *pattern, uint64_t since, struct th_launch_logs *
 
 	*ret = (struct th_launch_logs){0};
 	th_launch_logs_each(pattern, find_log, &finding);
-	if (ret->logs_count > 1)
-		qsort(ret->logs, ret->logs_count, sizeof(*ret->logs), compare);
+	th_sort(ret->logs, ret->logs_count, compare);
 }
 
 void

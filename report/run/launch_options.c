@@ -193,7 +193,7 @@ find_setting(int value)
 }
 
 /* An option that the long one may stand for, as th_nearest_text(). */
-static char *
+static const char *
 suggest(const char *text, const char *command)
 {
 	struct th_nearest nearest;
@@ -221,12 +221,8 @@ fail_option(int value, char **argv, enum th_launch_command command)
 	if (optopt != 0 && optopt < FIRST_SETTING_VALUE && find_setting(optopt) < 0)
 		return th_error_create(TH_ERROR_USAGE,
 			"%s: unknown option -%c (see twinheap %s --help)", name, optopt, name);
-	char *suggestion = suggest(argv[optind - 1], name);
-	struct th_error *error = th_error_create(
-		TH_ERROR_USAGE, "%s: unknown option %s%s", name, argv[optind - 1], suggestion);
-
-	free(suggestion);
-	return error;
+	return th_error_create(TH_ERROR_USAGE, "%s: unknown option %s%s", name,
+		argv[optind - 1], suggest(argv[optind - 1], name));
 }
 
 struct th_error *

@@ -7,7 +7,6 @@
 #include "report/statistics/lifetimes.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -208,14 +207,7 @@ pauses_of(const char *kind)
 	return strstr(kind, "concurrent") || strstr(kind, "Shenandoah") ? CONCURRENT_PAUSES : 1;
 }
 
-static int
-compare_collections(const void *a, const void *b)
-{
-	const struct th_decoded_collection *left = a;
-	const struct th_decoded_collection *right = b;
-
-	return (left->end > right->end) - (left->end < right->end);
-}
+TH_COMPARE(compare_collections, struct th_decoded_collection, th_order(left->end, right->end))
 
 static void
 judge(struct th_lifetimes *lifetimes, const struct th_decoded_collection *collections,
@@ -245,7 +237,7 @@ find_judgements(struct th_lifetimes *lifetimes)
 
 	for (size_t i = 0; i < count; i++)
 		sorted[i] = recording->collections[i];
-	qsort(sorted, count, sizeof(*sorted), compare_collections);
+	th_sort(sorted, count, compare_collections);
 	for (size_t i = 0; i < count; i++)
 		judge(lifetimes, sorted, i);
 	free(sorted);

@@ -6,11 +6,10 @@
 #include "report/statistics/sampling_changes.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "report/base/allocate.h"
 #include "report/base/format.h"
 #include "report/base/heap_names.h"
+#include "report/base/line.h"
 
 /* The sampling state at a time. */
 struct state {
@@ -94,10 +93,9 @@ struct listener {
 };
 
 static void
-tell(const struct listener *listener, char *text)
+tell(const struct listener *listener, const char *text)
 {
 	listener->warn(listener->data, text);
-	free(text);
 }
 
 static void
@@ -117,32 +115,27 @@ tell_of_heaps(const struct listener *listener, uint64_t heaps, double seconds)
 			length += (size_t)snprintf(names + length, sizeof(names) - length,
 				"%s%s", length ? ", " : "", th_heap_title((enum th_heap)heap));
 	}
-	tell(listener,
-		th_format_new("sampled from %s s on: %s", th_format_time(seconds).text, names));
+	tell(listener, th_text_format("sampled from %s s on: %s", th_format_time(seconds).text,
+			       names));
 }
 
 static void
 tell_of_threads(const struct listener *listener, struct th_text globs, double seconds)
 {
-	char *text;
+	const char *text = th_text_printable(globs);
 
-	if (!globs.length && seconds > 0) {
-		tell(listener, th_format_new("from %s s on all threads are sampled and "
-					     "counted",
+	if (!globs.length && seconds > 0)
+		tell(listener, th_text_format("from %s s on all threads are sampled and "
+					      "counted",
 				       th_format_time(seconds).text));
-		return;
-	}
-	if (!globs.length)
-		return;
-	text = th_text_clean(globs);
-	if (seconds > 0)
-		tell(listener, th_format_new("from %s s on only threads matching %s are "
-					     "sampled and counted",
+	else if (globs.length && seconds > 0)
+		tell(listener, th_text_format("from %s s on only threads matching %s are "
+					      "sampled and counted",
 				       th_format_time(seconds).text, text));
-	else
-		tell(listener, th_format_new("only threads matching %s are sampled and counted",
-				       text));
-	free(text);
+	else if (globs.length)
+		tell(listener,
+			th_text_format(
+				"only threads matching %s are sampled and counted", text));
 }
 
 static void
@@ -156,8 +149,8 @@ tell_of_change(const struct listener *listener, const struct th_recording *recor
 	if (th_text_equals(change->name, "heaps"))
 		tell_of_heaps(listener, change->value, seconds);
 	if (th_text_equals(change->name, "stop"))
-		tell(listener, th_format_new("the recording was stopped after %s s; the "
-					     "process continued",
+		tell(listener, th_text_format("the recording was stopped after %s s; the "
+					      "process continued",
 				       th_format_time(seconds).text));
 }
 
@@ -174,8 +167,8 @@ th_sampling_changes_tell(const struct th_recording *recording,
 	tell_of_threads(&listener, th_recording_setting(recording, "TWINHEAP_THREADS"), 0);
 	if (paused)
 		tell(&listener,
-			th_format_new("paused for %s of %s: allocations in that time "
-				      "are not counted",
+			th_text_format("paused for %s of %s: allocations in that time "
+				       "are not counted",
 				th_format_seconds((double)paused / 1e9).text,
 				th_format_seconds(th_recording_duration(recording)).text));
 	for (size_t i = 0; i < recording->changes_count; i++)

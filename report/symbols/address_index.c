@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "report/base/allocate.h"
+#include "report/base/sort.h"
 #include "unify/shared/bisect.h"
 
 void
@@ -33,19 +34,9 @@ th_address_index_add(struct th_address_index *index, uint64_t start, uint64_t en
 	th_array_append(index, ranges, range);
 }
 
-static int
-compare(const void *left, const void *right)
-{
-	const struct th_address_range *a = left, *b = right;
-
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	if (a->end != b->end)
-		return a->end > b->end ? -1 : 1;
-	if (a->rank != b->rank)
-		return a->rank < b->rank ? -1 : 1;
-	return a->value < b->value ? -1 : a->value > b->value;
-}
+TH_COMPARE(compare, struct th_address_range,
+	th_order(left->start, right->start) ?: th_order(right->end, left->end)
+		?: th_order(left->rank, right->rank) ?: th_order(left->value, right->value))
 
 void
 th_address_index_sort(struct th_address_index *index)
@@ -54,8 +45,7 @@ th_address_index_sort(struct th_address_index *index)
 
 	free(index->reach);
 	index->reach = th_allocate(index->ranges_count, sizeof(*index->reach));
-	if (index->ranges_count > 1)
-		qsort(index->ranges, index->ranges_count, sizeof(*index->ranges), compare);
+	th_sort(index->ranges, index->ranges_count, compare);
 	for (size_t i = 0; i < index->ranges_count; i++) {
 		if (index->ranges[i].end > highest)
 			highest = index->ranges[i].end;

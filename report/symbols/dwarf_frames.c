@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "report/base/allocate.h"
+#include "report/base/sort.h"
 #include "report/symbols/demangle.h"
 
 /* Namespaces, classes, functions and blocks around a function; a limit for damaged files. */
@@ -116,13 +117,7 @@ find_declaration(Dwarf_Die *die)
 	return at;
 }
 
-static int
-compare(const void *left, const void *right)
-{
-	const struct scoped_name *a = left, *b = right;
-
-	return a->offset < b->offset ? -1 : a->offset > b->offset;
-}
+TH_COMPARE(compare, struct scoped_name, th_order(left->offset, right->offset))
 
 /* The scoped name, NULL if it has none or its scopes are in another unit. */
 static const char *

@@ -2,29 +2,18 @@
 #include "report/views/export_part.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "report/base/allocate.h"
 
 /* A sum of a thousand values of this size still fits a 64-bit integer. */
 #define LARGEST_VALUE 0x1p53
 
-const char *
-th_export_value_name(enum th_export_value value)
-{
-	static const char *const names[TH_EXPORT_VALUES] = {
-		"alloc_objects", "alloc_space", "inuse_objects", "inuse_space"};
-
-	return names[value];
-}
-
-const char *
-th_export_value_unit(enum th_export_value value)
-{
-	return value == TH_EXPORT_ALLOC_SPACE || value == TH_EXPORT_INUSE_SPACE ? "bytes"
-										: "count";
-}
+const struct th_export_kind th_export_kinds[TH_EXPORT_VALUES] = {
+	[TH_EXPORT_ALLOC_OBJECTS] = {"alloc_objects", "count"},
+	[TH_EXPORT_ALLOC_SPACE] = {"alloc_space", "bytes"},
+	[TH_EXPORT_INUSE_OBJECTS] = {"inuse_objects", "count"},
+	[TH_EXPORT_INUSE_SPACE] = {"inuse_space", "bytes"},
+};
 
 /* The same figures as in every other view. */
 static void

@@ -40,9 +40,10 @@ struct th_export_part {
 	const struct th_labels *labels; /* of the process; NULL: none, not for OTLP */
 };
 
-/* "alloc_objects", and its unit "count" or "bytes". */
-const char *th_export_value_name(enum th_export_value value);
-const char *th_export_value_unit(enum th_export_value value);
+extern const struct th_export_kind {
+	const char *name;
+	const char *unit;
+} th_export_kinds[TH_EXPORT_VALUES];
 
 /*
  * The values of all rows, rounded so that the sum of a heap is the rounded sum; zeros for rows of

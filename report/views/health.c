@@ -4,16 +4,15 @@
  * the damage found while reading it, and from what a profile leaves out.  Warnings are lines about
  * incomplete or imprecise figures.
  */
-#include "report/views/health.h"
+#include "report/views/view.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/base/allocate.h"
 #include "report/base/heap_names.h"
-#include "report/base/line.h"
 #include "report/profile/unseen.h"
-#include "report/views/values.h"
+#include "report/profile/values.h"
 
 /* Share of native samples with Java frames below which the line is a warning. */
 #define ENOUGH_JAVA_STACKS 0.99
@@ -23,19 +22,15 @@
 #define OBJECTS_NAMED 3
 
 void
-th_health_add(struct th_health *health, bool is_warning, char *text)
+th_health_add(struct th_health *health, bool is_warning, const char *text)
 {
 	struct th_health_line line = {is_warning, text};
 
 	th_array_append(health, lines, line);
 }
 
-/* A line without figures. */
-static void
-add(struct th_health *health, bool is_warning, const char *text)
-{
-	th_health_add(health, is_warning, th_printed("{}", text));
-}
+/* The same with the fields of th_print(). */
+#define add(health, is_warning, ...) th_health_add(health, is_warning, th_printed(__VA_ARGS__))
 
 static bool
 is_among(struct th_text name, const char *const *names)
@@ -98,12 +93,8 @@ add_sum(struct th_health *health, const struct th_recording *recording)
 	}
 	if (!due)
 		return;
-	th_health_add(health, false,
-		thinned ? th_printed("{c} samples were due: {c} recorded, thinned out {c}, {c} "
-				     "lost",
-				  due, recorded, thinned, lost)
-			: th_printed("{c} samples were due: {c} recorded, {c} lost", due,
-				  recorded, lost));
+	add(health, false, "{c} samples were due: {c} recorded, {}{c} lost", due, recorded,
+		thinned ? th_printed("thinned out {c}, ", thinned) : "", lost);
 	if (recording->is_complete && recorded + thinned + lost != due)
 		add(health, true, "these counters do not add up");
 }
@@ -113,13 +104,10 @@ add_losses(struct th_health *health, const struct th_recording *recording)
 {
 	for (size_t i = 0; i < recording->counters_count; i++) {
 		const struct th_counter_info *counter = &recording->counters[i];
-
 		bool is_warning = is_drop(counter->name);
 
-		if (!counter->value || (!is_warning && !is_remark(counter->name)))
-			continue;
-		th_health_add(health, is_warning,
-			th_printed("{c} {}", counter->value, counter->description));
+		if (counter->value && (is_warning || is_remark(counter->name)))
+			add(health, is_warning, "{c} {}", counter->value, counter->description);
 	}
 }
 
@@ -130,10 +118,9 @@ add_java_stacks(struct th_health *health, const struct th_recording *recording)
 	double found = (double)th_recording_counter(recording, "java_stack_found");
 
 	if (below > 0)
-		th_health_add(health, found < ENOUGH_JAVA_STACKS * below,
-			th_printed("{%} of the native samples taken below Java have their Java "
-				   "frames",
-				found, below));
+		add(health, found < ENOUGH_JAVA_STACKS * below,
+			"{%} of the native samples taken below Java have their Java frames",
+			found, below);
 }
 
 /* Samples that the Java VM passed over; a few are expected when it resizes its buffers. */
@@ -144,11 +131,10 @@ add_missed(struct th_health *health, const struct th_recording *recording)
 	uint64_t recorded = th_recording_counter(recording, "java_samples");
 
 	if ((double)missed > MISSED_SHARE_MAX * (double)(recorded + missed))
-		th_health_add(health, true,
-			th_printed(
-				"the Java VM passed over {c} of {c} samples: Java totals are "
-				"exact, shares of them approximate",
-				missed, recorded + missed));
+		add(health, true,
+			"the Java VM passed over {c} of {c} samples: Java totals are exact, "
+			"shares of them approximate",
+			missed, recorded + missed);
 }
 
 static void
@@ -192,11 +178,11 @@ add_damage(struct th_health *health, const struct th_recording *recording)
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
 		if (lines[i].count)
-			th_health_add(health, lines[i].is_warning,
-				th_printed("{c} {}", lines[i].count, lines[i].what));
+			add(health, lines[i].is_warning, "{c} {}", lines[i].count,
+				lines[i].what);
 }
 
-char *
+const char *
 th_health_end(const struct th_recording *recording)
 {
 	uint64_t missing = th_recording_missing_bytes(recording);
@@ -206,12 +192,11 @@ th_health_end(const struct th_recording *recording)
 	if (missing)
 		return th_printed(
 			"the log is truncated: {c} bytes are missing at the end", missing);
-	return th_printed("{}",
-		"the log has no end: the process is still running, was killed, or "
-		"called _exit; totals are estimates");
+	return "the log has no end: the process is still running, was killed, or called "
+	       "_exit; totals are estimates";
 }
 
-char *
+const char *
 th_health_damage(const struct th_recording *recording)
 {
 	uint64_t skipped = recording->damaged + recording->undecodable;
@@ -222,15 +207,6 @@ th_health_damage(const struct th_recording *recording)
 }
 
 static void
-add_completeness(struct th_health *health, const struct th_recording *recording)
-{
-	char *end = th_health_end(recording);
-
-	if (end)
-		th_health_add(health, th_recording_missing_bytes(recording) > 0, end);
-}
-
-static void
 add_ring(struct th_health *health, const struct th_recording *recording)
 {
 	double seconds = recording->whole_from > recording->start
@@ -238,11 +214,10 @@ add_ring(struct th_health *health, const struct th_recording *recording)
 				 : 0;
 
 	if (th_recording_counter(recording, "ring_thinned"))
-		th_health_add(health, false,
-			th_printed(
-				"the log is a ring: it has all samples since {t} s; of those "
-				"that ended before, the ones it has represent {c} others",
-				seconds, th_recording_counter(recording, "ring_thinned")));
+		add(health, false,
+			"the log is a ring: it has all samples since {t} s; of those that "
+			"ended before, the ones it has represent {c} others",
+			seconds, th_recording_counter(recording, "ring_thinned"));
 }
 
 /* The cost of recording; nothing in a log without these counters. */
@@ -257,20 +232,18 @@ add_cost(struct th_health *health, const struct th_recording *recording)
 	double elapsed = (double)(recording->end - recording->start);
 
 	if (busy > 0 && elapsed > 0)
-		th_health_add(health, false,
-			th_printed(
-				"recording took {s} of CPU time ({%} of {}), {b} of memory and "
-				"{b} of log",
-				busy / 1e9, busy, process > 0 ? process : elapsed,
-				process > 0 ? "the process's" : "one processor", memory, log));
+		add(health, false,
+			"recording took {s} of CPU time ({%} of {}), {b} of memory and {b} of "
+			"log",
+			busy / 1e9, busy, process > 0 ? process : elapsed,
+			process > 0 ? "the process's" : "one processor", memory, log);
 }
 
 static void
 add_notes(struct th_health *health, const struct th_recording *recording)
 {
 	for (size_t i = 0; i < recording->notes_count; i++)
-		th_health_add(health, recording->notes[i].severity > 0,
-			th_text_clean(recording->notes[i].text));
+		add(health, recording->notes[i].severity > 0, "{}", recording->notes[i].text);
 }
 
 /* What a profile leaves out */
@@ -284,71 +257,61 @@ add_followed(struct th_health *health, const struct th_lifetimes *lifetimes)
 	for (size_t i = 0; i < lifetimes->followed_count; i++)
 		followed += lifetimes->followed[i] > 0;
 	if (lifetimes->followed)
-		th_health_add(health, false,
-			th_printed("{c} of {c} sampled Java objects were tracked: young GCs of "
-				   "this collector keep tracked objects alive",
-				followed, lifetimes->followed_count));
+		add(health, false,
+			"{c} of {c} sampled Java objects were tracked: young GCs of this "
+			"collector keep tracked objects alive",
+			followed, lifetimes->followed_count);
 }
 
 static void
 add_unknown(struct th_health *health, const struct th_lifetimes *lifetimes, enum th_heap heap)
 {
 	if (lifetimes->unknown[heap])
-		th_health_add(health, true,
-			th_printed("{c} samples of the {} ({%} of its bytes) were not tracked "
-				   "until freed; live figures assume that they live as long as "
-				   "the others",
-				lifetimes->unknown[heap], th_heap_title(heap),
-				1 - lifetimes->known_part[heap], 1));
+		add(health, true,
+			"{c} samples of the {} ({%} of its bytes) were not tracked until "
+			"freed; live figures assume that they live as long as the others",
+			lifetimes->unknown[heap], th_heap_title(heap),
+			1 - lifetimes->known_part[heap], 1);
 }
 
-/* "libfoo.so 2, libbar.so 1, ...", to be freed. */
-static char *
+/* "libfoo.so 2, libbar.so 1, ..." */
+static const char *
 names_of(const struct th_recording *recording)
 {
-	struct th_line line;
+	const char *text = "";
 
-	th_line_begin(&line);
-	for (size_t i = 0; i < recording->slot_copies_count && i < OBJECTS_NAMED; i++) {
-		char *path = th_text_clean(recording->slot_copies[i].path);
-
-		th_print(line.stream, "{}{} {c}", i ? ", " : "", th_text_base_name(path),
+	for (size_t i = 0; i < recording->slot_copies_count && i < OBJECTS_NAMED; i++)
+		text = th_printed("{}{}{} {c}", text, i ? ", " : "",
+			th_text_base_name(th_printed("{}", recording->slot_copies[i].path)),
 			recording->slot_copies[i].copies);
-		free(path);
-	}
-	if (recording->slot_copies_count > OBJECTS_NAMED)
-		fputs(", ...", line.stream);
-	return th_line_end(&line);
+	return recording->slot_copies_count > OBJECTS_NAMED ? th_printed("{}, ...", text)
+							    : text;
 }
 
-static char *
+static const char *
 copies_text(const struct th_recording *recording, const struct th_unseen *unseen)
 {
 	if (!unseen->searched)
-		return th_printed("{}", "the data of objects was not searched for pointers");
+		return "the data of objects was not searched for pointers";
 	if (!unseen->copies)
 		return th_printed(
 			"no pointer to an allocation function in the data of {c} objects",
 			unseen->searched);
-	char *names = names_of(recording);
-	char *text = th_printed(
+	return th_printed(
 		"calls by {c} pointers to allocation functions in the data of objects ({})",
-		unseen->copies, names);
-	free(names);
-	return text;
+		unseen->copies, names_of(recording));
 }
 
-static char *
+static const char *
 growth_text(const struct th_unseen *unseen)
 {
 	if (!unseen->has_growth)
-		return th_printed("{}", "the growth of the C heap was not measured");
+		return "the growth of the C heap was not measured";
 	if (unseen->grown <= 0)
-		return th_printed("{}", "the C heap has not grown");
+		return "the C heap has not grown";
 	if (unseen->grown < unseen->seen.low)
-		return th_printed("{}",
-			"the C heap grew by less than what looks alive of it: blocks from "
-			"before were freed, or blocks were freed unseen");
+		return "the C heap grew by less than what looks alive of it: blocks from "
+		       "before were freed, or blocks were freed unseen";
 	if (unseen->at_least <= 0)
 		return th_printed("the C heap grew by {b}, of which {e} was seen",
 			unseen->grown, &unseen->seen);
@@ -362,16 +325,12 @@ add_unseen(struct th_health *health, const struct th_profile *profile)
 {
 	struct th_unseen unseen;
 
-	if (!th_unseen_find(profile, &unseen))
-		return;
-	char *copies = copies_text(profile->recording, &unseen);
-	char *growth = growth_text(&unseen);
-	th_health_add(health, th_unseen_is_notable(&unseen),
-		th_printed("not seen by import slots: {}; {c} of {c} sampled blocks were freed "
-			   "past them; {}",
-			copies, unseen.reused, unseen.blocks, growth));
-	free(copies);
-	free(growth);
+	if (th_unseen_find(profile, &unseen))
+		add(health, th_unseen_is_notable(&unseen),
+			"not seen by import slots: {}; {c} of {c} sampled blocks were freed "
+			"past them; {}",
+			copies_text(profile->recording, &unseen), unseen.reused, unseen.blocks,
+			growth_text(&unseen));
 }
 
 void
@@ -381,19 +340,21 @@ th_health_add_profile(struct th_health *health, const struct th_profile *profile
 	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		add_unknown(health, &profile->lifetimes, heap);
 	if (profile->end.level)
-		th_health_add(health, false,
-			th_printed(
-				"because of the number of live Java samples, at the end only "
-				"one in {} was tracked",
-				1u << profile->end.level));
+		add(health, false,
+			"because of the number of live Java samples, at the end only one in {} "
+			"was tracked",
+			1u << profile->end.level);
 	add_unseen(health, profile);
 }
 
 void
 th_health_init(struct th_health *health, const struct th_recording *recording)
 {
+	const char *end = th_health_end(recording);
+
 	*health = (struct th_health){0};
-	add_completeness(health, recording);
+	if (end)
+		th_health_add(health, th_recording_missing_bytes(recording) > 0, end);
 	add_damage(health, recording);
 	add_java_stacks(health, recording);
 	add_jvm(health, recording);
@@ -407,7 +368,5 @@ th_health_init(struct th_health *health, const struct th_recording *recording)
 void
 th_health_deinit(struct th_health *health)
 {
-	for (size_t i = 0; i < health->lines_count; i++)
-		free(health->lines[i].text);
 	free(health->lines);
 }

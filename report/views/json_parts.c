@@ -3,8 +3,9 @@
  * Parts of the JSON outputs that several views share: functions, filters, the recorded part of the
  * process's life, and the outcome of `leaks`.
  */
-#include "report/views/json_parts.h"
+#include "report/views/parts.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #include "report/base/line.h"
 #include "report/statistics/sampling_changes.h"
 #include "report/views/view.h"
+#include "unify/shared/heaps.h"
 
 json_t *
 th_json_frames(const struct th_frames *frames, struct th_path path)
@@ -25,19 +27,87 @@ th_json_path(const struct th_profile *profile, uint32_t path)
 	return th_json_frames(profile->frames, th_paths_get(profile->paths, path));
 }
 
-static void
-add_filter(void *data, const char *name, const char *value)
-{
-	th_json_put(data, name, th_text_of(value));
-}
+/* Filters */
 
 json_t *
 th_json_filters(const struct th_options *options)
 {
+	const struct {
+		const char *name;
+		const struct th_pattern *pattern;
+	} patterns[] = {
+		{"thread", &options->thread},
+		{"class", &options->class_name},
+		{"include", &options->include},
+		{"exclude", &options->exclude},
+		{"focus", &options->focus},
+		{"hide", &options->hide},
+	};
 	json_t *json = json_object();
 
-	th_options_each_filter(options, add_filter, json);
+	if (options->heaps != TH_HEAPS_ALL)
+		th_json_put(json, "heaps", th_heaps_text(options->heaps));
+	if (options->from > 0)
+		th_json_put(json, "from", th_printed("{t}", options->from));
+	if (isfinite(options->to))
+		th_json_put(json, "to", th_printed("{t}", options->to));
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
+		if (patterns[i].pattern->is_given)
+			th_json_put(
+				json, patterns[i].name, th_text_of(patterns[i].pattern->text));
+	}
+	if (options->group_by)
+		th_json_put(json, "group-by", th_group_by_names[options->group_by]);
+	if (options->all_vm_frames)
+		th_json_put(json, "vm-frames", "all");
 	return json;
+}
+
+const char *
+th_view_quoted(const char *word)
+{
+	const char *clean = th_printed("{}", th_text_of(word));
+	struct th_line line;
+
+	if (clean[0] &&
+		!clean[strspn(clean, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				     "0123456789_-./,:=+@%")])
+		return clean;
+	th_line_begin(&line);
+	fputc('\'', line.stream);
+	for (; *clean; clean++)
+		fprintf(line.stream, *clean == '\'' ? "'\\%c'" : "%c", *clean);
+	fputc('\'', line.stream);
+	return th_line_text(&line);
+}
+
+const char *
+th_view_filters_text(const struct th_options *options)
+{
+	json_t *filters = th_json_filters(options);
+	const char *text = "";
+	const char *name;
+	json_t *value;
+
+	json_object_foreach(filters, name, value)
+	{
+		bool has_value = strcmp(name, "vm-frames");
+
+		text = th_printed("{}{}--{}{}{}", text, *text ? " " : "", name,
+			has_value ? " " : "",
+			has_value ? th_view_quoted(json_string_value(value)) : "");
+	}
+	json_decref(filters);
+	return text;
+}
+
+void
+th_view_filters(FILE *file, const struct th_options *options)
+{
+	const char *text = th_view_filters_text(options);
+
+	if (text[0])
+		th_print(file, "only {}\n", text);
 }
 
 /* Recorded */
@@ -189,8 +259,9 @@ th_frame_texts_mark(const uint32_t *frames, uint32_t count)
 	struct th_line line;
 
 	th_line_begin(&line);
+	fputc('\1', line.stream);
 	for (uint32_t i = 0; i < count; i++)
-		fprintf(line.stream, "%c%u", i ? ',' : '\1', frames[i]);
+		fprintf(line.stream, "%s%u", i ? "," : "", frames[i]);
 	char *text = th_line_end(&line);
 	json_t *json = json_string(text);
 	free(text);
@@ -201,15 +272,13 @@ th_frame_texts_mark(const uint32_t *frames, uint32_t count)
 static const char *
 print_mark(struct th_frame_texts *texts, FILE *file, const char *at)
 {
-	char *end = (char *)(uintptr_t)at + sizeof(mark_text) - 2;
+	char *end = (char *)(uintptr_t)at + sizeof(mark_text) - 1;
 
-	do {
-		uint32_t frame = (uint32_t)strtoul(end + 1, &end, 10);
-
-		fputs_unlocked(get(texts, frame), file);
+	while (*end != '"') {
+		fputs_unlocked(get(texts, (uint32_t)strtoul(end, &end, 10)), file);
 		if (*end == ',')
-			putc_unlocked(',', file);
-	} while (*end == ',');
+			putc_unlocked(*end++, file);
+	}
 	return end + 1;
 }
 
@@ -251,21 +320,16 @@ json_t *
 th_json_outcome(const struct th_leaks *leaks, bool with_headline)
 {
 	struct th_outcome outcome = th_outcome_find(leaks);
-	char *reason = th_outcome_reason(leaks, &outcome);
-	char *advice = th_outcome_advice(leaks, &outcome);
-	char *headline = th_outcome_headline(leaks, &outcome);
 	json_t *json = th_json("verdict leaks growth_bytes_per_s "
 			       "detection_limits_bytes_per_s reason advice",
-		th_outcome_name(outcome.verdict), outcome.leaks, outcome.growth,
-		limits_json(&outcome), reason, advice);
+		th_outcome_names[outcome.verdict], outcome.leaks, outcome.growth,
+		limits_json(&outcome), th_outcome_reason(leaks, &outcome),
+		th_outcome_advice(leaks, &outcome));
 
 	if (outcome.asked > 0)
 		th_json_set(json, "limit_bytes_per_s limit_reached", outcome.asked,
 			outcome.is_reached);
 	if (with_headline)
-		th_json_set(json, "headline", headline);
-	free(reason);
-	free(advice);
-	free(headline);
+		th_json_set(json, "headline", th_outcome_headline(leaks, &outcome));
 	return json;
 }

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sentences of `leaks`: its answer, and the reason of each verdict with the numbers behind it. */
 #include <math.h>
-#include <stdlib.h>
 
-#include "report/base/format.h"
 #include "report/base/heap_names.h"
 #include "report/leaks/outcome.h"
-#include "report/views/values.h"
+#include "report/profile/values.h"
 #include "report/views/view.h"
 
 /* Freed later: less than this part is not mentioned. */
@@ -22,37 +20,27 @@ seconds_between(uint64_t from, uint64_t to)
 	return to > from ? (double)(to - from) / 1e9 : 0;
 }
 
-/* Room for a rate and its interval. */
-struct rate {
-	char text[120];
-};
-
 /* "1.2 MiB/s (1.0 .. 1.5 MiB/s)" */
-static struct rate
-format_growth(const struct th_evidence *evidence)
+static const char *
+growth_text(const struct th_evidence *evidence)
 {
-	struct rate rate;
-
-	snprintf(rate.text, sizeof(rate.text), "%s/s (%s%s)",
-		th_format_number(evidence->growth.estimate, TH_UNIT_BYTES).text,
-		th_estimate_interval(&evidence->growth, TH_UNIT_BYTES).text,
+	return th_printed("{b}/s ({i}{})", &evidence->growth, &evidence->growth,
 		evidence->growth.exact ? "" : "/s");
-	return rate;
 }
 
 /* "grew by 1.2 MiB/s (1.0 .. 1.5 MiB/s) from 2 s to 9.8 s" */
-static char *
+static const char *
 describe_growth(const struct th_evidence *evidence, const char *verb)
 {
 	const struct th_observation_window *horizon = evidence->horizon;
 
-	return th_printed("{} by {} from {t} s to {t} s", verb, format_growth(evidence).text,
+	return th_printed("{} by {} from {t} s to {t} s", verb, growth_text(evidence),
 		seconds_between(horizon->origin, horizon->warm),
 		seconds_between(horizon->origin, horizon->horizon));
 }
 
 /* "3 of the 120 samples that lived longer than 1.2 s were freed" */
-static char *
+static const char *
 describe_old(const struct th_evidence *evidence)
 {
 	return th_printed("{} of the {} samples that lived longer than {s} were freed",
@@ -60,20 +48,15 @@ describe_old(const struct th_evidence *evidence)
 		(double)evidence->horizon->old / 1e9);
 }
 
-static char *
+static const char *
 explain_leak(const struct th_evidence *evidence)
 {
-	char *growth = describe_growth(evidence, "grew");
-	char *old = describe_old(evidence);
-	char *text = th_printed("{} and is still growing, {f} % of its objects survive, and {}",
-		growth, 100 * evidence->survivors, old);
-
-	free(old);
-	free(growth);
-	return text;
+	return th_printed("{} and is still growing, {f} % of its objects survive, and {}",
+		describe_growth(evidence, "grew"), 100 * evidence->survivors,
+		describe_old(evidence));
 }
 
-static char *
+static const char *
 explain_resident(const struct th_evidence *evidence)
 {
 	const struct th_observation_window *horizon = evidence->horizon;
@@ -86,34 +69,30 @@ explain_resident(const struct th_evidence *evidence)
 			  "released",
 		&evidence->growth, seconds_between(horizon->origin, horizon->warm),
 		seconds_between(horizon->origin, horizon->horizon), trend->points, probability,
-		trend->lost > 0 ? th_format_number(trend->lost, TH_UNIT_BYTES).text : "none");
+		trend->lost > 0 ? th_printed("{b}", trend->lost) : "none");
 }
 
 /* Growth as though no collection had run. */
-static char *
+static const char *
 explain_unclosed(const struct th_evidence *evidence)
 {
-	char *growth = describe_growth(evidence, "without GCs it grows");
-	char *text = th_printed(
+	return th_printed(
 		"{}: of the {} samples that were freed after more than {s}, GCs freed {}, {b}",
-		growth, evidence->collected + evidence->closed,
-		(double)evidence->horizon->old / 1e9, evidence->collected,
-		evidence->collected_bytes);
-
-	free(growth);
-	return text;
+		describe_growth(evidence, "without GCs it grows"),
+		evidence->collected + evidence->closed, (double)evidence->horizon->old / 1e9,
+		evidence->collected, evidence->collected_bytes);
 }
 
 /* Includes the duration at which growth at this rate would be significant. */
-static char *
+static const char *
 explain_few(const struct th_evidence *evidence)
 {
 	double duration = seconds_between(evidence->horizon->start, evidence->horizon->end);
 	double longer;
 
 	if (!evidence->allocated)
-		return th_printed("{}", "all of it was allocated after the last GC that shows "
-					"which objects died");
+		return "all of it was allocated after the last GC that shows "
+		       "which objects died";
 	if (!evidence->born_late)
 		return th_printed("{} {} too few for a verdict: record longer, or at a smaller "
 				  "sampling interval",
@@ -130,64 +109,52 @@ explain_few(const struct th_evidence *evidence)
 		evidence->born_late, duration * longer);
 }
 
-static char *
+static const char *
 explain_no_collection(const struct th_evidence *evidence)
 {
 	const struct th_observation_window *horizon = evidence->horizon;
 
 	if (horizon->horizon <= horizon->start)
-		return th_printed("{}", "no GC has shown which objects died: record longer, or "
-					"request a full GC");
+		return "no GC has shown which objects died: record longer, or "
+		       "request a full GC";
 	return th_printed("the last GC was at {t} of {t} s, and reachability of younger "
 			  "objects is unknown: record longer, or request a full GC",
 		seconds_between(horizon->origin, horizon->horizon),
 		seconds_between(horizon->origin, horizon->end));
 }
 
-static char *
+static const char *
 explain_turnover(const struct th_evidence *evidence)
 {
-	char *old = describe_old(evidence);
-	char *text = th_printed(
+	return th_printed(
 		"grows by {}, but {}: a structure that is still being filled, or one that is "
 		"emptied from time to time; a recording several times as long would show which",
-		format_growth(evidence).text, old);
-
-	free(old);
-	return text;
+		growth_text(evidence), describe_old(evidence));
 }
 
-static char *
+static const char *
 explain_late(const struct th_evidence *evidence)
 {
 	const struct th_observation_window *horizon = evidence->horizon;
 
 	return th_printed("grows by {}, but only since {t} s of {t} s: record for about {s} to "
 			  "see whether it stops",
-		format_growth(evidence).text,
-		seconds_between(horizon->origin, evidence->first_birth),
+		growth_text(evidence), seconds_between(horizon->origin, evidence->first_birth),
 		seconds_between(horizon->origin, horizon->end),
 		2 * seconds_between(horizon->start, horizon->end));
 }
 
-static char *
+static const char *
 explain_steady(const struct th_evidence *evidence)
 {
 	if (evidence->growth.low <= 0)
 		return th_printed("does not grow significantly: its old blocks change by {}",
-			format_growth(evidence).text);
-	char *growth = describe_growth(evidence, "grew");
-	char *old = describe_old(evidence);
-	char *text = th_printed(
-		"{}, but not significantly in the later half of that time, and {}", growth,
-		old);
-
-	free(old);
-	free(growth);
-	return text;
+			growth_text(evidence));
+	return th_printed("{}, but not significantly in the later half of that time, and {}",
+		describe_growth(evidence, "grew"), describe_old(evidence));
 }
 
-static char *
+static const char *
 explain_plateau(const struct th_evidence *evidence)
 {
 	const struct th_observation_window *horizon = evidence->horizon;
@@ -217,22 +184,19 @@ explain_plateau(const struct th_evidence *evidence)
 }
 
 /* Few samples can hide growth: its upper limit is printed if the estimate is positive. */
-static char *
+static const char *
 explain_churn(const struct th_evidence *evidence)
 {
-	char *freed = th_printed(
-		"{f} % of its objects were freed, {} of {} samples, and its old blocks",
-		100 * (1 - evidence->survivors), evidence->dead, evidence->allocated);
-	char *text = evidence->growth.estimate > 0
-			     ? th_printed("{} do not grow significantly, by at most {b}/s",
-				       freed, evidence->growth.high)
-			     : th_printed("{} do not grow", freed);
-
-	free(freed);
-	return text;
+	return th_printed(
+		"{f} % of its objects were freed, {} of {} samples, and its old blocks do not "
+		"grow{}",
+		100 * (1 - evidence->survivors), evidence->dead, evidence->allocated,
+		evidence->growth.estimate > 0
+			? th_printed(" significantly, by at most {b}/s", evidence->growth.high)
+			: "");
 }
 
-char *
+const char *
 th_evidence_explain(const struct th_evidence *evidence)
 {
 	switch (evidence->reason) {
@@ -257,18 +221,18 @@ th_evidence_explain(const struct th_evidence *evidence)
 		return th_printed("grows by {}, but there was no recent old-generation GC, so "
 				  "its old objects may be garbage: record longer, or request "
 				  "a full GC",
-			format_growth(evidence).text);
+			growth_text(evidence));
 	case TH_REASON_DROPPED:
 		return th_printed("grew by {}, but at exit all of it, {b}, was garbage: a leak "
 				  "that the program dropped when it ended, or garbage of the "
 				  "old generation",
-			format_growth(evidence).text, evidence->collected_bytes);
+			growth_text(evidence), evidence->collected_bytes);
 	case TH_REASON_NO_COLLECTION:
 		return explain_no_collection(evidence);
 	case TH_REASON_INTERNAL:
 		return th_printed("grows by {}, but is allocated by the Java VM for itself and "
 				  "not for the application",
-			format_growth(evidence).text);
+			growth_text(evidence));
 	case TH_REASON_FREED:
 		return explain_churn(evidence);
 	case TH_REASON_UNUSED:
@@ -280,7 +244,7 @@ th_evidence_explain(const struct th_evidence *evidence)
 	}
 }
 
-char *
+const char *
 th_released_text(const struct th_profile *profile, const struct th_evidence *evidence)
 {
 	double part = th_released_part(evidence);
@@ -296,38 +260,34 @@ th_released_text(const struct th_profile *profile, const struct th_evidence *evi
 
 /* Threads and class loaders */
 
-static char *
+static const char *
 qualifier_of(const struct th_tallied *tallied)
 {
 	if (th_tallied_reason(tallied) == TH_REASON_UNCLOSED)
 		return th_printed("; {f} ended with the full GC at exit", tallied->collected);
 	if (tallied->is_late)
-		return th_printed(
-			"{}", ", but that is less than half of the time: record longer");
+		return ", but that is less than half of the time: record longer";
 	if (tallied->kind == TH_TALLY_THREADS)
-		return th_printed("{}", "");
+		return "";
 	return th_printed("{}", tallied->verdict == TH_VERDICT_LEAK
 					? " after the last old-generation GC"
 					: ", but no old-generation GC has shown lately "
 					  "whether they can be unloaded: a full GC does");
 }
 
-char *
+const char *
 th_tallied_explain(const struct th_tallied *tallied)
 {
 	const double *births = tallied->births;
-	char *qualifier = qualifier_of(tallied);
-	char *ended = tallied->is_ended_by_gcs
-			      ? th_printed("were made; of the {f} that ended, GCs ended {f}",
-					tallied->ended, tallied->ended_by_gc)
-			      : th_printed("{}", "are alive");
-	char *text = th_printed("{}in the quarters of {s}, {f}, {f}, {f} and {f} {}{}",
-		tallied->is_ended_by_gcs ? "" : "of those made ", tallied->seconds, births[0],
-		births[1], births[2], births[3], ended, qualifier);
 
-	free(ended);
-	free(qualifier);
-	return text;
+	return th_printed("{}in the quarters of {s}, {f}, {f}, {f} and {f} {}{}",
+		tallied->is_ended_by_gcs ? "" : "of those made ", tallied->seconds, births[0],
+		births[1], births[2], births[3],
+		tallied->is_ended_by_gcs
+			? th_printed("were made; of the {f} that ended, GCs ended {f}",
+				  tallied->ended, tallied->ended_by_gc)
+			: "are alive",
+		qualifier_of(tallied));
 }
 
 /* The answer */
@@ -353,20 +313,16 @@ unjudged_reason(const struct th_leaks *leaks, enum th_heap heap)
 				  : "was not judged: no recent old-generation GC";
 }
 
-char *
+const char *
 th_view_line_text(const struct th_frames *frames, uint32_t number)
 {
 	const struct th_frame *frame = th_frames_get(frames, number);
-	const char *name = th_frames_function_name(frames, frame->function);
-
-	return frame->file && frame->line
-		       ? th_printed("{} ({}:{})", name, th_frames_string(frames, frame->file),
-				 frame->line)
-		       : th_printed("{}", name);
+	return frame->file && frame->line ? th_printed("{}", th_frame_of(frames, number))
+					  : th_frames_function_name(frames, frame->function);
 }
 
-/* The program's line of a finding, else its creator's, else the allocating function; to be freed. */
-static char *
+/* The program's line of a finding, else its creator's, else the allocating function. */
+static const char *
 name_of(const struct th_leaks *leaks, const struct th_listed *listed)
 {
 	const struct th_leak_site *place = &leaks->places.items[listed->place];
@@ -379,29 +335,23 @@ name_of(const struct th_leaks *leaks, const struct th_listed *listed)
 	return th_view_line_text(leaks->profile->frames, line);
 }
 
-static char *
+static const char *
 growth_reason(const struct th_leaks *leaks, const struct th_outcome *outcome)
 {
 	const struct th_tallied *tally = outcome->unclear;
 	const struct th_listed *suspect = leaks->unsettled;
-	char *name = suspect ? name_of(leaks, suspect)
-			     : th_view_line_text(leaks->profile->frames,
-				       tally->user == TH_NO_FRAME ? tally->line : tally->user);
-	char *text =
-		suspect ? th_printed("{}, {}, grows by about {b}/s and may be a leak or not",
-				  name,
-				  th_heap_adjective(leaks->places.items[suspect->place].heap),
-				  suspect->growth)
-			: th_printed("{} at {} grow and may be a leak or not",
-				  tally->kind == TH_TALLY_THREADS ? "threads started"
-								  : "classes defined",
-				  name);
-
-	free(name);
-	return text;
+	if (suspect)
+		return th_printed("{}, {}, grows by about {b}/s and may be a leak or not",
+			name_of(leaks, suspect),
+			th_heap_adjective(leaks->places.items[suspect->place].heap),
+			suspect->growth);
+	return th_printed("{} at {} grow and may be a leak or not",
+		tally->kind == TH_TALLY_THREADS ? "threads started" : "classes defined",
+		th_view_line_text(leaks->profile->frames,
+			tally->user == TH_NO_FRAME ? tally->line : tally->user));
 }
 
-char *
+const char *
 th_outcome_reason(const struct th_leaks *leaks, const struct th_outcome *outcome)
 {
 	if (outcome->verdict != TH_OUTCOME_INCONCLUSIVE)
@@ -415,7 +365,7 @@ th_outcome_reason(const struct th_leaks *leaks, const struct th_outcome *outcome
 }
 
 /* What would reach the limit that was asked for; the limit is inversely proportional to the duration. */
-static char *
+static const char *
 advise_limit(const struct th_leaks *leaks, const struct th_outcome *outcome)
 {
 	double worst = 0;
@@ -435,7 +385,7 @@ advise_limit(const struct th_leaks *leaks, const struct th_outcome *outcome)
 		fmax(floor(gap / ROOM * outcome->asked / worst / 1024), 1));
 }
 
-char *
+const char *
 th_outcome_advice(const struct th_leaks *leaks, const struct th_outcome *outcome)
 {
 	const struct th_listed *suspect = leaks->unsettled;
@@ -450,7 +400,7 @@ th_outcome_advice(const struct th_leaks *leaks, const struct th_outcome *outcome
 				  "ctl {} gc, or record with twinheap run --gc-every 30s",
 			pid.text);
 	if (!outcome->is_complete)
-		return th_printed("{}", "record for longer");
+		return "record for longer";
 	if (!suspect)
 		return th_printed(
 			"have the VM collect all of the heap, twinheap ctl {} gc", pid.text);
@@ -463,75 +413,65 @@ th_outcome_advice(const struct th_leaks *leaks, const struct th_outcome *outcome
 		duration_of(leaks) * ROOM * (suspect->reason == TH_REASON_LATE ? 2 : 4));
 }
 
-/* " above 0.4 MiB/s native, 1.1 MiB/s Java"; to be freed. */
-static char *
+/* " above 0.4 MiB/s native, 1.1 MiB/s Java". */
+static const char *
 limits_text(const struct th_outcome *outcome)
 {
 	static const enum th_heap order[] = {TH_HEAP_NATIVE, TH_HEAP_JAVA, TH_HEAP_MAPPED};
-	char *text = th_printed("{}", "");
+	const char *text = "";
 
 	for (int i = 0; i < 3; i++) {
 		enum th_heap heap = order[i];
 
-		if (!outcome->is_asked[heap] || !outcome->is_judged[heap] ||
-			outcome->limits[heap] <= 0)
-			continue;
-		char *longer = th_printed("{}{} {b}/s {}", text, *text ? "," : " above",
-			outcome->limits[heap], th_heap_adjective(heap));
-		free(text);
-		text = longer;
+		if (outcome->is_asked[heap] && outcome->is_judged[heap] &&
+			outcome->limits[heap] > 0)
+			text = th_printed("{}{} {b}/s {}", text, *text ? "," : " above",
+				outcome->limits[heap], th_heap_adjective(heap));
 	}
 	return text;
 }
 
-/* ": not closed by the program, freed only by GCs"; empty: none. To be freed. */
-static char *
+/* ": not closed by the program, freed only by GCs"; empty: none. */
+static const char *
 unclosed_text(const struct th_outcome *outcome)
 {
 	if (!outcome->unclosed)
-		return th_printed("{}", "");
+		return "";
 	if (outcome->unclosed == outcome->leaks)
-		return th_printed("{}", ": not closed by the program, freed only by GCs");
+		return ": not closed by the program, freed only by GCs";
 	return th_printed(": {c} of them not closed by the program, freed only by GCs",
 		outcome->unclosed);
 }
 
-static char *
+static const char *
 found_headline(const struct th_leaks *leaks, const struct th_outcome *outcome)
 {
 	if (!outcome->leaks)
 		return th_printed("{c leak} of what native code holds of the Java VM, in {s}",
 			outcome->of_vm, duration_of(leaks));
-	char *more = outcome->of_vm
-			     ? th_printed(", and {c} of what native code holds of the Java VM",
-				       outcome->of_vm)
-			     : th_printed("{}", "");
-	char *unclosed = unclosed_text(outcome);
-	char *text = th_printed("{c leak}, {}{b}/s, at least {b}, in {s}{}{}", outcome->leaks,
+	return th_printed("{c leak}, {}{b}/s, at least {b}, in {s}{}{}", outcome->leaks,
 		outcome->leaks == 1 ? "" : "together ", outcome->growth, th_leaks_bytes(leaks),
-		duration_of(leaks), more, unclosed);
-	free(unclosed);
-	free(more);
-	return text;
+		duration_of(leaks),
+		outcome->of_vm
+			? th_printed(", and {c} of what native code holds of the Java VM",
+				  outcome->of_vm)
+			: "",
+		unclosed_text(outcome));
 }
 
-char *
+const char *
 th_outcome_headline(const struct th_leaks *leaks, const struct th_outcome *outcome)
 {
-	char *detail, *text;
+	const char *limits = limits_text(outcome);
 
 	switch (outcome->verdict) {
 	case TH_OUTCOME_FOUND:
 		return found_headline(leaks, outcome);
 	case TH_OUTCOME_NONE:
-		detail = limits_text(outcome);
-		text = th_printed("no leak{}{} in {s}", *detail ? detail : " found",
-			*detail ? "," : "", duration_of(leaks));
-		break;
+		return th_printed("no leak{}{} in {s}", *limits ? limits : " found",
+			*limits ? "," : "", duration_of(leaks));
 	default:
-		detail = th_outcome_reason(leaks, outcome);
-		text = th_printed("inconclusive after {s}: {}", duration_of(leaks), detail);
+		return th_printed("inconclusive after {s}: {}", duration_of(leaks),
+			th_outcome_reason(leaks, outcome));
 	}
-	free(detail);
-	return text;
 }

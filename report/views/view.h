@@ -14,9 +14,42 @@
 #include "report/leaks/outcome.h"
 #include "report/profile/diff.h"
 #include "report/profile/profile.h"
-#include "report/views/health.h"
 
-/* Prints one line with the active filters; nothing without filters. */
+/* Recording quality: what the recording reports about itself and what reading it found. */
+
+struct th_health_line {
+	bool is_warning;  /* the figures or stacks are incomplete or imprecise */
+	const char *text; /* without newline */
+};
+
+struct th_health {
+	TH_ARRAY(struct th_health_line, lines);
+};
+
+/* Checks the recording and fills the lines. */
+void th_health_init(struct th_health *health, const struct th_recording *recording);
+void th_health_deinit(struct th_health *health);
+
+/* Adds lines about what figures of a profile leave out, if anything. */
+void th_health_add_profile(struct th_health *health, const struct th_profile *profile);
+
+/* Adds a line, a text of the output. */
+void th_health_add(struct th_health *health, bool is_warning, const char *text);
+
+/*
+ * One line each, NULL if there is nothing to say. Of a log that was not closed:
+ * what is missing. Of records that could not be read: how many; those that a killed process did not
+ * finish are not among them.
+ */
+const char *th_health_end(const struct th_recording *recording);
+const char *th_health_damage(const struct th_recording *recording);
+
+/*
+ * The options that select stacks, by time or heap, or shape them, as on a command line,
+ * "--class byte --focus decode", in printable UTF-8.
+ */
+const char *th_view_filters_text(const struct th_options *options);
+/* Prints one line with them; nothing without filters. */
 void th_view_filters(FILE *file, const struct th_options *options);
 
 /*
@@ -29,14 +62,11 @@ void th_view_summary(FILE *file, const struct th_profile *profile,
 /* The time of live values and its reason, if they are taken before the end of the process. */
 void th_view_live_moment(FILE *file, const struct th_profile *profile);
 
-/* The top sites of each heap alone. */
-void th_view_sites(FILE *file, const struct th_profile *profile);
-
 /*
  * How densely was sampled: "one sample per ...", by heap where a budget or a rate has changed the
- * configured interval.  The caller frees it.
+ * configured interval.
  */
-char *th_view_sampling_text(const struct th_recording *recording);
+const char *th_view_sampling_text(const struct th_recording *recording);
 
 /* About ten lines: fewer figures than the summary, with the same caveats. */
 void th_view_brief(FILE *file, const struct th_profile *profile, const struct th_health *health,
@@ -51,30 +81,31 @@ void th_view_collapsed(FILE *file, const struct th_profile *profile);
 /* One JSON object with every row. */
 void th_view_json(FILE *file, const struct th_profile *profile);
 
-/* The sentences of `leaks`; to be freed by the caller. */
+/* The sentences of `leaks`. */
 
 /* The numbers behind a verdict. */
-char *th_evidence_explain(const struct th_evidence *evidence);
-char *th_tallied_explain(const struct th_tallied *tallied);
+const char *th_evidence_explain(const struct th_evidence *evidence);
+const char *th_tallied_explain(const struct th_tallied *tallied);
 
 /*
  * "released only at exit: 98 % of it was freed after 14.2 s"; NULL if nothing notable was freed
  * later.
  */
-char *th_released_text(const struct th_profile *profile, const struct th_evidence *evidence);
+const char *
+th_released_text(const struct th_profile *profile, const struct th_evidence *evidence);
 
 /* "app.Main.run (Main.java:7)": a frame by its number. */
-char *th_view_line_text(const struct th_frames *frames, uint32_t number);
+const char *th_view_line_text(const struct th_frames *frames, uint32_t number);
 
 /*
  * Why it is inconclusive, and what would make it conclusive; for a limit that is not reached,
  * what would reach it. NULL: nothing to say.
  */
-char *th_outcome_reason(const struct th_leaks *leaks, const struct th_outcome *outcome);
-char *th_outcome_advice(const struct th_leaks *leaks, const struct th_outcome *outcome);
+const char *th_outcome_reason(const struct th_leaks *leaks, const struct th_outcome *outcome);
+const char *th_outcome_advice(const struct th_leaks *leaks, const struct th_outcome *outcome);
 
 /* The first line without its end. */
-char *th_outcome_headline(const struct th_leaks *leaks, const struct th_outcome *outcome);
+const char *th_outcome_headline(const struct th_leaks *leaks, const struct th_outcome *outcome);
 
 /* Findings, as text and as JSON. */
 void th_view_leaks(FILE *file, const struct th_leaks *leaks);
@@ -86,10 +117,8 @@ void th_view_leaks_json(FILE *file, const struct th_leaks *leaks);
  */
 void th_view_leaks_json_page(FILE *file, const struct th_leaks *leaks, size_t most,
 	uint32_t (*number_of)(void *data, uint32_t frame), void *data);
-/* As one word of a shell. */
-void th_view_quoted(FILE *file, const char *text);
-/* The exit status, th_outcome_status(). */
-int th_view_leaks_status(const struct th_leaks *leaks);
+/* A word as a shell takes it; unprintable characters are replaced. */
+const char *th_view_quoted(const char *word);
 
 /* What native code holds of the Java VM, as text and as JSON. */
 void th_view_ledger(FILE *file, const struct th_ledger *ledger);
@@ -104,8 +133,8 @@ void th_view_diff(FILE *file, const struct th_diff *diff);
 void th_view_diff_json(FILE *file, const struct th_diff *diff);
 
 /* "CLASS in FUNCTION < METHOD": what allocated, and the application's method that called it. */
-void th_view_diff_site(
-	FILE *file, const struct th_leak_sites *places, const struct th_leak_site *place);
+const char *
+th_view_diff_site(const struct th_leak_sites *places, const struct th_leak_site *place);
 /* For example "+1.23 MiB". */
 struct th_number th_view_signed_number(double value, enum th_unit unit);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "report/base/allocate.h"
+#include "report/base/sort.h"
 
 struct stack {
 	uint32_t *functions; /* root first */
@@ -19,57 +20,26 @@ struct stack {
 struct collapsed {
 	FILE *file;
 	const struct th_profile *profile;
-	uint32_t *ranks; /* by function: rank of its name; equal names have equal ranks */
 	TH_ARRAY(struct stack, stacks);
 };
 
-/* Order */
-
-static int
-compare_names(const void *a, const void *b, void *data)
-{
-	const struct th_frames *frames = data;
-
-	return strcmp(th_frames_function_name(frames, *(const uint32_t *)a),
-		th_frames_function_name(frames, *(const uint32_t *)b));
-}
-
-static void
-rank_functions(struct collapsed *collapsed)
-{
-	const struct th_frames *frames = collapsed->profile->frames;
-	uint32_t count = th_frames_function_count(frames);
-	uint32_t *order = th_allocate(count, sizeof(*order));
-
-	collapsed->ranks = th_allocate(count, sizeof(*collapsed->ranks));
-	for (uint32_t i = 0; i < count; i++)
-		order[i] = i;
-	qsort_r(order, count, sizeof(*order), compare_names, (void *)(uintptr_t)frames);
-	for (uint32_t i = 1; i < count; i++) {
-		bool is_equal = !compare_names(
-			&order[i - 1], &order[i], (void *)(uintptr_t)frames);
-
-		collapsed->ranks[order[i]] = is_equal ? collapsed->ranks[order[i - 1]] : i;
-	}
-	free(order);
-}
-
-/* Stacks that print alike compare equal. */
+/* Stacks that print alike compare equal: there is one copy of each name. */
 static int
 compare_stacks(const void *a, const void *b, void *data)
 {
 	const struct collapsed *collapsed = data;
+	const struct th_frames *frames = collapsed->profile->frames;
 	const struct stack *left = a;
 	const struct stack *right = b;
 
 	if (collapsed->profile->options->annotate && left->heap != right->heap)
 		return left->heap < right->heap ? -1 : 1;
 	for (uint32_t i = 0; i < left->count && i < right->count; i++) {
-		uint32_t left_rank = collapsed->ranks[left->functions[i]];
-		uint32_t right_rank = collapsed->ranks[right->functions[i]];
+		const char *left_name = th_frames_function_name(frames, left->functions[i]);
+		const char *right_name = th_frames_function_name(frames, right->functions[i]);
 
-		if (left_rank != right_rank)
-			return left_rank < right_rank ? -1 : 1;
+		if (left_name != right_name)
+			return strcmp(left_name, right_name);
 	}
 	return (left->count > right->count) - (left->count < right->count);
 }
@@ -86,14 +56,6 @@ heap_marker(enum th_heap heap)
 	return markers[heap];
 }
 
-/* Replaces semicolons, which separate frames. */
-static void
-print_name(FILE *file, const char *name)
-{
-	for (; *name; name++)
-		putc_unlocked(*name == ';' ? ':' : *name, file);
-}
-
 static void
 print_stack(const struct collapsed *collapsed, const struct stack *stack, double value)
 {
@@ -106,8 +68,11 @@ print_stack(const struct collapsed *collapsed, const struct stack *stack, double
 	for (uint32_t i = 0; i < stack->count; i++) {
 		if (i)
 			fputc(';', collapsed->file);
-		print_name(collapsed->file, th_frames_function_name(collapsed->profile->frames,
-						    stack->functions[i]));
+		const char *name = th_frames_function_name(
+			collapsed->profile->frames, stack->functions[i]);
+		/* Semicolons separate frames. */
+		for (; *name; name++)
+			putc_unlocked(*name == ';' ? ':' : *name, collapsed->file);
 	}
 	fprintf(collapsed->file, " %" PRIu64 "\n", whole);
 }
@@ -147,7 +112,6 @@ th_view_collapsed(FILE *file, const struct th_profile *profile)
 {
 	struct collapsed collapsed = {.file = file, .profile = profile};
 
-	rank_functions(&collapsed);
 	for (size_t i = 0; i < profile->rows_count; i++) {
 		/* The heap of a stack is not shown: its reader adds up all of them. */
 		if (th_profile_contents(profile, &profile->rows[i]) &&
@@ -157,12 +121,9 @@ th_view_collapsed(FILE *file, const struct th_profile *profile)
 
 		th_array_append(&collapsed, stacks, stack);
 	}
-	if (collapsed.stacks_count)
-		qsort_r(collapsed.stacks, collapsed.stacks_count, sizeof(struct stack),
-			compare_stacks, &collapsed);
+	th_sort_with(collapsed.stacks, collapsed.stacks_count, compare_stacks, &collapsed);
 	print_stacks(&collapsed);
 	for (size_t i = 0; i < collapsed.stacks_count; i++)
 		free(collapsed.stacks[i].functions);
 	free(collapsed.stacks);
-	free(collapsed.ranks);
 }

@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * leaks and diff over many recordings, as text and as JSON. Figures are means over the processes of
- * a group, with the interval over processes; rates are by the hour.
+ * Views of several recordings, as text and as JSON: diff of two snapshots, leaks over many recordings,
+ * and diff of two groups of these.  Figures of many recordings are means over the processes of a group,
+ * with the interval over processes; rates are by the hour.  The rows of a diff arrive sorted.
  */
-#include "report/views/finding_parts.h"
+#include "report/views/parts.h"
 #include "report/views/view.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/base/format.h"
-#include "report/base/heap_names.h"
-#include "report/base/line.h"
 #include "report/base/terminal.h"
-#include "report/views/json_parts.h"
-#include "report/views/values.h"
+#include "report/profile/sites.h"
 
 #define SECONDS_PER_HOUR 3600
 /* Frames of a stack printed, from the allocation towards the root. */
@@ -25,17 +22,230 @@
 #define NAME_COLUMNS_MAX 28
 /* Columns of the table of groups without names, with intervals. */
 #define GROUP_COLUMNS 79
-/* Columns of figures in front of a line of a diff, with and without intervals. */
-#define FIGURE_COLUMNS 57
-#define BARE_FIGURE_COLUMNS 35
-/* If lines of a diff have fewer columns than the first, intervals are left out; they never have
- * fewer than the second. */
-#define FAIR_SITE_COLUMNS 45
+/* Columns of a row of a diff in front of its site never leave fewer than these. */
 #define LEAST_SITE_COLUMNS 20
 /* Columns of a line of a stack before its text. */
 #define STACK_COLUMN 16
 
-/* Names */
+/* Tables of changes */
+
+struct th_number
+th_view_signed_number(double value, enum th_unit unit)
+{
+	struct th_number number;
+
+	snprintf(number.text, sizeof(number.text), "%c%.46s", value < 0 ? '-' : '+',
+		th_format_number(fabs(value), unit).text);
+	return number;
+}
+
+struct table {
+	FILE *file;
+	const struct th_options *options;
+	bool has_intervals; /* there are columns for them */
+	int kind_columns;   /* of the kind of a change; negative, since it is left-aligned */
+	int columns;        /* in front of a site */
+	uint64_t rows, significant;
+};
+
+/* Prints the heading; `of` behind the value's name. */
+static struct table
+table_begin(FILE *file, const struct th_options *options, bool has_kinds, const char *of)
+{
+	/* If sites have fewer columns than that, intervals are left out. */
+	bool is_wide = th_terminal_room(file, has_kinds ? 64 : 57, 0) >= (has_kinds ? 40 : 45);
+
+	th_print(file, "\n{#}{9}  {9}  {10}  {*}{}{}{/}\n", TH_STYLE_HEADING, "old", "new",
+		"change", is_wide ? -23 : 0, is_wide ? "95 % CI" : "",
+		th_values[options->value].heading, of);
+	return (struct table){
+		.file = file,
+		.options = options,
+		.has_intervals = is_wide,
+		.kind_columns = has_kinds ? -7 : 0,
+		.columns = (is_wide            ? 57
+				   : has_kinds ? 34
+					       : 35) +
+			   (has_kinds ? 7 : 0),
+	};
+}
+
+static void
+print_figures(
+	const struct table *table, const struct th_difference *change, const char *interval)
+{
+	enum th_unit unit = th_values[table->options->value].unit;
+
+	th_print(table->file, "{9}  {9}  {10}{} ",
+		th_format_number(change->old_value.estimate, unit).text,
+		th_format_number(change->new_value.estimate, unit).text,
+		th_view_signed_number(change->change.estimate, unit).text,
+		change->may_be_chance && !table->has_intervals ? "~" : " ");
+	if (table->has_intervals)
+		th_print(table->file, "{-22} ", interval);
+}
+
+static void
+print_total(const struct table *table, const struct th_difference *change, const char *interval)
+{
+	print_figures(table, change, interval);
+	th_print(table->file, "{}{}\n", th_heap_title(change->heap),
+		table->has_intervals && change->may_be_chance ? ", not significant" : "");
+}
+
+/* Counts a row; false: it is beyond --top. */
+static bool
+is_shown(struct table *table, const struct th_difference *change)
+{
+	table->significant += !change->may_be_chance;
+	return table->rows++ < table->options->top;
+}
+
+static void
+print_row(const struct table *table, const struct th_difference *change, const char *interval,
+	const char *site)
+{
+	const char *remark = table->has_intervals && change->may_be_chance
+				     ? " (not significant)"
+				     : "";
+
+	print_figures(table, change, interval);
+	th_print(table->file, "{*}", table->kind_columns,
+		table->kind_columns ? th_sampling_change_names[change->kind] : "");
+	th_format_cut(table->file, site,
+		th_terminal_room(
+			table->file, table->columns + (int)strlen(remark), LEAST_SITE_COLUMNS));
+	th_print(table->file, "{}\n", remark);
+}
+
+static void
+table_end(const struct table *table)
+{
+	if (table->rows > table->options->top)
+		th_print(table->file, "and {c} more (--top)\n",
+			table->rows - table->options->top);
+	th_print(table->file, "\n{c} of {c} {} changed significantly{}\n", table->significant,
+		table->rows, table->options->group_by ? "groups" : "stacks",
+		table->has_intervals ? "" : "; the others are marked with ~");
+}
+
+/* Two snapshots */
+
+/* The allocating function and the application line that called it. */
+const char *
+th_view_diff_site(const struct th_leak_sites *places, const struct th_leak_site *place)
+{
+	struct th_site_place site = {
+		places->ways.items[place->way].function, TH_SITE_NO_FUNCTION};
+
+	if (place->creator && place->creator != place->way)
+		site.caller = places->ways.items[place->creator].function;
+	return th_sites_text(places->profile->frames, place->class_name, site);
+}
+
+static void
+print_snapshot(FILE *file, const char *label, const struct th_profile *profile)
+{
+	bool is_before = th_profile_is_before_teardown(profile);
+
+	th_print(file, "{}  {} at {t} s{}{}\n", label, profile->options->log,
+		th_profile_seconds(profile, profile->at.time), is_before ? ", before " : "",
+		is_before ? th_teardown_reason(&profile->teardown) : "");
+}
+
+void
+th_view_diff(FILE *file, const struct th_diff *diff)
+{
+	const struct th_options *options = diff->sides[1].profile->options;
+	enum th_unit unit = th_values[options->value].unit;
+
+	print_snapshot(file, "old", diff->sides[0].profile);
+	print_snapshot(file, "new", diff->sides[1].profile);
+	th_view_filters(file, options);
+	struct table table = table_begin(file, options, true, "");
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		const struct th_difference *total = &diff->totals[heap];
+
+		if (th_profile_has_heap(diff->sides[0].profile, heap) ||
+			th_profile_has_heap(diff->sides[1].profile, heap))
+			print_total(
+				&table, total, th_estimate_interval(&total->change, unit).text);
+	}
+	fputc('\n', file);
+	for (size_t i = 0; i < diff->items_count; i++) {
+		const struct th_difference *item = &diff->items[i];
+		const struct th_leak_sites *places = diff->sides[item->side].places;
+
+		if (is_shown(&table, item))
+			print_row(&table, item, th_estimate_interval(&item->change, unit).text,
+				th_view_diff_site(places, &places->items[item->place]));
+	}
+	table_end(&table);
+}
+
+static json_t *
+difference_json(const struct th_difference *difference)
+{
+	return th_json("heap old new change kind may_be_chance", th_heap_word(difference->heap),
+		&difference->old_value, &difference->new_value, &difference->change,
+		th_sampling_change_names[difference->kind], (bool)difference->may_be_chance);
+}
+
+/* Root first, without line numbers, which may differ between the two sides. */
+static json_t *
+functions_json(const struct th_side *side, const struct th_leak_site *place)
+{
+	struct th_path_prefix_cursor step = th_path_prefixes_last(
+		&side->places->ways, place->way);
+	json_t *list = json_array();
+	uint32_t function;
+
+	while (th_path_prefixes_step(&step, &function))
+		json_array_insert_new(
+			list, 0, th_json_function(side->profile->frames, function, "", 0));
+	return list;
+}
+
+static json_t *
+item_json(const struct th_diff *diff, const struct th_difference *difference)
+{
+	const struct th_side *side = &diff->sides[difference->side];
+	const struct th_leak_site *place = &side->places->items[difference->place];
+
+	return th_json_set(difference_json(difference), "class? frames",
+		th_frames_string(side->profile->frames, place->class_name),
+		functions_json(side, place));
+}
+
+static json_t *
+side_json(const struct th_profile *profile)
+{
+	return th_json_set(th_json_moment(profile), "log recorded", profile->options->log,
+		th_json_recorded(profile->recording));
+}
+
+void
+th_view_diff_json(FILE *file, const struct th_diff *diff)
+{
+	const struct th_profile *old_profile = diff->sides[0].profile;
+	const struct th_profile *new_profile = diff->sides[1].profile;
+
+	fprintf(file, "{\"twinheap\": 1,\n \"value\": \"%s\"",
+		th_values[new_profile->options->value].name);
+	th_json_write(file, ",\n \"old\": ", side_json(old_profile), 0);
+	th_json_write(file, ",\n \"new\": ", side_json(new_profile), 0);
+	th_json_write(file, ",\n \"filters\": ", th_json_filters(new_profile->options), 0);
+	th_json_write(file, ",\n \"totals\": ",
+		th_json_map(total, diff->totals + TH_HEAP_JAVA, TH_HEAPS - TH_HEAP_JAVA,
+			difference_json(total)),
+		0);
+	fputs(",\n \"differences\": [", file);
+	for (size_t i = 0; i < diff->items_count; i++)
+		th_json_write(file, i ? ",\n  " : "\n  ", item_json(diff, &diff->items[i]), 0);
+	fputs("]}\n", file);
+}
+
+/* Many recordings */
 
 static const char *
 group_name(const struct th_fleet *fleet, uint32_t group)
@@ -48,34 +258,32 @@ group_name(const struct th_fleet *fleet, uint32_t group)
 }
 
 /* "version 2.4.1" */
-static void
-print_group(FILE *file, const struct th_fleet *fleet, uint32_t group)
+static const char *
+group_text(const struct th_fleet *fleet, uint32_t group)
 {
-	if (fleet->options->by)
-		fprintf(file, "%s ", fleet->options->by);
-	th_text_print(file, group_name(fleet, group));
+	return th_printed("{}{}{}", fleet->options->by ? fleet->options->by : "",
+		fleet->options->by ? " " : "", th_text_of(group_name(fleet, group)));
 }
 
 /* Figures */
 
-static struct th_number
+static const char *
 rate(double value)
 {
-	return th_format_number(value * SECONDS_PER_HOUR, TH_UNIT_BYTES);
+	return th_printed("{b}", value * SECONDS_PER_HOUR);
 }
 
 /* "2.91 .. 3.13 MiB"; of a single process there is no interval. */
-static struct th_number
+static const char *
 interval_text(const struct th_estimate *mean, double factor, enum th_unit unit)
 {
-	struct th_number text = {"one process"};
-
-	return isinf(mean->low)
-		       ? text
-		       : th_format_interval(mean->low * factor, mean->high * factor, unit);
+	return isinf(mean->low) ? "one process"
+				: th_printed("{}", th_format_interval(mean->low * factor,
+							   mean->high * factor, unit)
+							   .text);
 }
 
-static struct th_number
+static const char *
 rate_interval(const struct th_estimate *mean)
 {
 	return interval_text(mean, SECONDS_PER_HOUR, TH_UNIT_BYTES);
@@ -164,35 +372,33 @@ print_headline(FILE *file, const struct th_fleet *fleet)
 {
 	size_t leaks = count_verdict(fleet, TH_VERDICT_LEAK);
 
-	if (leaks) {
-		th_print(file, "{#}{c leak}, {}/h per process", TH_STYLE_WARNING, leaks,
-			rate(total_growth(fleet)).text);
-		if (fleet->groups_count > 1)
-			fputs(" in ", file);
-		if (fleet->groups_count > 1)
-			print_group(file, fleet, last_group(fleet));
-	} else if (count_judged(fleet)) {
-		th_print(file, "{#}no line leaks significantly over all processes",
+	bool is_of_group = fleet->groups_count > 1;
+
+	if (leaks)
+		th_print(file, "{#}{c leak}, {}/h per process{}{}{/}\n", TH_STYLE_WARNING,
+			leaks, rate(total_growth(fleet)), is_of_group ? " in " : "",
+			is_of_group ? group_text(fleet, last_group(fleet)) : "");
+	else if (count_judged(fleet))
+		th_print(file, "{#}no line leaks significantly over all processes{/}\n",
 			TH_STYLE_GOOD);
-	} else {
-		th_print(file, "{#}inconclusive: no recording was long enough", TH_STYLE_DOUBT);
-	}
-	fprintf(file, "%s\n", th_terminal_code(file, TH_STYLE_PLAIN));
+	else
+		th_print(file, "{#}inconclusive: no recording was long enough{/}\n",
+			TH_STYLE_DOUBT);
 }
 
 /* Leaks */
 
 /* The groups that a finding is restricted to. */
-static void
-print_since(FILE *file, const struct th_fleet *fleet, const struct th_fleet_line *line)
+static const char *
+since_text(const struct th_fleet *fleet, const struct th_fleet_line *line)
 {
 	uint32_t shown = cell_shown(fleet, line)->group;
 
-	if (line->since == UINT32_MAX && shown == last_group(fleet))
-		return;
-	fputs(line->since != UINT32_MAX ? "since " : "only up to ", file);
-	print_group(file, fleet, line->since != UINT32_MAX ? line->since : shown);
-	fputs(" ", file);
+	if (line->since != UINT32_MAX)
+		return th_printed("since {} ", group_text(fleet, line->since));
+	return shown == last_group(fleet)
+		       ? ""
+		       : th_printed("only up to {} ", group_text(fleet, shown));
 }
 
 static void
@@ -202,17 +408,15 @@ print_sentence(FILE *file, const struct th_fleet *fleet, const struct th_fleet_l
 	bool is_leak = line->verdict == TH_VERDICT_LEAK;
 	bool is_one = cell->mean.samples == 1;
 
-	fputs("         ", file);
-	print_since(file, fleet, line);
+	th_print(file, "         {}", since_text(fleet, line));
 	if (is_leak && cell->mean.samples < cell->value.count)
 		th_print(file, "{} of {} processes {} {}/h{} ({})\n", cell->mean.samples,
-			cell->value.count, is_one ? "leaks" : "leak",
-			rate(cell->mean.estimate).text, is_one ? "" : " each",
-			rate_interval(&cell->mean).text);
+			cell->value.count, is_one ? "leaks" : "leak", rate(cell->mean.estimate),
+			is_one ? "" : " each", rate_interval(&cell->mean));
 	else
 		th_print(file, "each process {} {}/h ({}), {} of { process/processes}\n",
-			is_leak ? "leaks" : "grows by", rate(cell->mean.estimate).text,
-			rate_interval(&cell->mean).text, cell->growing, cell->mean.samples);
+			is_leak ? "leaks" : "grows by", rate(cell->mean.estimate),
+			rate_interval(&cell->mean), cell->growing, cell->mean.samples);
 }
 
 static int
@@ -241,16 +445,14 @@ print_cell(FILE *file, const struct th_fleet *fleet, const struct th_fleet_line 
 {
 	const struct th_fleet_cell *cell = th_fleet_cell(fleet, line, group);
 	uint32_t counted = fleet->groups[group].counted[line->heap];
-	char grows[32];
 
-	snprintf(grows, sizeof(grows), "%u of %u", cell ? cell->growing : 0, counted);
 	fprintf(file, "         %-*.*s  %12s  %5u  %10s  ", name_columns(fleet),
-		NAME_COLUMNS_MAX, group_name(fleet, group), grows, cell ? cell->leaks : 0,
-		cell ? rate(cell->mean.estimate).text : "-");
+		NAME_COLUMNS_MAX, group_name(fleet, group),
+		th_printed("{} of {}", cell ? cell->growing : 0, counted),
+		cell ? cell->leaks : 0, cell ? rate(cell->mean.estimate) : "-");
 	if (has_group_intervals(file, fleet))
-		fprintf(file, "%-24s  ", cell ? rate_interval(&cell->mean).text : "");
-	fprintf(file, "%9s\n",
-		cell ? th_format_number(cell->average.estimate, TH_UNIT_BYTES).text : "-");
+		th_print(file, "{-24}  ", cell ? rate_interval(&cell->mean) : "");
+	th_print(file, "{9}\n", cell ? th_printed("{b}", &cell->average) : "-");
 }
 
 static void
@@ -299,7 +501,7 @@ print_finding(FILE *file, const struct th_fleet *fleet, const struct th_fleet_li
 	else
 		fprintf(file, "         alone  a leak in %u of them by its own recording\n",
 			cell->leaks);
-	th_print(file, "         most   {}/h in {}\n", rate(cell->most).text,
+	th_print(file, "         most   {}/h in {}\n", rate(cell->most),
 		th_text_of(fleet->logs[cell->most_log]));
 	if (!fleet->options->group_by)
 		print_stack(file, fleet, line);
@@ -319,7 +521,7 @@ print_verdict(FILE *file, const struct th_fleet *fleet, enum th_verdict verdict)
 	}
 	if (shown < count)
 		th_print(file, "\nand {c} more with verdict {}\n", count - shown,
-			th_verdict_name(verdict));
+			th_verdict_names[verdict]);
 }
 
 /* Threads, class loaders and references are judged for each process alone. */
@@ -348,59 +550,12 @@ th_view_fleet_leaks(FILE *file, const struct th_fleet *fleet)
 	print_verdict(file, fleet, TH_VERDICT_UNCLEAR);
 }
 
-/* Changes */
-
-static enum th_unit
-unit_of(const struct th_fleet *fleet)
-{
-	return th_value_counts_objects(fleet->options->value) ? TH_UNIT_OBJECTS : TH_UNIT_BYTES;
-}
+/* Two groups */
 
 static bool
-is_significant(const struct th_estimate *change)
+is_chance(const struct th_estimate *change)
 {
-	return change->low > 0 || change->high < 0;
-}
-
-/* Whether the terminal has columns for the intervals of changes. */
-static bool
-has_intervals(FILE *file)
-{
-	return th_terminal_room(file, FIGURE_COLUMNS, 0) >= FAIR_SITE_COLUMNS;
-}
-
-static void
-print_figures(FILE *file, const struct th_fleet *fleet, double old_value, double new_value,
-	const struct th_estimate *change)
-{
-	enum th_unit unit = unit_of(fleet);
-
-	fprintf(file, "%9s  %9s  %10s%s ", th_format_number(old_value, unit).text,
-		th_format_number(new_value, unit).text,
-		th_view_signed_number(change->estimate, unit).text,
-		is_significant(change) || has_intervals(file) ? " " : "~");
-	if (has_intervals(file))
-		fprintf(file, "%-22s ", interval_text(change, 1, unit).text);
-}
-
-static void
-print_totals(FILE *file, const struct th_fleet *fleet)
-{
-	const struct th_fleet_group *old_group = &fleet->groups[fleet->old_group];
-	const struct th_fleet_group *new_group = &fleet->groups[fleet->new_group];
-
-	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		struct th_estimate change = th_process_difference(
-			&old_group->totals[heap], &new_group->totals[heap], 0.05);
-
-		if (!old_group->counted[heap] && !new_group->counted[heap])
-			continue;
-		print_figures(file, fleet, old_group->totals[heap].mean,
-			new_group->totals[heap].mean, &change);
-		fprintf(file, "%s%s\n", th_heap_title(heap),
-			is_significant(&change) || !has_intervals(file) ? ""
-									: ", not significant");
-	}
+	return !(change->low > 0) && !(change->high < 0);
 }
 
 static struct th_estimate
@@ -412,27 +567,6 @@ estimate_in(const struct th_fleet *fleet, const struct th_fleet_line *line, uint
 	return cell ? cell->mean : (struct th_estimate){.samples = counted};
 }
 
-static void
-print_change(FILE *file, const struct th_fleet *fleet, const struct th_fleet_line *line)
-{
-	const struct th_fleet_cell *cell = th_fleet_cell(fleet, line, fleet->new_group);
-	bool is_wide = has_intervals(file);
-	const char *remark = is_wide && !is_significant(&line->change) ? " (not significant)"
-								       : "";
-	int used = is_wide ? FIGURE_COLUMNS : BARE_FIGURE_COLUMNS;
-	struct th_line text;
-
-	print_figures(file, fleet, estimate_in(fleet, line, fleet->old_group).estimate,
-		estimate_in(fleet, line, fleet->new_group).estimate, &line->change);
-	th_line_begin(&text);
-	fprintf(text.stream, "%s, in %u of %u",
-		th_strings_get(&fleet->keys.strings, line->title), cell ? cell->processes : 0,
-		fleet->groups[fleet->new_group].counted[line->heap]);
-	th_line_cut(&text, file,
-		th_terminal_room(file, used + (int)strlen(remark), LEAST_SITE_COLUMNS));
-	fprintf(file, "%s\n", remark);
-}
-
 /* Whether a line is in one of the two groups that are compared. */
 static bool
 is_compared(const struct th_fleet *fleet, const struct th_fleet_line *line)
@@ -441,53 +575,76 @@ is_compared(const struct th_fleet *fleet, const struct th_fleet_line *line)
 	       th_fleet_cell(fleet, line, fleet->new_group);
 }
 
-static void
-print_changes(FILE *file, const struct th_fleet *fleet)
+static struct th_difference
+line_change(const struct th_fleet *fleet, const struct th_fleet_line *line)
 {
-	uint64_t all = 0, significant = 0;
+	return (struct th_difference){
+		.heap = line->heap,
+		.old_value = estimate_in(fleet, line, fleet->old_group),
+		.new_value = estimate_in(fleet, line, fleet->new_group),
+		.change = line->change,
+		.may_be_chance = is_chance(&line->change),
+	};
+}
 
-	for (size_t i = 0; i < fleet->lines_count; i++) {
-		const struct th_fleet_line *line = &fleet->lines[i];
+static struct th_difference
+total_change(const struct th_fleet *fleet, enum th_heap heap)
+{
+	const struct th_process_sums *old_sum = &fleet->groups[fleet->old_group].totals[heap];
+	const struct th_process_sums *new_sum = &fleet->groups[fleet->new_group].totals[heap];
+	struct th_difference total = {
+		.heap = heap,
+		.old_value = th_process_mean(old_sum, 0.05),
+		.new_value = th_process_mean(new_sum, 0.05),
+		.change = th_process_difference(old_sum, new_sum, 0.05),
+	};
 
-		if (!is_compared(fleet, line))
-			continue;
-		if (all++ < fleet->options->top)
-			print_change(file, fleet, line);
-		significant += is_significant(&line->change);
-	}
-	if (all > fleet->options->top)
-		th_print(file, "and {c} more (--top)\n", all - fleet->options->top);
-	th_print(file, "\n{c} of {c} {} changed significantly{}\n", significant, all,
-		fleet->options->group_by ? "groups" : "stacks",
-		has_intervals(file) ? "" : "; the others are marked with ~");
+	total.may_be_chance = is_chance(&total.change);
+	return total;
 }
 
 static void
 print_side(FILE *file, const char *label, const struct th_fleet *fleet, uint32_t group)
 {
-	fprintf(file, "%s  ", label);
-	print_group(file, fleet, group);
-	th_print(file, ": { process/processes}\n", fleet->groups[group].processes);
+	th_print(file, "{}  {}: { process/processes}\n", label, group_text(fleet, group),
+		fleet->groups[group].processes);
 }
 
 void
 th_view_fleet_diff(FILE *file, const struct th_fleet *fleet)
 {
+	const struct th_fleet_group *old_group = &fleet->groups[fleet->old_group];
+	const struct th_fleet_group *new_group = &fleet->groups[fleet->new_group];
+	enum th_unit unit = th_values[fleet->options->value].unit;
+
 	print_side(file, "old", fleet, fleet->old_group);
 	print_side(file, "new", fleet, fleet->new_group);
 	print_logs(file, fleet);
 	th_view_filters(file, fleet->options);
-	fprintf(file, "\n%s%9s  %9s  %10s  %-*s%s per process%s\n",
-		th_terminal_code(file, TH_STYLE_HEADING), "old", "new", "change",
-		has_intervals(file) ? 23 : 0, has_intervals(file) ? "95 % CI" : "",
-		th_value_heading(fleet->options->value),
-		th_terminal_code(file, TH_STYLE_PLAIN));
-	print_totals(file, fleet);
+	struct table table = table_begin(file, fleet->options, false, " per process");
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		struct th_difference total = total_change(fleet, heap);
+
+		if (old_group->counted[heap] || new_group->counted[heap])
+			print_total(&table, &total, interval_text(&total.change, 1, unit));
+	}
 	fputc('\n', file);
-	print_changes(file, fleet);
+	for (size_t i = 0; i < fleet->lines_count; i++) {
+		const struct th_fleet_line *line = &fleet->lines[i];
+		const struct th_fleet_cell *cell = th_fleet_cell(fleet, line, fleet->new_group);
+		struct th_difference change = line_change(fleet, line);
+
+		if (is_compared(fleet, line) && is_shown(&table, &change))
+			print_row(&table, &change, interval_text(&change.change, 1, unit),
+				th_printed("{}, in {} of {}",
+					th_strings_get(&fleet->keys.strings, line->title),
+					cell ? cell->processes : 0,
+					new_group->counted[line->heap]));
+	}
+	table_end(&table);
 }
 
-/* JSON */
+/* Many recordings as JSON */
 
 /* {"estimate", "ci95", "processes"}; without two processes the interval is null. */
 static json_t *
@@ -545,7 +702,7 @@ cell_json(const struct th_fleet *fleet, const struct th_fleet_line *line, uint32
 		return NULL;
 	return th_json("name verdict processes growing leaks unclear growth_bytes_per_s "
 		       "live_bytes most",
-		name_of(fleet, group), th_verdict_name(cell->verdict), cell->processes,
+		name_of(fleet, group), th_verdict_names[cell->verdict], cell->processes,
 		cell->growing, cell->leaks, cell->unclear, mean_json(&cell->mean),
 		mean_json(&cell->average),
 		th_json("growth_bytes_per_s log", cell->most,
@@ -559,7 +716,7 @@ finding_json(const struct th_fleet *fleet, const struct th_fleet_line *line)
 
 	if (line->verdict > TH_VERDICT_UNCLEAR)
 		return NULL;
-	json = th_json("verdict heap line since", th_verdict_name(line->verdict),
+	json = th_json("verdict heap line since", th_verdict_names[line->verdict],
 		th_heap_word(line->heap), th_strings_get(&fleet->keys.strings, line->title),
 		(json_t *)NULL);
 	if (line->since != UINT32_MAX)
@@ -578,37 +735,31 @@ th_view_fleet_leaks_json(FILE *file, const struct th_fleet *fleet)
 }
 
 static json_t *
-change_json(const struct th_estimate *old_value, const struct th_estimate *new_value,
-	const struct th_estimate *change, enum th_heap heap)
+change_json(const struct th_difference *change)
 {
-	return th_json("old new change may_be_chance heap", mean_json(old_value),
-		mean_json(new_value), mean_json(change), (bool)!is_significant(change),
-		th_heap_word(heap));
+	return th_json("old new change may_be_chance heap", mean_json(&change->old_value),
+		mean_json(&change->new_value), mean_json(&change->change),
+		(bool)change->may_be_chance, th_heap_word(change->heap));
 }
 
 static json_t *
 line_json(const struct th_fleet *fleet, const struct th_fleet_line *line)
 {
-	struct th_estimate old_value = estimate_in(fleet, line, fleet->old_group);
-	struct th_estimate new_value = estimate_in(fleet, line, fleet->new_group);
+	struct th_difference change = line_change(fleet, line);
 
 	if (!is_compared(fleet, line))
 		return NULL;
-	return th_json_set(change_json(&old_value, &new_value, &line->change, line->heap),
-		"class? frames", th_strings_get(&fleet->keys.strings, line->class_name),
+	return th_json_set(change_json(&change), "class? frames",
+		th_strings_get(&fleet->keys.strings, line->class_name),
 		stack_json(fleet, line->stack));
 }
 
 static json_t *
 total_json(const struct th_fleet *fleet, enum th_heap heap)
 {
-	const struct th_process_sums *old_sum = &fleet->groups[fleet->old_group].totals[heap];
-	const struct th_process_sums *new_sum = &fleet->groups[fleet->new_group].totals[heap];
-	struct th_estimate old_value = th_process_mean(old_sum, 0.05);
-	struct th_estimate new_value = th_process_mean(new_sum, 0.05);
-	struct th_estimate change = th_process_difference(old_sum, new_sum, 0.05);
+	struct th_difference total = total_change(fleet, heap);
 
-	return change_json(&old_value, &new_value, &change, heap);
+	return change_json(&total);
 }
 
 void
@@ -619,7 +770,7 @@ th_view_fleet_diff_json(FILE *file, const struct th_fleet *fleet)
 
 	th_json_print(file,
 		th_json_set(head_json(fleet), "value old new totals differences",
-			th_value_name(fleet->options->value), name_of(fleet, fleet->old_group),
+			th_values[fleet->options->value].name, name_of(fleet, fleet->old_group),
 			name_of(fleet, fleet->new_group), totals,
 			th_json_map(line, fleet->lines, fleet->lines_count,
 				line_json(fleet, line))));

@@ -3,17 +3,13 @@
  * What holds the Java objects of each finding, or of a class, as the last walk of the heap found it:
  * the views of `holders`, and parts of `leaks`.
  */
-#include "report/views/finding_parts.h"
+#include "report/views/parts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/base/allocate.h"
-#include "report/base/format.h"
-#include "report/base/heap_names.h"
 #include "report/base/line.h"
-#include "report/views/json_parts.h"
-#include "report/views/values.h"
 #include "report/views/view.h"
 
 /* Holders of a finding in `leaks`. */
@@ -47,15 +43,6 @@ root_words(const struct th_holder_element *element)
 	return "";
 }
 
-/* The function of C that made the root. */
-static struct th_frame_of
-maker_of(const struct th_profile *profile, const struct th_holder *holder)
-{
-	struct th_path path = th_paths_get(profile->paths, holder->root_path);
-
-	return th_frame_of(profile->frames, path.frames[path.count - 1]);
-}
-
 static enum th_elision *
 choose(struct th_frames *frames, const struct th_holder *holder)
 {
@@ -70,7 +57,7 @@ choose(struct th_frames *frames, const struct th_holder *holder)
 	return items;
 }
 
-char *
+const char *
 th_holder_parts_path(struct th_frames *frames, const struct th_holder *holder)
 {
 	enum th_elision *items = choose(frames, holder);
@@ -89,7 +76,7 @@ th_holder_parts_path(struct th_frames *frames, const struct th_holder *holder)
 		i += gap ? gap - 1 : 0;
 	}
 	free(items);
-	return th_line_end(&line);
+	return th_line_text(&line);
 }
 
 /* Lines of leaks */
@@ -105,19 +92,18 @@ sum_of(const struct th_holders *holders)
 	return sum;
 }
 
-/* "99 % by static gw.Gateway.SESSIONS -> ..."; to be freed. */
-static char *
+/* "99 % by static gw.Gateway.SESSIONS -> ...", with the function of C that made the root. */
+static const char *
 line_text(const struct th_profile *profile, const struct th_holder *holder, double all)
 {
-	char *path = th_holder_parts_path(profile->frames, holder);
+	const char *path = th_holder_parts_path(profile->frames, holder);
 	double share = all > 0 ? 100 * holder->share / all : 0;
-	char *text = holder->root_path == TH_HOLDERS_NO_PATH
-			     ? th_printed("{f} % by {}", share, path)
-			     : th_printed("{f} % by {}, made by {}", share, path,
-				       maker_of(profile, holder));
 
-	free(path);
-	return text;
+	if (holder->root_path == TH_HOLDERS_NO_PATH)
+		return th_printed("{f} % by {}", share, path);
+	struct th_path made = th_paths_get(profile->paths, holder->root_path);
+	return th_printed("{f} % by {}, made by {}", share, path,
+		th_frame_of(profile->frames, made.frames[made.count - 1]));
 }
 
 /* Those of at least 1 % of the bytes; the first of all in any case. */
@@ -303,16 +289,9 @@ static json_t *
 lines_json(const struct th_held_samples *held, const struct th_holders *holders)
 {
 	size_t count = count_large(holders);
-	json_t *list = json_array();
 
-	for (size_t i = 0; i < count && i < LINES_SHOWN; i++) {
-		char *text = line_text(
-			held->leaks->profile, &holders->items[i], sum_of(holders));
-
-		json_array_append_new(list, json_string(text));
-		free(text);
-	}
-	return list;
+	return th_json_map(holder, holders->items, count < LINES_SHOWN ? count : LINES_SHOWN,
+		json_string(line_text(held->leaks->profile, holder, sum_of(holders))));
 }
 
 /* Frees the holders. */
@@ -369,7 +348,7 @@ show_finding(const struct output *output, const struct th_held_samples *held, si
 	if (output->list) {
 		json_array_append_new(output->list,
 			th_json("finding verdict lines heap class? frames holders", index + 1,
-				th_verdict_name(verdict), finding->lines ? finding->lines : 1,
+				th_verdict_names[verdict], finding->lines ? finding->lines : 1,
 				th_heap_word(place->heap),
 				th_frames_string(profile->frames, place->class_name),
 				th_json_frames(profile->frames, th_leaks_path(leaks, place)),
@@ -378,8 +357,7 @@ show_finding(const struct output *output, const struct th_held_samples *held, si
 	}
 	th_print(output->file, "\n{}. ", index + 1);
 	th_view_verdict(output->file, verdict, leaks->findings[index].reason);
-	th_view_finding_title(output->file, leaks, finding);
-	fputc('\n', output->file);
+	th_print(output->file, "{}\n", th_view_finding_title(leaks, finding));
 	th_holder_parts_print(output->file, held, holders, held->leaks->profile->options->top);
 }
 
@@ -410,22 +388,22 @@ show_tallied(const struct output *output, const struct th_held_samples *held,
 	const struct th_tallied *tallied, const struct th_holders *holders)
 {
 	if (output->list) {
-		json_t *json = th_tallied_json(held->leaks, tallied);
+		const struct th_frames *frames = held->leaks->profile->frames;
 		json_t *none = NULL;
 
 		json_array_append_new(output->list,
-			th_json("finding verdict lines heap class frames holders", none,
-				json_incref(json_object_get(json, "verdict")), none,
-				json_incref(json_object_get(json, "heap")),
-				json_incref(json_object_get(json, "class")),
-				json_incref(json_object_get(json, "frames")),
+			th_json("finding verdict lines heap class? frames holders", none,
+				th_verdict_name_by(
+					tallied->verdict, th_tallied_reason(tallied)),
+				none, th_tallied_heap(tallied),
+				th_frames_string(frames, tallied->class_name),
+				th_json_frames(frames, th_tallied_path(held->leaks, tallied)),
 				holders_json(held, holders)));
-		json_decref(json);
 		return;
 	}
 	fputc('\n', output->file);
 	th_view_verdict(output->file, tallied->verdict, th_tallied_reason(tallied));
-	th_tallied_print_headline(output->file, held->leaks, tallied, " ");
+	th_print(output->file, "{}\n", th_tallied_headline(held->leaks, tallied, " "));
 	th_holder_parts_print(output->file, held, holders, held->leaks->profile->options->top);
 }
 

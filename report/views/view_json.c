@@ -10,11 +10,10 @@
 #include <string.h>
 
 #include "report/base/allocate.h"
-#include "report/base/heap_names.h"
+#include "report/base/sort.h"
 #include "report/profile/mapped_use.h"
 #include "report/profile/unseen.h"
-#include "report/views/json_parts.h"
-#include "report/views/values.h"
+#include "report/views/parts.h"
 
 /* Figures */
 
@@ -198,20 +197,15 @@ row_json(const struct th_profile *profile, const struct th_row *row)
 	return th_json_set(json, "frames", frames);
 }
 
-/* Sorts by size, largest first. */
-static int
-compare(const void *a, const void *b, void *data)
+static double
+size_of(const struct th_profile *profile, uint32_t row)
 {
-	const struct th_profile *profile = data;
-	const struct th_row *left = &profile->rows[*(const uint32_t *)a];
-	const struct th_row *right = &profile->rows[*(const uint32_t *)b];
-	double difference = th_profile_point(profile, th_profile_sum(profile, right)) -
-			    th_profile_point(profile, th_profile_sum(profile, left));
-
-	if (difference != 0)
-		return difference > 0 ? 1 : -1;
-	return (left > right) - (left < right);
+	return th_profile_point(profile, th_profile_sum(profile, &profile->rows[row]));
 }
+
+/* Largest first. */
+TH_COMPARE_WITH(compare, uint32_t, const struct th_profile, profile,
+	th_order(size_of(profile, *right), size_of(profile, *left)) ?: th_order(*left, *right))
 
 static void
 print_rows(FILE *file, const struct th_profile *profile)
@@ -222,8 +216,7 @@ print_rows(FILE *file, const struct th_profile *profile)
 	th_frame_texts_init(&texts, profile->frames);
 	for (uint32_t i = 0; i < profile->rows_count; i++)
 		order[i] = i;
-	qsort_r(order, profile->rows_count, sizeof(*order), compare,
-		(void *)(uintptr_t)profile);
+	th_sort_with(order, profile->rows_count, compare, profile);
 	for (size_t i = 0; i < profile->rows_count; i++)
 		th_frame_texts_write(&texts, file, i ? ",\n  " : "\n  ",
 			row_json(profile, &profile->rows[order[i]]));

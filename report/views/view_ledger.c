@@ -3,15 +3,13 @@
  * What native code holds of the Java VM, by kind, call stack and class: the views of `ledger`, and
  * parts of `summary` and `leaks`.
  */
-#include "report/views/finding_parts.h"
+#include "report/views/parts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/base/format.h"
 #include "report/base/terminal.h"
-#include "report/views/json_parts.h"
-#include "report/views/values.h"
 #include "report/views/view.h"
 
 /* Undetached threads that are named. */
@@ -19,16 +17,14 @@
 
 /* Counts */
 
-static void
-print_count(FILE *file, const struct th_reference_count *count, const char *what)
+static const char *
+count_text(const struct th_reference_count *count)
 {
-	char *text = th_reference_count_text(count);
+	const char *text = th_reference_count_text(count);
 
-	fputs(text, file);
-	if (count->max > count->last && count->max > count->first)
-		th_print(file, " (max {c})", count->max);
-	fputs(what, file);
-	free(text);
+	return count->max > count->last && count->max > count->first
+		       ? th_printed("{} (max {c})", text, count->max)
+		       : text;
 }
 
 void
@@ -39,11 +35,9 @@ th_ledger_parts_summary(FILE *file, const struct th_profile *profile)
 	if (!found.is_known && !found.undetached)
 		return;
 	fputs("\nHeld by native code\n", file);
-	if (found.is_known) {
-		fputs("  JNI references: ", file);
-		print_count(file, &found.globals, " global, ");
-		print_count(file, &found.weaks, " weak\n");
-	}
+	if (found.is_known)
+		th_print(file, "  JNI references: {} global, {} weak\n",
+			count_text(&found.globals), count_text(&found.weaks));
 	if (found.undetached)
 		th_print(file, "  {c} threads ended while attached to the VM\n",
 			found.undetached);
@@ -74,13 +68,11 @@ print_growth(FILE *file, const struct th_reference_count *count, const char *kin
 		return;
 	fputc('\n', file);
 	th_view_verdict(file, TH_VERDICT_LEAK, TH_REASON_GROWS);
-	th_print(file, "JNI {} references\n         ", kind);
-	print_count(file, count, ", ");
 	th_print(file,
-		"+{g}/s since second {f}\n"
+		"JNI {} references\n         {}, +{g}/s since second {f}\n"
 		"         why    the smallest number of each quarter is above that of the one "
 		"before\n",
-		count->rate, count->since);
+		kind, count_text(count), count->rate, count->since);
 }
 
 /* The name of a thread, and the stack that started it. */
@@ -139,19 +131,17 @@ print_undetached(FILE *file, const struct th_leaks *leaks)
 
 /* Entries */
 
-static void
-print_figure(FILE *file, const struct th_estimate *estimate, const char *what)
+static const char *
+interval_text(const struct th_estimate *estimate)
 {
-	th_print(file, "{n} {}", estimate, what);
-	if (!estimate->exact)
-		th_print(file, " ({I})", estimate);
+	return estimate->exact ? "" : th_printed(" ({I})", estimate);
 }
 
 static void
 print_figures(FILE *file, const struct th_ledger_entry *entry)
 {
-	print_figure(file, &entry->held, "held of ");
-	print_figure(file, &entry->taken, "taken");
+	th_print(file, "{n} held of {}{n} taken{}", &entry->held, interval_text(&entry->held),
+		&entry->taken, interval_text(&entry->taken));
 	if (entry->held_per_second.estimate > 0)
 		th_print(file, ", +{g}/s", &entry->held_per_second);
 	if (entry->held.samples)
@@ -177,16 +167,12 @@ print_entry(FILE *file, const struct th_ledger *ledger, const struct th_ledger_e
 	};
 	const struct th_frames *frames = ledger->profile->frames;
 	struct th_path path = th_paths_get(ledger->profile->paths, entry->path);
-	char *verdict = th_ledger_verdict_text(entry);
 
-	th_print(file, "\n{#}{-7}{/}  {}", styles[entry->verdict], verdict,
-		th_ledger_kind_name(entry->kind));
-	if (entry->class_name)
-		th_print(file, ", {}", th_frames_string(frames, entry->class_name));
-	fputs("\n         ", file);
+	th_print(file, "\n{#}{-7}{/}  {}{}{}\n         ", styles[entry->verdict],
+		th_ledger_verdict_text(entry), th_ledger_kind_names[entry->kind],
+		entry->class_name ? ", " : "", th_frames_string(frames, entry->class_name));
 	print_figures(file, entry);
 	th_stack_lines_print(file, ledger->profile, path, "by");
-	free(verdict);
 }
 
 void
@@ -202,20 +188,17 @@ th_ledger_parts_findings(FILE *file, const struct th_leaks *leaks)
 static json_t *
 entry_json(const struct th_ledger *ledger, const struct th_ledger_entry *entry)
 {
-	char *verdict = th_ledger_verdict_text(entry);
 	bool is_held = entry->held.samples;
-	json_t *json = th_json("kind verdict held taken held_per_second class? longest_ms "
-			       "median_age_s collections_survived frames",
-		th_ledger_kind_name(entry->kind), verdict, &entry->held, &entry->taken,
-		&entry->held_per_second,
+
+	return th_json("kind verdict held taken held_per_second class? longest_ms "
+		       "median_age_s collections_survived frames",
+		th_ledger_kind_names[entry->kind], th_ledger_verdict_text(entry), &entry->held,
+		&entry->taken, &entry->held_per_second,
 		th_frames_string(ledger->profile->frames, entry->class_name),
 		entry->longest > 0 ? json_real(entry->longest * 1e3) : NULL,
 		is_held ? json_real(entry->median_age) : NULL,
 		is_held ? json_integer(entry->collections) : NULL,
 		th_json_path(ledger->profile, entry->path));
-
-	free(verdict);
-	return json;
 }
 
 json_t *
@@ -234,7 +217,7 @@ contains(const char *text, const char *begin, const char *end)
 	return found && strstr(found + strlen(begin), end);
 }
 
-static char *
+static const char *
 advise_reference(const struct th_recording *recording, const char *kind)
 {
 	if (recording->is_complete)
@@ -245,17 +228,16 @@ advise_reference(const struct th_recording *recording, const char *kind)
 		kind, kind, th_recording_pid(recording).text);
 }
 
-static char *
+static const char *
 advice_of(const struct th_recording *recording, const char *function)
 {
 	if (contains(function, "jni_Get", "ArrayElements"))
-		return th_printed("{}",
-			"Get...ArrayElements without Release...ArrayElements, or "
-			"released with JNI_COMMIT only");
+		return "Get...ArrayElements without Release...ArrayElements, or "
+		       "released with JNI_COMMIT only";
 	if (strstr(function, "jni_GetStringUTFChars"))
-		return th_printed("{}", "GetStringUTFChars without ReleaseStringUTFChars");
+		return "GetStringUTFChars without ReleaseStringUTFChars";
 	if (strstr(function, "jni_GetStringChars"))
-		return th_printed("{}", "GetStringChars without ReleaseStringChars");
+		return "GetStringChars without ReleaseStringChars";
 	if (strstr(function, "jni_NewGlobalRef"))
 		return advise_reference(recording, "Global");
 	if (strstr(function, "jni_NewWeakGlobalRef"))
@@ -263,12 +245,12 @@ advice_of(const struct th_recording *recording, const char *function)
 	return NULL;
 }
 
-char *
+const char *
 th_ledger_parts_advice(const struct th_leaks *leaks, const struct th_leak_site *site)
 {
 	const struct th_frames *frames = leaks->profile->frames;
 	struct th_path path = th_paths_get(leaks->profile->paths, site->path);
-	char *advice = NULL;
+	const char *advice = NULL;
 
 	if (site->heap != TH_HEAP_NATIVE || site->internal)
 		return NULL;
@@ -293,8 +275,7 @@ print_kind(FILE *file, const struct th_decoded_ledger_count *count)
 	/* Most local references end with their frame, and all kinds can be given back by hand. */
 	bool is_local = count->kind == TH_LEDGER_LOCAL;
 
-	th_print(file, "{-16} {14c} {14}",
-		th_ledger_kind_name((enum th_ledger_kind)count->kind), count->taken,
+	th_print(file, "{-16} {14c} {14}", th_ledger_kind_names[count->kind], count->taken,
 		is_local ? "-" : th_format_count(count->given).text);
 	if (th_ledger_is_critical((enum th_ledger_kind)count->kind))
 		th_print(file, "  {s} in critical sections, the longest {f} ms",

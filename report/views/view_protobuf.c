@@ -15,7 +15,6 @@
 #include "report/views/view.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "report/base/allocate.h"
 #include "report/base/bytes.h"
@@ -23,6 +22,7 @@
 #include "report/base/heap_names.h"
 #include "report/base/log_text.h"
 #include "report/log/recording_labels.h"
+#include "report/profile/values.h"
 #include "report/statistics/sampling_changes.h"
 #include "report/views/export_part.h"
 
@@ -215,7 +215,7 @@ static void
 add_mapping(
 	struct output *out, uint64_t id, const struct th_decoded_module *module, uint32_t path)
 {
-	char *build_id = module ? th_text_clean(module->build_id) : NULL;
+	const char *build_id = module ? th_printed("{}", module->build_id) : NULL;
 	struct th_bytes entry = {0};
 	uint64_t name = string_index(out, path);
 	uint64_t build = 0;
@@ -233,7 +233,6 @@ add_mapping(
 	else
 		th_bytes_packed(&entry, 5, &build, build != 0);
 	add_entry(out, out->format->mappings, &entry);
-	free(build_id);
 }
 
 static uint64_t
@@ -476,11 +475,11 @@ write_sample_types(struct output *out)
 
 	for (enum th_export_value i = 0; i < TH_EXPORT_VALUES; i++) {
 		if (out->part->values & 1u << i)
-			put_pair(out, &types, PPROF_TYPES, th_export_value_name(i),
-				th_export_value_unit(i));
+			put_pair(out, &types, PPROF_TYPES, th_export_kinds[i].name,
+				th_export_kinds[i].unit);
 	}
 	th_bytes_number(&types, PPROF_DEFAULT_TYPE,
-		text_index(out, th_export_value_name(default_value(out->part))));
+		text_index(out, th_export_kinds[default_value(out->part)].name));
 	th_bytes_move(&out->tables, &types);
 }
 
@@ -491,14 +490,6 @@ write_comment(void *data, const char *text)
 	uint64_t index = text_index(out, text);
 
 	th_bytes_packed(&out->tables, PPROF_COMMENT, &index, 1);
-}
-
-/* Frees the text. */
-static void
-write_comment_of(struct output *out, char *text)
-{
-	write_comment(out, text);
-	free(text);
 }
 
 static bool
@@ -516,50 +507,39 @@ write_comments(struct output *out)
 {
 	const struct th_recording *recording = out->profile->recording;
 	const struct th_labels *labels = out->part->labels;
-	char *command = th_text_clean(recording->process.command); /* NUL becomes a blank */
-	char *version = th_text_clean(recording->jvm.version);
-	char *filters = th_options_filters_text(out->profile->options);
-	char *moment = th_profile_moment_text(out->profile);
+	const char *filters = th_view_filters_text(out->profile->options);
 
 	write_comment(out, "twinheap " TH_VERSION ": values are unbiased estimates of all that "
 			   "was allocated; do not scale them by the period");
-	write_comment_of(out, th_format_new("process %u: %s", recording->process.pid, command));
+	/* NUL between arguments becomes a blank. */
+	write_comment(out, th_printed("process {}: {}", recording->process.pid,
+				   recording->process.command));
 	if (leaves_out(out->profile))
 		write_comment(out,
 			"mapped memory that holds the Java heap or malloc's blocks is left "
 			"out, because values of all heaps are added up; --heaps mapped has it");
 	if (filters[0])
-		write_comment_of(out, th_format_new("only %s", filters));
-	write_comment_of(out, th_format_new("inuse values are those %s", moment));
+		write_comment(out, th_printed("only {}", filters));
+	write_comment(out,
+		th_printed("inuse values are those {}", th_profile_moment_text(out->profile)));
 	th_sampling_changes_tell(recording, write_comment, out);
 	if (recording->has_jvm)
-		write_comment_of(out, th_format_new("Java %s", version));
+		write_comment(out, th_printed("Java {}", recording->jvm.version));
 	/* The format has no place for labels of a process. */
 	for (size_t i = 0; labels && i < labels->items_count; i++)
-		write_comment_of(out,
-			th_format_new("%s=%s", labels->items[i].key, labels->items[i].value));
-	free(moment);
-	free(filters);
-	free(version);
-	free(command);
+		write_comment(
+			out, th_printed("{}={}", labels->items[i].key, labels->items[i].value));
 }
 
 /* The module of the executable; NULL if unknown. */
 static const struct th_decoded_module *
 executable_of(const struct th_recording *recording)
 {
-	char *executable = th_text_clean(recording->process.executable);
-	const struct th_decoded_module *found = NULL;
-
-	for (size_t i = 0; i < recording->modules_count && !found; i++) {
-		char *path = th_text_clean(recording->modules[i].path);
-
-		if (!strcmp(path, executable))
-			found = &recording->modules[i];
-		free(path);
+	for (size_t i = 0; i < recording->modules_count; i++) {
+		if (th_text_same(recording->modules[i].path, recording->process.executable))
+			return &recording->modules[i];
 	}
-	free(executable);
-	return found;
+	return NULL;
 }
 
 static void
@@ -577,10 +557,9 @@ write_head(struct output *out)
 	if (!module)
 		return;
 	/* The first mapping, the executable, gives the profile its name. */
-	char *path = th_text_clean(module->path);
 	uint64_t id = mapping_of_module(out, module, &added);
-	add_mapping(out, id, module, th_frames_intern(out->profile->frames, path));
-	free(path);
+	add_mapping(out, id, module,
+		th_frames_intern(out->profile->frames, th_printed("{}", module->path)));
 }
 
 void
@@ -690,13 +669,12 @@ put_intervals(struct output *out, struct th_bytes *bytes, const struct th_export
 						   : th_profile_total(part->profile, heap);
 
 		for (int end = 0; end < 2 && th_profile_has_heap(part->profile, heap); end++) {
-			char *key = th_format_new("twinheap.%s.%s.ci95.%s",
-				th_export_value_name(value), th_heap_word(heap),
+			const char *key = th_printed("twinheap.{}.{}.ci95.{}",
+				th_export_kinds[value].name, th_heap_word(heap),
 				end ? "high" : "low");
 
 			indices[count++] = number_attribute(
 				out, key, end ? total.high : total.low);
-			free(key);
 		}
 	}
 	th_bytes_packed(bytes, OTLP_PROFILE_ATTRIBUTES, indices, count);
@@ -708,8 +686,8 @@ put_head(struct output *out, struct th_bytes *bytes, const struct th_export_part
 {
 	const uint64_t id[2] = {part->id[0], part->id[1] + value};
 
-	put_pair(out, bytes, OTLP_TYPE, th_export_value_name(value),
-		th_export_value_unit(value));
+	put_pair(out, bytes, OTLP_TYPE, th_export_kinds[value].name,
+		th_export_kinds[value].unit);
 	if (part->start) {
 		th_bytes_varint(bytes, OTLP_TIME << 3 | 1);
 		th_bytes_add(bytes, &part->start, sizeof(part->start));

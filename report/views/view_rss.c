@@ -8,13 +8,11 @@
 
 #include "report/base/allocate.h"
 #include "report/base/format.h"
-#include "report/base/line.h"
+#include "report/base/sort.h"
 #include "report/base/terminal.h"
 #include "report/profile/sites.h"
 #include "report/rss/rss.h"
-#include "report/views/finding_parts.h"
-#include "report/views/json_parts.h"
-#include "report/views/values.h"
+#include "report/views/parts.h"
 #include "report/views/view.h"
 
 /* Smaller lines and parts are not printed. */
@@ -56,29 +54,19 @@ reason_text(uint32_t reason)
 	}
 }
 
-/* Into the memory limit; NULL without one, else to be freed. */
-static char *
-fit_text(const struct th_rss *rss, struct th_rss_fit *fit)
-{
-	return th_rss_fit(rss, fit) ? th_rss_fit_text(rss, fit) : NULL;
-}
-
 static void
 print_head(FILE *file, const struct th_rss *rss, const struct th_leaks *leaks)
 {
 	const struct th_decoded_account *head = rss->account.head;
 	double at = th_profile_seconds(rss->profile, rss->profile->at.time);
 	struct th_rss_fit fit;
-	char *verdict = th_rss_verdict_text(rss);
-	char *fits = fit_text(rss, &fit);
 
-	th_print(file, "{#}Resident memory at {t} s: {b}", TH_STYLE_HEADING, rss->now.seconds,
-		head->resident);
-	if (head->swapped)
-		th_print(file, " and in swap {b}", head->swapped);
-	th_print(file, "{/}, {}\n  {}\n", reason_text(head->reason), verdict);
-	if (fits)
-		th_print(file, "  {}\n", fits);
+	th_print(file, "{#}Resident memory at {t} s: {b}{}{/}, {}\n  {}\n", TH_STYLE_HEADING,
+		rss->now.seconds, head->resident,
+		head->swapped ? th_printed(" and in swap {b}", head->swapped) : "",
+		reason_text(head->reason), th_rss_verdict_text(rss));
+	if (th_rss_fit(rss, &fit))
+		th_print(file, "  {}\n", th_rss_fit_text(rss, &fit));
 	if (th_profile_is_before_teardown(rss->profile) && fabs(rss->now.seconds - at) > NEAR_S)
 		th_print(file, "  nearest to {t} s, before {} (--at exit: the last snapshot)\n",
 			at, th_teardown_reason(&rss->profile->teardown));
@@ -88,8 +76,6 @@ print_head(FILE *file, const struct th_rss *rss, const struct th_leaks *leaks)
 			file);
 	if (head->flags & TH_BREAKDOWN_TRUNCATED)
 		fputs("  the process has more mappings than the breakdown can hold\n", file);
-	free(verdict);
-	free(fits);
 }
 
 /* At the peak, if the RSS was higher while no snapshot was taken. */
@@ -117,8 +103,8 @@ has_stacks(enum th_breakdown_kind kind)
 	return kind >= TH_BREAKDOWN_MALLOC_VM && kind <= TH_BREAKDOWN_MALLOC_APPLICATION;
 }
 
-/* Printed after the resident bytes; to be freed. */
-static char *
+/* Printed after the resident bytes. */
+static const char *
 remark_of(const struct th_breakdown_line *line)
 {
 	if (line->committed > 0 && line->used <= 0)
@@ -130,7 +116,7 @@ remark_of(const struct th_breakdown_line *line)
 		return th_printed("of {b} live", line->size);
 	if (line->mappings)
 		return th_printed("of {b} in {c mapping}", line->size, line->mappings);
-	return th_printed("{}", "");
+	return "";
 }
 
 static void
@@ -138,17 +124,16 @@ print_line(FILE *file, const struct th_rss *rss, const struct th_breakdown_line 
 {
 	const struct th_estimate *resident = &line->resident;
 	bool is_estimate = resident->high > resident->low;
-	char *remark = remark_of(line);
+	const char *remark = remark_of(line);
 
-	th_print(file, "{9b}  {6%}  ", resident, resident, rss->account.head->resident);
-	th_print(file, "{-22}  {*}",
+	th_print(file, "{9b}  {6%}  {-22}  {*}", resident, resident,
+		rss->account.head->resident,
 		is_estimate ? th_estimate_interval(resident, TH_UNIT_BYTES).text : "exact",
 		-LABEL_COLUMNS, th_breakdown_label(line->kind));
 	/* On a narrow terminal below the label. */
 	if (th_format_columns(remark) > th_terminal_room(file, LABELED_COLUMNS, 0))
 		th_print(file, "\n{*}", NARROW_PART_INDENT, "");
 	th_print(file, "{}\n", remark);
-	free(remark);
 }
 
 static int
@@ -216,30 +201,21 @@ add_source(struct sources *sources, const struct th_rss *rss, size_t row)
 		sources->items[number].bytes += source.bytes;
 }
 
-static int
-compare_sources(const void *a, const void *b)
-{
-	const struct source *left = a;
-	const struct source *right = b;
-
-	if (left->bytes != right->bytes)
-		return left->bytes < right->bytes ? 1 : -1;
-	return (left->place.function > right->place.function) -
-	       (left->place.function < right->place.function);
-}
+TH_COMPARE(compare_sources, struct source,
+	th_order(right->bytes, left->bytes)
+		?: th_order(left->place.function, right->place.function))
 
 static void
 print_source(FILE *file, const struct th_frames *frames, const struct source *source)
 {
 	const char *function = th_frames_function_name(frames, source->place.function);
 	uint32_t caller = source->place.caller;
-	char *name = caller == TH_SITE_NO_FUNCTION
-			     ? th_printed("{}", function)
-			     : th_printed("{}, called from {}", function,
-				       th_frames_function_name(frames, caller));
 
-	print_part(file, source->bytes, name);
-	free(name);
+	print_part(file, source->bytes,
+		caller == TH_SITE_NO_FUNCTION
+			? function
+			: th_printed("{}, called from {}", function,
+				  th_frames_function_name(frames, caller)));
 }
 
 static void
@@ -252,9 +228,7 @@ print_stacks(FILE *file, const struct th_rss *rss, enum th_breakdown_kind kind, 
 
 	for (size_t i = 0; i < count; i++)
 		add_source(&sources, rss, rows[i]);
-	if (sources.items_count)
-		qsort(sources.items, sources.items_count, sizeof(*sources.items),
-			compare_sources);
+	th_sort(sources.items, sources.items_count, compare_sources);
 	for (size_t i = 0; i < sources.items_count && i < most; i++)
 		print_source(file, rss->profile->frames, &sources.items[i]);
 	free(sources.items);
@@ -366,7 +340,7 @@ print_pool(FILE *file, const struct th_breakdown *account, const struct th_decod
 	th_print(file, "buffers ({}): {c}, {b}", pool->name, pool->count, pool->used);
 	for (int kind = 1; kind < TH_BUFFERS_KINDS; kind++) {
 		const struct th_decoded_buffers *count = account->counts[kind];
-		const char *name = th_breakdown_buffers_name((enum th_buffers_kind)kind);
+		const char *name = th_breakdown_buffers_names[kind];
 
 		if (count && th_text_equals(pool->name, name))
 			th_print(file, "; {c} of them, {b}, await their Cleaner",
@@ -412,12 +386,9 @@ print_group(FILE *file, const struct th_decoded_cgroup *group)
 {
 	if (!group)
 		return;
-	th_print(file, "control group (v{}): {b} in use, {b} of it page cache; ",
-		group->version, group->current, group->file);
-	if (group->limit)
-		th_print(file, "limit {b}\n", group->limit);
-	else
-		fputs("no limit\n", file);
+	th_print(file, "control group (v{}): {b} in use, {b} of it page cache; {}\n",
+		group->version, group->current, group->file,
+		group->limit ? th_printed("limit {b}", group->limit) : "no limit");
 }
 
 static void
@@ -544,7 +515,7 @@ buffers_json(const struct th_breakdown *account, const struct th_decoded_buffers
 	if (!count)
 		return NULL;
 	return th_json("kind seconds stopped_ns reached reached_bytes waiting waiting_bytes",
-		th_breakdown_buffers_name((enum th_buffers_kind)count->kind),
+		th_breakdown_buffers_names[count->kind],
 		th_profile_seconds(account->profile, count->time), count->stopped,
 		count->reached, count->reached_bytes, count->waiting, count->waiting_bytes);
 }
@@ -574,32 +545,26 @@ static json_t *
 fit_json(const struct th_rss *rss)
 {
 	struct th_rss_fit fit;
-	char *text = fit_text(rss, &fit);
-	json_t *json = NULL;
 
-	if (text)
-		json = th_json("limit_bytes heap_limit_bytes outside_bytes "
-			       "outside_growth_bytes_per_s left_bytes fits text",
-			rss->account.group->limit, fit.heap, fit.outside, fit.growth, fit.left,
-			(bool)(fit.left >= 0), text);
-	free(text);
-	return json;
+	if (!th_rss_fit(rss, &fit))
+		return NULL;
+	return th_json("limit_bytes heap_limit_bytes outside_bytes outside_growth_bytes_per_s "
+		       "left_bytes fits text",
+		rss->account.group->limit, fit.heap, fit.outside, fit.growth, fit.left,
+		(bool)(fit.left >= 0), th_rss_fit_text(rss, &fit));
 }
 
 static json_t *
 verdict_json(const struct th_rss *rss)
 {
 	const struct th_rss_verdict *verdict = &rss->verdict;
-	char *text = th_rss_verdict_text(rss);
-	json_t *json = th_json("course cause growth_bytes_per_s grower near_limit text",
-		th_rss_course_name(verdict->course), th_rss_cause_name(verdict->cause),
+
+	return th_json("course cause growth_bytes_per_s grower near_limit text",
+		th_rss_course_names[verdict->course], th_rss_cause_names[verdict->cause],
 		verdict->growth,
 		verdict->grower == TH_BREAKDOWN_KINDS ? NULL
 						      : th_breakdown_name(verdict->grower),
-		(bool)verdict->is_near_limit, text);
-
-	free(text);
-	return json;
+		(bool)verdict->is_near_limit, th_rss_verdict_text(rss));
 }
 
 json_t *

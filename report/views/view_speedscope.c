@@ -9,12 +9,10 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-#include "report/base/allocate.h"
-#include "report/base/heap_names.h"
 #include "report/base/line.h"
 #include "report/profile/row_order.h"
 #include "report/statistics/sampling_changes.h"
-#include "report/views/json_parts.h"
+#include "report/views/parts.h"
 
 #define SCHEMA "https://www.speedscope.app/file-format-schema.json"
 
@@ -26,16 +24,6 @@ struct speedscope {
 	/* Speedscope shows stacks in file order and merges equal neighbors. */
 	uint32_t *order; /* of the rows */
 };
-
-static const char *const figures[] = {
-	[TH_VALUE_ALLOC_BYTES] = "allocated bytes",
-	[TH_VALUE_ALLOC_OBJECTS] = "allocated objects",
-	[TH_VALUE_LIVE_BYTES] = "live bytes",
-	[TH_VALUE_LIVE_OBJECTS] = "live objects",
-	[TH_VALUE_TEMPORARY_BYTES] = "temporary bytes",
-	[TH_VALUE_TOUCHED_BYTES] = "touched bytes",
-};
-#define FIGURE_COUNT (sizeof(figures) / sizeof(figures[0]))
 
 /* Frames */
 
@@ -89,9 +77,10 @@ static double
 point(const struct th_profile *profile, const struct th_row *row, enum th_view_value value)
 {
 	const struct th_estimator *sum = th_profile_row_sum(
-		profile, row, th_value_measure(value));
+		profile, row, th_values[value].measure);
 
-	return th_sums_point(th_value_counts_objects(value) ? &sum->objects : &sum->bytes);
+	return th_sums_point(
+		th_values[value].unit == TH_UNIT_OBJECTS ? &sum->objects : &sum->bytes);
 }
 
 static void
@@ -150,8 +139,8 @@ print_profile(const struct speedscope *speedscope, enum th_heap heap, enum th_vi
 	fprintf(speedscope->file,
 		"{\"type\":\"sampled\",\"name\":\"%s heap: %s\",\"unit\":\"%s\","
 		"\"startValue\":0,\n\"samples\":[",
-		th_heap_adjective(heap), figures[value],
-		th_value_counts_objects(value) ? "none" : "bytes");
+		th_heap_adjective(heap), th_values[value].title,
+		th_values[value].unit == TH_UNIT_OBJECTS ? "none" : "bytes");
 	print_rows(speedscope, heap, value, false);
 	fputs("],\n\"weights\":[", speedscope->file);
 	double sum = print_rows(speedscope, heap, value, true);
@@ -173,8 +162,8 @@ print_profiles(const struct speedscope *speedscope)
 	enum th_view_value first = speedscope->profile->options->value;
 	const char *before = "\n";
 
-	for (size_t i = 0; i < FIGURE_COUNT; i++) {
-		enum th_view_value value = (enum th_view_value)((first + i) % FIGURE_COUNT);
+	for (size_t i = 0; i < TH_VALUES; i++) {
+		enum th_view_value value = (enum th_view_value)((first + i) % TH_VALUES);
 
 		for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 			if (!has_profile(speedscope->profile, heap, value))
@@ -201,10 +190,10 @@ add_to_name(void *data, const char *text)
 	name->before = "; ";
 }
 
-static char *
+static const char *
 make_name(const struct th_profile *profile)
 {
-	char *filters = th_options_filters_text(profile->options);
+	const char *filters = th_view_filters_text(profile->options);
 	struct name name = {.before = " ("};
 
 	th_line_begin(&name.line);
@@ -213,8 +202,7 @@ make_name(const struct th_profile *profile)
 		add_to_name(&name, filters);
 	th_sampling_changes_tell(profile->recording, add_to_name, &name);
 	fputs(name.before[0] == ';' ? ")" : "", name.line.stream);
-	free(filters);
-	return th_line_end(&name.line);
+	return th_line_text(&name.line);
 }
 
 void
@@ -228,12 +216,11 @@ th_view_speedscope(FILE *file, const struct th_profile *profile)
 			TH_KIND_GROUP),
 		.order = th_row_order_by_path(profile),
 	};
-	char *name = make_name(profile);
 
 	th_json_write(file,
 		"{\"$schema\":\"" SCHEMA "\",\n\"exporter\":\"twinheap " TH_VERSION
 		"\",\n\"name\":",
-		json_string(name), 0);
+		json_string(make_name(profile)), 0);
 	fputs(",\n\"activeProfileIndex\":0,\n\"shared\":{\"frames\":[", file);
 	print_frames(&speedscope);
 	fputs("]},\n\"profiles\":[", file);
@@ -241,5 +228,4 @@ th_view_speedscope(FILE *file, const struct th_profile *profile)
 	fputs("]}\n", file);
 	th_id_map_deinit(&speedscope.frames);
 	free(speedscope.order);
-	free(name);
 }

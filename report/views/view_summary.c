@@ -12,16 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/allocate.h"
 #include "report/base/format.h"
-#include "report/base/heap_names.h"
-#include "report/base/line.h"
 #include "report/base/terminal.h"
 #include "report/profile/mapped_use.h"
 #include "report/profile/sites.h"
 #include "report/statistics/heap_use.h"
-#include "report/views/finding_parts.h"
-#include "report/views/values.h"
+#include "report/views/parts.h"
 
 /* Sites listed for each heap in the brief form. */
 #define BRIEF_SITES 2
@@ -39,36 +35,27 @@
 /* An event may be stamped slightly before or after what it describes. */
 #define ABOUT_NS 1000000
 
-static enum th_unit
-unit_of(const struct th_profile *profile)
-{
-	return th_value_counts_objects(profile->options->value) ? TH_UNIT_OBJECTS
-								: TH_UNIT_BYTES;
-}
-
 /* What was recorded */
 
 static void
 print_command(FILE *file, const struct th_recording *recording)
 {
-	char *text = th_text_clean(recording->process.command); /* replaces NUL by a blank */
+	const char *text = th_printed("{}", recording->process.command); /* NUL is a blank */
 	size_t length = strlen(text);
 	int columns = th_terminal_columns(file);
 
 	if (length && text[length - 1] == ' ')
-		text[length - 1] = '\0';
+		text = th_printed("{}", ((struct th_text){text, (uint32_t)length - 1}));
 	th_format_cut(file, text[0] ? text : "[unknown command]",
 		columns ? columns : COMMAND_COLUMNS);
-	free(text);
 }
 
-static void
-print_jvm(FILE *file, const struct th_recording *recording)
+static const char *
+jvm_text(const struct th_recording *recording)
 {
-	if (recording->has_jvm)
-		th_print(file, "{} {}", recording->jvm.name, recording->jvm.version);
-	else
-		fputs("no Java VM", file);
+	return recording->has_jvm
+		       ? th_printed("{} {}", recording->jvm.name, recording->jvm.version)
+		       : "no Java VM";
 }
 
 static bool
@@ -87,7 +74,7 @@ is_adapted(const struct th_recording *recording, enum th_heap heap)
 	return has_samples(recording, heap) && fabs(gap - interval) > ADAPTED * interval;
 }
 
-char *
+const char *
 th_view_sampling_text(const struct th_recording *recording)
 {
 	uint64_t interval = th_recording_interval(recording);
@@ -95,7 +82,7 @@ th_view_sampling_text(const struct th_recording *recording)
 	double native = (double)th_recording_gap(recording, TH_HEAP_NATIVE);
 
 	if (!interval)
-		return th_printed("{}", "every allocation");
+		return "every allocation";
 	if (!is_adapted(recording, TH_HEAP_JAVA) && !is_adapted(recording, TH_HEAP_NATIVE))
 		return th_printed("one sample per {b}", interval);
 	if (!has_samples(recording, TH_HEAP_JAVA))
@@ -109,10 +96,8 @@ th_view_sampling_text(const struct th_recording *recording)
 static void
 print_duration(FILE *file, const struct th_recording *recording)
 {
-	char *text = th_view_sampling_text(recording);
-
-	th_print(file, "recorded {s}, {}", th_recording_duration(recording), text);
-	free(text);
+	th_print(file, "recorded {s}, {}", th_recording_duration(recording),
+		th_view_sampling_text(recording));
 }
 
 static void
@@ -123,9 +108,7 @@ print_recording(FILE *file, const struct th_profile *profile)
 	double duration = th_recording_duration(recording);
 
 	print_command(file, recording);
-	th_print(file, "\npid {}, ", recording->process.pid);
-	print_jvm(file, recording);
-	fputc('\n', file);
+	th_print(file, "\npid {}, {}\n", recording->process.pid, jvm_text(recording));
 	print_duration(file, recording);
 	if (options->from > 0 || options->to < duration)
 		th_print(file, ", showing {t} s to {t} s", options->from,
@@ -281,11 +264,9 @@ print_peak(FILE *file, const struct th_profile *profile)
 void
 th_view_live_moment(FILE *file, const struct th_profile *profile)
 {
-	char *text = th_profile_moment_text(profile);
-
 	if (th_profile_is_before_teardown(profile))
-		th_print(file, "live values are those {} (--at exit: at the end)\n", text);
-	free(text);
+		th_print(file, "live values are those {} (--at exit: at the end)\n",
+			th_profile_moment_text(profile));
 }
 
 static void
@@ -430,22 +411,6 @@ print_collections(FILE *file, const struct th_profile *profile)
 
 /* Sites */
 
-/* In the color of the allocating function, cut to the terminal's width. */
-static void
-print_cut_name(FILE *file, const struct th_profile *profile, const struct th_site *site)
-{
-	struct th_line line;
-
-	th_line_begin(&line);
-	th_sites_print(line.stream, profile->frames, site->class_name,
-		(struct th_site_place){site->function, site->caller});
-	th_print(file, "{#}",
-		th_frames_style(th_frames_function(profile->frames, site->function)->kind));
-	th_line_cut(
-		&line, file, th_terminal_room(file, SITE_FIGURE_COLUMNS, LEAST_SITE_COLUMNS));
-	fputs(th_terminal_code(file, TH_STYLE_PLAIN), file);
-}
-
 static void
 print_site(FILE *file, const struct th_profile *profile, enum th_heap heap,
 	const struct th_site *site)
@@ -453,34 +418,24 @@ print_site(FILE *file, const struct th_profile *profile, enum th_heap heap,
 	struct th_estimate value = th_profile_value(profile, heap, &site->sum);
 	struct th_estimate whole = th_profile_value(
 		profile, heap, th_profile_selected(profile, heap));
-	enum th_unit unit = unit_of(profile);
+	enum th_unit unit = th_values[profile->options->value].unit;
 
-	th_print(file, "  {7%}  {9}  {-17} ", &value, &whole,
+	th_print(file, "  {7%}  {9}  {-17} {#}", &value, &whole,
 		th_format_number(value.estimate, unit).text,
-		th_estimate_interval(&value, unit).text);
-	print_cut_name(file, profile, site);
-	fputc('\n', file);
-}
-
-static const char *
-ranked_by(enum th_view_value value)
-{
-	static const char *const texts[] = {
-		[TH_VALUE_ALLOC_BYTES] = "",
-		[TH_VALUE_ALLOC_OBJECTS] = ", by objects",
-		[TH_VALUE_LIVE_BYTES] = ", by live bytes",
-		[TH_VALUE_LIVE_OBJECTS] = ", by live objects",
-		[TH_VALUE_TEMPORARY_BYTES] = ", by temporary bytes",
-		[TH_VALUE_TOUCHED_BYTES] = ", by touched bytes",
-	};
-
-	return texts[value];
+		th_estimate_interval(&value, unit).text,
+		th_frames_style(th_frames_function(profile->frames, site->function)->kind));
+	th_format_cut(file,
+		th_sites_text(profile->frames, site->class_name,
+			(struct th_site_place){site->function, site->caller}),
+		th_terminal_room(file, SITE_FIGURE_COLUMNS, LEAST_SITE_COLUMNS));
+	fprintf(file, "%s\n", th_terminal_code(file, TH_STYLE_PLAIN));
 }
 
 static void
 print_sites(FILE *file, const struct th_profile *profile, enum th_heap heap)
 {
 	enum th_group_by group_by = profile->options->group_by;
+	enum th_view_value value = profile->options->value;
 	struct th_sites sites;
 
 	th_sites_init(&sites, profile, heap);
@@ -488,22 +443,18 @@ print_sites(FILE *file, const struct th_profile *profile, enum th_heap heap)
 	if (shown > profile->options->top)
 		shown = profile->options->top;
 	if (shown)
-		th_print(file, "\n{#}{}: {}{}{}{/}\n", TH_STYLE_HEADING, th_heap_title(heap),
+		th_print(file, "\n{#}{}: {}{}{}{}{/}\n", TH_STYLE_HEADING, th_heap_title(heap),
 			group_by ? "by " : "allocating functions and their callers",
-			group_by ? th_group_by_name(group_by) : "",
-			ranked_by(profile->options->value));
+			group_by ? th_group_by_names[group_by] : "",
+			value == TH_VALUE_ALLOC_BYTES ? "" : ", by ",
+			value == TH_VALUE_ALLOC_BYTES     ? ""
+			: value == TH_VALUE_ALLOC_OBJECTS ? "objects"
+							  : th_values[value].title);
 	for (size_t i = 0; i < shown; i++)
 		print_site(file, profile, heap, &sites.items[i]);
 	if (shown && shown < sites.items_count)
 		th_print(file, "  and {c} more\n", sites.items_count - shown);
 	th_sites_deinit(&sites);
-}
-
-void
-th_view_sites(FILE *file, const struct th_profile *profile)
-{
-	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		print_sites(file, profile, heap);
 }
 
 /* Recording quality and next steps */
@@ -524,11 +475,7 @@ print_health(FILE *file, const struct th_health *health)
 static void
 print_next_command(FILE *file, const char *program, const char *verb, const char *log)
 {
-	fputs("  ", file);
-	th_view_quoted(file, program);
-	th_print(file, " {} ", verb);
-	th_view_quoted(file, log);
-	fputc('\n', file);
+	th_print(file, "  {} {} {}\n", th_view_quoted(program), verb, th_view_quoted(log));
 }
 
 static bool
@@ -561,7 +508,8 @@ th_view_summary(FILE *file, const struct th_profile *profile, const struct th_he
 	print_live(file, profile);
 	print_collections(file, profile);
 	th_ledger_parts_summary(file, profile);
-	th_view_sites(file, profile);
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		print_sites(file, profile, heap);
 	print_health(file, health);
 	print_next(file, profile, program);
 }
@@ -577,16 +525,15 @@ print_brief_heap(FILE *file, const struct th_profile *profile, enum th_heap heap
 		return;
 	struct th_estimate bytes = th_profile_total(profile, heap);
 	struct th_estimate live = th_profile_live(profile, heap);
-	char *moment = th_profile_moment_text(profile);
+	const char *text = th_profile_moment_text(profile);
 	/* The reason is printed once for all heaps. */
-	moment[strcspn(moment, ",")] = '\0';
+	struct th_text moment = {text, (uint32_t)strcspn(text, ",")};
 	th_print(file, "{}: {b} allocated ({i}), {c} samples; ", th_heap_title(heap), &bytes,
 		&bytes, bytes.samples);
 	if (th_lifetimes_is_unjudged(&profile->lifetimes, heap))
 		th_print(file, "up to {b} live {}\n", live.high, moment);
 	else
 		th_print(file, "{b} live {} ({i})\n", &live, moment, &live);
-	free(moment);
 	if (heap == TH_HEAP_JAVA)
 		print_doubts(file, profile);
 	print_unattributed(file, profile, heap);
@@ -603,9 +550,7 @@ th_view_brief(FILE *file, const struct th_profile *profile, const struct th_heal
 	size_t warnings = 0;
 
 	print_duration(file, profile->recording);
-	fputs(", ", file);
-	print_jvm(file, profile->recording);
-	fputc('\n', file);
+	th_print(file, ", {}\n", jvm_text(profile->recording));
 	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		print_brief_heap(file, profile, heap);
 	th_view_live_moment(file, profile);

@@ -24,9 +24,9 @@
 #include "report/base/format.h"
 #include "report/base/heap_names.h"
 #include "report/base/id_map.h"
-#include "report/base/line.h"
+#include "report/base/sort.h"
 #include "report/base/terminal.h"
-#include "report/views/values.h"
+#include "report/profile/values.h"
 
 /* Columns of one heap's figures; without confidence intervals; without shares as well. */
 #define FIGURE_COLUMNS 40
@@ -200,18 +200,9 @@ share_of(const struct tree *tree, const struct node *node)
 	return largest;
 }
 
-static int
-compare(const void *a, const void *b, void *data)
-{
-	const struct node *left = a;
-	const struct node *right = b;
-	double left_share = share_of(data, left);
-	double right_share = share_of(data, right);
-
-	if (left_share != right_share)
-		return left_share < right_share ? 1 : -1;
-	return (left->first > right->first) - (left->first < right->first);
-}
+TH_COMPARE_WITH(compare, struct node, const struct tree, tree,
+	th_order(share_of(tree, right), share_of(tree, left))
+		?: th_order(left->first, right->first))
 
 static void
 cut(struct tree *tree, const struct node *node)
@@ -238,9 +229,7 @@ choose(struct tree *tree, struct nodes *children, bool is_hidden)
 		if (!is_small)
 			children->items[children->items_count++] = *child;
 	}
-	if (children->items_count)
-		qsort_r(children->items, children->items_count, sizeof(*children->items),
-			compare, tree);
+	th_sort_with(children->items, children->items_count, compare, tree);
 }
 
 /* Whether the node has one child with all of its samples. */
@@ -278,8 +267,7 @@ static void
 print_figures(const struct tree *tree, enum th_heap heap, const struct node *node)
 {
 	const struct th_estimator *sum = &node->sums[heap];
-	bool by_objects = th_value_counts_objects(tree->profile->options->value);
-	enum th_unit unit = by_objects ? TH_UNIT_OBJECTS : TH_UNIT_BYTES;
+	enum th_unit unit = th_values[tree->profile->options->value].unit;
 
 	if (!th_profile_has_heap(tree->profile, heap))
 		return;
@@ -303,23 +291,14 @@ static void
 print_name(const struct tree *tree, const struct node *node, int indent)
 {
 	const struct th_frames *frames = tree->profile->frames;
-	uint32_t function = node->function;
-	const char *name = th_frames_function_name(frames, function);
-	const char *library = th_frames_library(frames, function);
-	bool has_library = library[0] && !th_frames_is_nameless(frames, function);
-	struct th_line line;
 
 	th_print(tree->file, "{*}{#}", indent, "",
-		th_frames_style(th_frames_function(frames, function)->kind));
-	th_line_begin(&line);
-	if (node->is_thread)
-		th_print(line.stream, "thread \"{}\"", name);
-	else if (has_library)
-		th_print(line.stream, "{} ({})", name, library);
-	else
-		fputs(name, line.stream);
-	th_line_cut(
-		&line, tree->file, tree->path_columns ? tree->path_columns - indent : INT_MAX);
+		th_frames_style(th_frames_function(frames, node->function)->kind));
+	th_format_cut(tree->file,
+		node->is_thread ? th_printed("thread \"{}\"",
+					  th_frames_function_name(frames, node->function))
+				: th_function_text(frames, node->function),
+		tree->path_columns ? tree->path_columns - indent : INT_MAX);
 	fputs(th_terminal_code(tree->file, TH_STYLE_PLAIN), tree->file);
 }
 
@@ -470,16 +449,8 @@ rank_visited(struct tree *tree, struct node *node)
 }
 
 /* By share; of equal ones, parents first. */
-static int
-compare_ranks(const void *a, const void *b)
-{
-	const struct rank *left = a;
-	const struct rank *right = b;
-
-	if (left->share != right->share)
-		return left->share < right->share ? 1 : -1;
-	return (left->number > right->number) - (left->number < right->number);
-}
+TH_COMPARE(compare_ranks, struct rank,
+	th_order(right->share, left->share) ?: th_order(left->number, right->number))
 
 /* Finds the nodes to print: those of each heap with the largest shares. */
 static void
@@ -494,9 +465,7 @@ find_top(struct tree *tree)
 	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		struct ranks *ranks = &tree->ranks[heap];
 
-		if (ranks->items_count)
-			qsort(ranks->items, ranks->items_count, sizeof(*ranks->items),
-				compare_ranks);
+		th_sort(ranks->items, ranks->items_count, compare_ranks);
 		/* The root is not counted. */
 		uint64_t left = top + 1;
 		for (size_t i = 0; i < ranks->items_count && left; i++) {
@@ -512,10 +481,10 @@ find_top(struct tree *tree)
 static void
 print_heading(const struct tree *tree)
 {
-	const char *value = th_value_heading(tree->profile->options->value);
+	const struct th_value_kind *value = &th_values[tree->profile->options->value];
 
 	th_view_filters(tree->file, tree->profile->options);
-	if (th_value_measure(tree->profile->options->value) == TH_MEASURE_LIVE)
+	if (value->measure == TH_MEASURE_LIVE)
 		th_view_live_moment(tree->file, tree->profile);
 	th_print(tree->file, "{#}", TH_STYLE_HEADING);
 	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
@@ -526,7 +495,7 @@ print_heading(const struct tree *tree)
 	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		if (th_profile_has_heap(tree->profile, heap))
 			th_print(tree->file, "{*}{9}  {*}", share_columns(tree),
-				tree->has_shares ? "share " : "", value,
+				tree->has_shares ? "share " : "", value->heading,
 				-interval_columns(tree), tree->has_intervals ? "95 % CI" : "");
 	}
 	th_print(tree->file, "{}{/}\n", "call path");

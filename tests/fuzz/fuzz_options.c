@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/line.h"
 #include "report/profile/options.h"
 #include "report/run/launch.h"
+#include "report/views/view.h"
 #include "tests/fuzz/fuzz.h"
 
 #define WORDS_MAX 64
@@ -55,7 +57,8 @@ try_report(struct words *words, unsigned groups)
 	/* A log is not required together with --help. */
 	if (!error && !options.help) {
 		free(th_options_split_moment(options.log, &options));
-		free(th_options_filters_text(&options));
+		th_view_filters_text(&options);
+		th_texts_free();
 	}
 	th_error_destroy(error);
 	th_options_deinit(&options);

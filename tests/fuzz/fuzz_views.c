@@ -19,11 +19,12 @@
 #include <zlib.h>
 
 #include "report/base/error.h"
+#include "report/base/line.h"
 #include "report/fleet/fleet.h"
 #include "report/live/live.h"
 #include "report/log/schema.h"
 #include "report/views/bundle.h"
-#include "report/views/finding_parts.h"
+#include "report/views/parts.h"
 #include "report/views/view.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/views/every_view.h"
@@ -520,6 +521,7 @@ view_fleet(const char *path, const char *other, bool is_growth)
 	}
 	th_error_destroy(error);
 	th_fleet_deinit(&fleet);
+	th_texts_free();
 	fclose(file);
 }
 

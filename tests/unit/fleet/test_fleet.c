@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "report/fleet/fleet.h"
-#include "report/views/finding_parts.h"
+#include "report/views/parts.h"
 #include "report/views/view.h"
 #include "tests/unit/leaks/leaks_fixture.h"
 

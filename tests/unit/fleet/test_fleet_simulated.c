@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "report/fleet/fleet.h"
-#include "report/views/finding_parts.h"
+#include "report/views/parts.h"
 #include "tests/unit/leaks/simulated_program.h"
 
 #define FLEETS 20u

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "report/holders/holders.h"
-#include "report/views/finding_parts.h"
+#include "report/views/parts.h"
 #include "tests/unit/leaks/leaks_fixture.h"
 
 #define WALK_MS 9500
@@ -96,12 +96,11 @@ static void
 assert_holder(const struct leaks_found *found, const struct th_holder *holder, const char *path,
 	double count)
 {
-	char *text = th_holder_parts_path(found->leaks.profile->frames, holder);
+	const char *text = th_holder_parts_path(found->leaks.profile->frames, holder);
 
 	assert_string_equal(text, path);
 	assert_true(holder->objects.estimate == count);
 	assert_true(holder->bytes.estimate == count * BLOCK);
-	free(text);
 }
 
 /* The one with most bytes first; what has no path is counted apart. */

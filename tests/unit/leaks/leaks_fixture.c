@@ -149,11 +149,10 @@ leaks_expect(struct log_builder *log, enum th_verdict verdict, enum th_reason re
 
 	leaks_find(&found, log);
 	const struct th_evidence *evidence = &leaks_only_finding(&found)->evidence;
-	char *why = th_evidence_explain(evidence);
+	const char *why = th_evidence_explain(evidence);
 	if (evidence->verdict != verdict || evidence->reason != reason)
-		fail_msg("%s, reason %d: %s", th_verdict_name(evidence->verdict),
+		fail_msg("%s, reason %d: %s", th_verdict_names[evidence->verdict],
 			evidence->reason, why);
-	free(why);
 	leaks_end(&found, log);
 }
 

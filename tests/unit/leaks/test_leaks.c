@@ -94,9 +94,8 @@ test_few_samples(void **state)
 	const struct th_evidence *evidence = &leaks_only_finding(&found)->evidence;
 	assert_int_equal(evidence->verdict, TH_VERDICT_UNCLEAR);
 	assert_int_equal(evidence->reason, TH_REASON_FEW_SAMPLES);
-	char *why = th_evidence_explain(evidence);
+	const char *why = th_evidence_explain(evidence);
 	assert_non_null(strstr(why, "a recording of about 1 min 10 s would be enough"));
-	free(why);
 	leaks_end(&found, &log);
 }
 
@@ -450,9 +449,8 @@ test_churn_says_what_it_may_hide(void **state)
 	leaks_find(&found, &log);
 	const struct th_evidence *evidence = &leaks_only_finding(&found)->evidence;
 	assert_int_equal(evidence->verdict, TH_VERDICT_CHURN);
-	char *why = th_evidence_explain(evidence);
+	const char *why = th_evidence_explain(evidence);
 	assert_non_null(strstr(why, "do not grow significantly, by at most "));
-	free(why);
 	leaks_end(&found, &log);
 }
 
@@ -477,12 +475,11 @@ test_growth_that_turned_over_says_so(void **state)
 				.life = 4050});
 	leaks_find(&found, &log);
 	const struct th_evidence *evidence = &leaks_only_finding(&found)->evidence;
-	char *why = th_evidence_explain(evidence);
+	const char *why = th_evidence_explain(evidence);
 	assert_int_equal(evidence->verdict, TH_VERDICT_PLATEAU);
 	assert_int_equal(evidence->reason, TH_REASON_STEADY);
 	assert_non_null(strstr(why, "but not significantly in the later half of that time"));
 	assert_null(strstr(why, "does not grow significantly"));
-	free(why);
 	leaks_end(&found, &log);
 }
 

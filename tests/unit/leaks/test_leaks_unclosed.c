@@ -89,8 +89,8 @@ test_freed_by_the_collection_at_exit(void **state)
 	const struct th_finding *finding = leaks_only_finding(&found);
 	const struct th_evidence *evidence = &finding->evidence;
 	struct th_outcome outcome = th_outcome_find(&found.leaks);
-	char *headline = th_outcome_headline(&found.leaks, &outcome);
-	char *wrapper = th_owners_wrapper(&found.leaks, finding);
+	const char *headline = th_outcome_headline(&found.leaks, &outcome);
+	const char *wrapper = th_owners_wrapper(&found.leaks, finding);
 
 	assert_string_equal(
 		th_verdict_name_by(evidence->verdict, evidence->reason), "unclosed");
@@ -99,8 +99,6 @@ test_freed_by_the_collection_at_exit(void **state)
 	assert_int_equal(outcome.leaks, 1);
 	assert_int_equal(outcome.unclosed, 1);
 	assert_non_null(strstr(headline, ": not closed by the program, freed only by GCs"));
-	free(wrapper);
-	free(headline);
 	leaks_end(&found, &program.log);
 }
 

@@ -311,12 +311,11 @@ judge(struct story *story, enum th_rss_course course, enum th_rss_cause cause,
 	struct th_rss_verdict verdict = th_rss_judge(&story->rss);
 
 	story->rss.verdict = verdict;
-	char *text = th_rss_verdict_text(&story->rss);
+	const char *text = th_rss_verdict_text(&story->rss);
 	print_message("%s\n", text);
-	assert_string_equal(th_rss_course_name(verdict.course), th_rss_course_name(course));
-	assert_string_equal(th_rss_cause_name(verdict.cause), th_rss_cause_name(cause));
+	assert_string_equal(th_rss_course_names[verdict.course], th_rss_course_names[course]);
+	assert_string_equal(th_rss_cause_names[verdict.cause], th_rss_cause_names[cause]);
 	assert_non_null(strstr(text, words));
-	free(text);
 }
 
 static void

@@ -160,10 +160,9 @@ judge(const struct scene *scene, uint64_t seed)
 	show(&shown, &log, NULL);
 	th_rss_init(&rss, shown.profile, NULL);
 	verdict = rss.verdict;
-	char *text = th_rss_verdict_text(&rss);
+	const char *text = th_rss_verdict_text(&rss);
 	if (seed <= 1)
 		print_message("%s\n", text);
-	free(text);
 	th_rss_deinit(&rss);
 	show_end(&shown);
 	log_deinit(&log);
@@ -176,8 +175,9 @@ assert_verdict(const struct scene *scene, uint64_t seed)
 	struct th_rss_verdict verdict = judge(scene, seed);
 
 	assert_string_equal(
-		th_rss_course_name(verdict.course), th_rss_course_name(scene->course));
-	assert_string_equal(th_rss_cause_name(verdict.cause), th_rss_cause_name(scene->cause));
+		th_rss_course_names[verdict.course], th_rss_course_names[scene->course]);
+	assert_string_equal(
+		th_rss_cause_names[verdict.cause], th_rss_cause_names[scene->cause]);
 }
 
 /* Scenes */
@@ -385,9 +385,8 @@ expect_fit(double limit, double heap, double growth, const char *text)
 	assert_int_equal(has_limit, text != NULL);
 	if (!text)
 		return;
-	char *found = th_rss_fit_text(&rss, &fit);
+	const char *found = th_rss_fit_text(&rss, &fit);
 	assert_string_equal(found, text);
-	free(found);
 }
 
 /* What the heap may still take, and what is outside of it, against the limit of the group. */

@@ -91,13 +91,12 @@ expect_moment(struct log_builder *log, uint32_t ms, const char *reason)
 	struct shown shown;
 
 	show(&shown, log, NULL);
-	char *text = th_profile_moment_text(shown.profile);
+	const char *text = th_profile_moment_text(shown.profile);
 	if (!strstr(text, reason))
 		print_error("%s\n", text);
 	assert_non_null(strstr(text, reason));
 	/* The grid of the collapse is 2 s / 4096. */
 	assert_in_range(shown.profile->at.time, AT(ms) - MS, AT(ms));
-	free(text);
 	show_end(&shown);
 	log_deinit(log);
 }

@@ -10,6 +10,7 @@
 
 #include "report/leaks/leaks.h"
 #include "report/base/allocate.h"
+#include "report/base/line.h"
 #include "report/profile/diff.h"
 #include "report/profile/marks.h"
 #include "report/profile/profile.h"
@@ -197,6 +198,7 @@ one_view(const char *path, unsigned which)
 	else
 		dump(recording);
 	th_recording_destroy(recording);
+	th_texts_free();
 	return is_shown;
 }
 

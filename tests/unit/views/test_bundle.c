@@ -17,7 +17,7 @@
 #include "report/base/gzip.h"
 #include "report/symbols/frames.h"
 #include "report/views/bundle.h"
-#include "report/views/health.h"
+#include "report/views/view.h"
 #include "tests/unit/log/log_builder.h"
 
 #define MODULE 3

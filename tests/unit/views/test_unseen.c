@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "report/profile/unseen.h"
-#include "report/views/health.h"
+#include "report/views/view.h"
 #include "tests/unit/views/view_helper.h"
 
 #define USED 1000000

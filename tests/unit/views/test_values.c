@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "report/views/json_parts.h"
-#include "report/views/values.h"
+#include "report/views/parts.h"
+#include "report/profile/values.h"
 
 extern const struct th_values_call __start_th_values_calls[], __stop_th_values_calls[];
 
@@ -19,16 +19,18 @@ static const struct th_estimate about = {
 	.estimate = 2048, .low = 1024, .high = 4096, .samples = 7};
 
 static void
-require(char *text, const char *expected)
+require(const char *text, const char *expected)
 {
 	assert_string_equal(text, expected);
-	free(text);
 }
 
 static void
 require_json(json_t *json, const char *expected)
 {
-	require(th_json_dump(json, 0), expected);
+	char *text = th_json_dump(json, 0);
+
+	require(text, expected);
+	free(text);
 }
 
 /* Calls */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/views/values.h"
+#include "report/profile/values.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -114,33 +114,46 @@ number_text(char kind, const struct th_box *box)
 	}
 }
 
-/* The function, and its source line or else its library; to be freed. */
-static char *
+const char *
+th_function_text(const struct th_frames *frames, uint32_t function)
+{
+	const char *name = th_frames_function_name(frames, function);
+	const char *library = th_frames_library(frames, function);
+
+	return library[0] && !th_frames_is_nameless(frames, function)
+		       ? th_printed("{} ({})", name, library)
+		       : name;
+}
+
+/* The function, and its source line or else its library. */
+static const char *
 frame_text(const struct th_frames *frames, uint32_t number)
 {
 	const struct th_frame *frame = th_frames_get(frames, number);
-	const char *function = th_frames_function_name(frames, frame->function);
-	const char *library = th_frames_library(frames, frame->function);
 
-	if (frame->file && frame->line)
-		return th_format_new("%s (%s:%u)", function,
-			th_frames_string(frames, frame->file), frame->line);
-	if (library[0] && !th_frames_is_nameless(frames, frame->function))
-		return th_format_new("%s (%s)", function, library);
-	return th_format_new("%s", function);
+	if (!frame->file || !frame->line)
+		return th_function_text(frames, frame->function);
+	return th_printed("{} ({}:{})", th_frames_function_name(frames, frame->function),
+		th_frames_string(frames, frame->file), frame->line);
 }
 
-/* A value that is printed as it is; to be freed. */
-static char *
-plain_text(const struct th_box *box)
+/* A value that is printed as it is. */
+static void
+print_plain(FILE *file, int columns, const struct th_box *box)
 {
-	if (box->type == TH_BOX_TEXT)
-		return th_text_clean(box->text);
-	if (box->type == TH_BOX_FRAME)
-		return frame_text(box->frame.frames, box->frame.number);
-	if (box->type == TH_BOX_INTEGER)
-		return th_format_new("%lld", (long long)box->integer);
-	return th_format_new("%s", box->string);
+	if (box->type == TH_BOX_TEXT) {
+		char *text = th_text_clean(box->text);
+
+		fprintf(file, "%*s", columns, text);
+		free(text);
+	} else if (box->type == TH_BOX_INTEGER) {
+		fprintf(file, "%*lld", columns, (long long)box->integer);
+	} else {
+		fprintf(file, "%*s", columns,
+			box->type == TH_BOX_STRING
+				? box->string
+				: frame_text(box->frame.frames, box->frame.number));
+	}
 }
 
 static void
@@ -157,14 +170,10 @@ print_word(FILE *file, const char *word, bool is_one)
 static void
 print_value(FILE *file, const struct field *field, const struct th_box *box)
 {
-	if (field->kind) {
+	if (field->kind)
 		fprintf(file, "%*s", field->columns, number_text(field->kind, box).text);
-	} else {
-		char *text = plain_text(box);
-
-		fprintf(file, "%*s", field->columns, text);
-		free(text);
-	}
+	else
+		print_plain(file, field->columns, box);
 	if (field->kind == 'e' || field->kind == 'E')
 		fprintf(file, " (%s)", number_text(field->kind == 'e' ? 'i' : 'I', box).text);
 	if (field->word)
@@ -211,23 +220,22 @@ th_print_boxes(FILE *file, const char *format, const struct th_box *boxes)
 	}
 }
 
-char *
+const char *
 th_printed_boxes(const char *format, const struct th_box *boxes)
 {
 	struct th_line line;
 
 	th_line_begin(&line);
 	th_print_boxes(line.stream, format, boxes);
-	return th_line_end(&line);
+	return th_line_text(&line);
 }
 
 void
-th_print_cut(FILE *file, const char *before, int columns, char *text)
+th_print_cut(FILE *file, const char *before, int columns, const char *text)
 {
 	fputs(before, file);
 	th_format_cut(file, text, th_terminal_room(file, columns, columns));
 	fputc('\n', file);
-	free(text);
 }
 
 /* JSON */

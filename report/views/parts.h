@@ -1,30 +1,107 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parts of findings in the outputs of several commands: titles, stacks, what native code holds of the Java VM
- * (view_ledger.c), what holds Java objects (view_holders.c), and leaks of threads and class loaders.
+ * Parts that the outputs of several commands share: JSON (json_parts.c), findings and their stacks
+ * (finding_parts.c), what native code holds of the Java VM (view_ledger.c), what holds Java objects
+ * (view_holders.c).  Functions that return a json_t return a new reference.
  */
-#ifndef TH_REPORT_VIEWS_FINDING_PARTS_H
-#define TH_REPORT_VIEWS_FINDING_PARTS_H
+#ifndef TH_REPORT_VIEWS_PARTS_H
+#define TH_REPORT_VIEWS_PARTS_H
 
 #include <jansson.h>
+#include <stdint.h>
 #include <stdio.h>
 
+#include "report/base/heap_names.h"
 #include "report/holders/holders.h"
+#include "report/leaks/causes.h"
 #include "report/leaks/leaks.h"
+#include "report/profile/profile.h"
+#include "report/profile/values.h"
+
+/* JSON. */
+
+/* A new object of `expression` for each `heap`. */
+#define th_json_heaps(heap, expression)                                             \
+	({                                                                          \
+		json_t *heap##_object = json_object();                              \
+		for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)     \
+			th_json_put(heap##_object, th_heap_word(heap), expression); \
+		heap##_object;                                                      \
+	})
+
+/* The frames of a path, root first; of a path of the profile, by its number. */
+json_t *th_json_frames(const struct th_frames *frames, struct th_path path);
+json_t *th_json_path(const struct th_profile *profile, uint32_t path);
+
+/* {"class": "byte", "focus": "decode"}: the filters given in the options. */
+json_t *th_json_filters(const struct th_options *options);
+
+/*
+ * The part of the process's life that was recorded: sampled heaps and threads, changes of both,
+ * pauses, seconds for which each heap was sampled, and when recording was stopped.
+ */
+json_t *th_json_recorded(const struct th_recording *recording);
+
+/*
+ * The time at which live values are taken, in seconds since the start, and what the process's end
+ * begins with after it; null: it is not the last time before the end.
+ */
+json_t *th_json_moment(const struct th_profile *profile);
+
+/* Serializes `json` and drops the caller's reference; the caller frees the text. */
+char *th_json_dump(json_t *json, size_t flags);
+
+/* Prints `before` and the JSON, and drops the caller's reference. */
+void th_json_write(FILE *file, const char *before, json_t *json, size_t flags);
+
+/* Marks a leak that is a part of another one: verdict "part", and its index. */
+void th_json_set_part(json_t *json, const struct th_leaks *leaks, uint32_t number);
+
+/*
+ * {"verdict", "leaks", "growth_bytes_per_s", "detection_limits_bytes_per_s", "reason", "advice"}
+ * and, with --limit, "limit_bytes_per_s" and "limit_reached". Reason and advice are null if there is
+ * nothing to say. "headline": the sentence that `leaks` begins with.
+ */
+json_t *th_json_outcome(const struct th_leaks *leaks, bool with_headline);
+
+/*
+ * The JSON text of each frame, built once and reused: stacks refer to a frame about a hundred
+ * times.
+ */
+struct th_frame_texts {
+	const struct th_frames *frames;
+	/* Frames are printed as these numbers; NULL: as objects. */
+	uint32_t (*number_of)(void *data, uint32_t frame);
+	void *data;              /* of number_of */
+	TH_ARRAY(char *, items); /* by frame number; NULL: not built yet */
+};
+
+/* `frames` must outlive `texts`. */
+void th_frame_texts_init(struct th_frame_texts *texts, const struct th_frames *frames);
+void th_frame_texts_deinit(struct th_frame_texts *texts);
+
+/*
+ * A string that stands for the frames of a path, separated by commas, until it is written; a new reference.
+ * It begins with a control character, which no text of a log has.
+ */
+json_t *th_frame_texts_mark(const uint32_t *frames, uint32_t count);
+
+/* Prints `before` and `json` with the frames of marks; drops the caller's reference. */
+void th_frame_texts_write(
+	struct th_frame_texts *texts, FILE *file, const char *before, json_t *json);
 
 /* Titles. */
 
 /* The word for a verdict, th_verdict_name_by(), in its color and a blank, nine columns. */
 void th_view_verdict(FILE *file, enum th_verdict verdict, enum th_reason reason);
 /* The line of a site: the nearest of the application, without one the allocating function. */
-void th_view_leaks_line(
-	FILE *file, const struct th_leak_sites *places, const struct th_leak_site *place);
+const char *
+th_view_leaks_line(const struct th_leak_sites *places, const struct th_leak_site *place);
 /* The same with the class of the objects in front: "byte[] in gw.Gateway.handle (Gateway.java:12)". */
-void
-th_view_site_title(FILE *file, const struct th_leaks *leaks, const struct th_leak_site *place);
+const char *th_view_site_title(const struct th_leaks *leaks, const struct th_leak_site *place);
 /* What a finding is about: a line, or a method above several. */
-void th_view_finding_title(
-	FILE *file, const struct th_leaks *leaks, const struct th_finding *finding);
+const char *
+th_view_finding_title(const struct th_leaks *leaks, const struct th_finding *finding);
 
 /*
  * Elision: what stays of a list that is too long for a text: what the caller names, then what comes
@@ -79,9 +156,10 @@ json_t *th_ledger_parts_json(const struct th_ledger *ledger, size_t count);
 
 /*
  * What is missing in a program whose memory was allocated below a JNI function of the VM: "...
- * without Release...", to be freed; NULL: the stack of the site contains none that is known.
+ * without Release..."; NULL: the stack of the site contains none that is known.
  */
-char *th_ledger_parts_advice(const struct th_leaks *leaks, const struct th_leak_site *site);
+const char *
+th_ledger_parts_advice(const struct th_leaks *leaks, const struct th_leak_site *site);
 
 /* What holds Java objects. */
 
@@ -104,8 +182,8 @@ void th_holder_parts_tallied_lines(
 void th_holder_parts_print(FILE *file, const struct th_held_samples *held,
 	const struct th_holders *holders, uint64_t top);
 
-/* One line: "static gw.Gateway.SESSIONS -> java.util.HashMap.table -> ..."; the caller frees it. */
-char *th_holder_parts_path(struct th_frames *frames, const struct th_holder *holder);
+/* One line: "static gw.Gateway.SESSIONS -> java.util.HashMap.table -> ...". */
+const char *th_holder_parts_path(struct th_frames *frames, const struct th_holder *holder);
 
 /*
  * The holders of a finding: [{"path", "objects", "bytes", "root_frames"}], or the largest ones as
@@ -125,9 +203,9 @@ json_t *th_holder_parts_tallied_json(
 struct th_leak_site
 th_tallied_site(const struct th_leaks *leaks, const struct th_tallied *tallied);
 
-/* Its line and figures, with a line feed; `between` the two. */
-void th_tallied_print_headline(FILE *file, const struct th_leaks *leaks,
-	const struct th_tallied *tallied, const char *between);
+/* Its line and figures; `between` the two. */
+const char *th_tallied_headline(
+	const struct th_leaks *leaks, const struct th_tallied *tallied, const char *between);
 
 /* One line for each leak, in a report about resident memory; `leaks` may be NULL. */
 void th_tallied_print_causes(FILE *file, const struct th_leaks *leaks);

@@ -6,8 +6,8 @@
  * it as another type: a value that does not fit its field is "?" in text.  A pointer to anything else does
  * not compile; tests/unit/views/test_values.c checks the types of every call.
  */
-#ifndef TH_REPORT_VIEWS_VALUES_H
-#define TH_REPORT_VIEWS_VALUES_H
+#ifndef TH_REPORT_PROFILE_VALUES_H
+#define TH_REPORT_PROFILE_VALUES_H
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -90,7 +90,7 @@ static inline struct th_box th_box_unsigned(uint64_t value)
 
 /* TH_BOX() or TH_BOX_TYPE() of each argument. */
 #define TH_BOXES(...) (const struct th_box[]){ \
-	TH_EACH_4(TH_EACH(TH_BOX, __VA_ARGS__)) {.type = TH_BOX_END}}
+	__VA_OPT__(TH_EACH_4(TH_EACH(TH_BOX, __VA_ARGS__))) {.type = TH_BOX_END}}
 #define TH_EACH(macro, value, ...) \
 	macro(value) __VA_OPT__(TH_EACH_AGAIN TH_EACH_PARENTHESES (macro, __VA_ARGS__))
 #define TH_EACH_PARENTHESES ()
@@ -117,7 +117,8 @@ struct th_values_call {
 #define TH_VALUES_CALL_AS_2(number, is_json, format, ...) \
 	static const struct th_values_call th_values_call_##number \
 		__attribute__((used, aligned(8), section("th_values_calls"))) = \
-		{__FILE__, __LINE__, is_json, format, {TH_EACH_4(TH_EACH(TH_BOX_TYPE, __VA_ARGS__))}}
+		{__FILE__, __LINE__, is_json, format, \
+		{__VA_OPT__(TH_EACH_4(TH_EACH(TH_BOX_TYPE, __VA_ARGS__)))}}
 /* clang-format on */
 
 /* Whether the values of a call are of the number and of the types that its format or keys ask for. */
@@ -144,16 +145,19 @@ bool th_values_call_fits(const struct th_values_call *call);
 	})
 void th_print_boxes(FILE *file, const char *format, const struct th_box *boxes);
 
-/* The text as a string, which the caller frees. */
+/* The text as one of the output (line.h). */
 #define th_printed(format, ...)                                  \
 	({                                                       \
 		TH_VALUES_CALL(false, format, __VA_ARGS__);      \
 		th_printed_boxes(format, TH_BOXES(__VA_ARGS__)); \
 	})
-char *th_printed_boxes(const char *format, const struct th_box *boxes);
+const char *th_printed_boxes(const char *format, const struct th_box *boxes);
 
-/* Prints `text` behind `before`, which has `columns` columns, cut to the terminal; frees the text. */
-void th_print_cut(FILE *file, const char *before, int columns, char *text);
+/* "FUNCTION (LIBRARY)", or "FUNCTION" of a nameless one and without a library. */
+const char *th_function_text(const struct th_frames *frames, uint32_t function);
+
+/* Prints `text` behind `before`, which has `columns` columns, cut to the terminal. */
+void th_print_cut(FILE *file, const char *before, int columns, const char *text);
 
 /*
  * A new object with the members that `keys` names, separated by blanks; a new reference.  With "?"
