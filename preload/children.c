@@ -3,6 +3,8 @@
  * vfork and clone, interposed: their children may run in the memory of this process, under another
  * process id.  A process that never has one need not ask for its id at each sample.
  */
+#include "preload/children.h"
+
 #include <errno.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -16,25 +18,37 @@
 
 typedef int clone_function(int (*)(void *), void *, int, void *, pid_t *, void *, pid_t *);
 
-/* Not static: called by the code below. */
-const void *th_children_vfork(void);
+/* atomic; NULL: not looked up yet */
+static clone_function *next_clone;
+static pid_t (*next_vfork)(void);
 
-/* The next vfork; fork is one by POSIX. */
-const void *
+void
+th_children_init(void)
+{
+	void *found = th_next_find_now("clone");
+
+	memcpy(&next_clone, &found, sizeof(found));
+	found = th_next_find_now("vfork");
+	memcpy(&next_vfork, &found, sizeof(found));
+}
+
+/* Not static: called by the code below.  Returns the next vfork; fork is one by POSIX. */
+void *th_children_vfork(void);
+
+void *
 th_children_vfork(void)
 {
-	static const void *known; /* atomic */
-	const void *next = th_load_relaxed(&known);
-	pid_t (*instead)(void) = fork;
+	pid_t (*next)(void);
+	void *address;
 
 	th_log_memory_is_shared();
-	if (next)
-		return next;
-	next = th_next_find_now("vfork");
+	if (!th_load_relaxed(&next_vfork))
+		th_children_init();
+	next = th_load_relaxed(&next_vfork);
 	if (!next)
-		memcpy(&next, &instead, sizeof(next));
-	th_store_relaxed(&known, next);
-	return next;
+		next = fork;
+	memcpy(&address, &next, sizeof(address));
+	return address;
 }
 
 /* It returns twice, so none of our frames may be left on the stack. */
@@ -79,26 +93,21 @@ __asm__(".text\n"
 EXPORT int
 clone(int (*function)(void *), void *stack, int flags, void *argument, ...)
 {
-	static clone_function *known; /* atomic */
-	clone_function *next = th_load_relaxed(&known);
 	va_list more;
 
 	if (flags & CLONE_VM)
 		th_log_memory_is_shared();
-	if (!next) {
-		void *found = th_next_find_now("clone");
-
-		if (!found) {
-			errno = ENOSYS;
-			return -1;
-		}
-		memcpy(&next, &found, sizeof(next));
-		th_store_relaxed(&known, next);
+	if (!th_load_relaxed(&next_clone))
+		th_children_init();
+	if (!th_load_relaxed(&next_clone)) {
+		errno = ENOSYS;
+		return -1;
 	}
 	va_start(more, argument);
 	pid_t *parent = va_arg(more, pid_t *);
 	void *storage = va_arg(more, void *);
 	pid_t *child = va_arg(more, pid_t *);
 	va_end(more);
-	return next(function, stack, flags, argument, parent, storage, child);
+	return th_load_relaxed(&next_clone)(
+		function, stack, flags, argument, parent, storage, child);
 }

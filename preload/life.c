@@ -19,6 +19,7 @@
 
 #include "jvmti/agent.h"
 #include "preload/allocator.h"
+#include "preload/children.h"
 #include "preload/late.h"
 #include "preload/leave.h"
 #include "preload/log_path.h"
@@ -547,6 +548,7 @@ load(void)
 	int saved_errno = errno;
 
 	th_next_init();
+	th_children_init();
 	th_leave_init();
 	th_operators_init();
 	th_mallocx_init();
