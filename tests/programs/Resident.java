@@ -199,7 +199,8 @@ public class Resident {
             buffers(1, 16 << 20);
             Thread.sleep(80);
         }
-        Thread.sleep(2000);
+        // Breakdowns take at most a thousandth of the time: on a busy machine one in some seconds.
+        Thread.sleep(6000);
         kept.clear();
         System.gc();
         Thread.sleep(2000);
