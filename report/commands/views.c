@@ -244,9 +244,8 @@ show_rss(const struct th_options *options, struct th_recording *recording)
 	if (!recording->accounts_count)
 		return th_error_create(TH_ERROR_UNREADABLE,
 			"%s: contains no breakdown of resident memory: without a Java VM, a "
-			"process takes one only at normal exit; while it runs, twinheap rss "
-			"PID "
-			"takes one",
+			"process takes one only at normal exit; while it runs, twinheap run "
+			"and twinheap rss PID take them",
 			options->log);
 	profile = th_profile_create(recording, options, th_input_warn, NULL);
 	/* Verdicts apply to the end of a recording. */

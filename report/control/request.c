@@ -221,8 +221,11 @@ take_breakdown(const struct th_target *target)
 {
 	if (target->header.has_server)
 		return;
-	enum th_observed_status status = th_outside_take(target->pid, target->descriptor);
-
+	struct th_outside *outside = th_outside_create(target->pid, target->descriptor);
+	if (!outside)
+		th_out_of_memory();
+	enum th_observed_status status = th_outside_take(outside);
+	th_outside_destroy(outside);
 	if (status != TH_OBSERVED_OK)
 		th_notice("process %d: no new breakdown of its resident memory: %s",
 			(int)target->pid, th_outside_problem(status));

@@ -128,21 +128,12 @@ grows_in_memory(const struct th_evidence *evidence)
 
 /*
  * Whether more is mapped all the time, but next to nothing of it is used: files that are
- * preallocated, for example.  Where so little is resident near the end, it cannot have grown by
- * more.
+ * preallocated, for example.
  */
 static bool
-is_empty(const struct th_evidence *evidence, const struct th_resident_mappings *residency)
+is_empty(const struct th_evidence *evidence)
 {
-	const struct th_observation_window *horizon = evidence->horizon;
-	uint64_t last = residency->times[residency->times_count - 1];
-
-	if (!evidence->is_resident)
-		return false;
-	if (last >= horizon->end - (horizon->end - horizon->warm) / 4 &&
-		evidence->live_bytes.estimate <= evidence->least_growth)
-		return true;
-	return evidence->trend.points >= ENOUGH_ACCOUNTS &&
+	return evidence->is_resident && evidence->trend.points >= ENOUGH_ACCOUNTS &&
 	       evidence->trend.growth_late <= evidence->least_growth;
 }
 
@@ -242,8 +233,7 @@ th_evidence_judge_residency(
 		judge->resident, judge->residency->times_count);
 	evidence->least_growth = LEAST_GROWTH_INTERVALS *
 				 (double)judge->profile->heaps[evidence->heap].interval;
-	if (evidence->verdict == TH_VERDICT_LEAK && is_empty(evidence, judge->residency) &&
-		seconds > 0)
+	if (evidence->verdict == TH_VERDICT_LEAK && is_empty(evidence) && seconds > 0)
 		th_evidence_decide(evidence, TH_VERDICT_PLATEAU, TH_REASON_UNUSED);
 	else if (evidence->verdict == TH_VERDICT_LEAK || seconds <= 0 ||
 		 !grows_in_memory(evidence))

@@ -124,7 +124,7 @@ look_at_system(void)
 	else
 		print_finding(TH_FINDING_NOTE, "ptrace",
 			"scope %s: the tool reads the memory of processes without a Java VM "
-			"(rss PID) only as root",
+			"(rss PID) only as root or as their parent",
 			text);
 }
 

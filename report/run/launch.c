@@ -220,11 +220,12 @@ give_signals_back(const struct signals *signals)
  * the terminal (Ctrl-C, Ctrl-\, hang-up) reach the whole process group without it.
  */
 static int
-wait_for(pid_t child, const struct signals *signals)
+wait_for(pid_t child, const struct signals *signals, struct th_launch_watch *watch)
 {
 	for (;;) {
+		struct timespec pause = th_launch_watch_turn(watch);
 		siginfo_t info;
-		int number = sigwaitinfo(&signals->awaited, &info);
+		int number = sigtimedwait(&signals->awaited, &info, &pause);
 		int status;
 
 		if (number == SIGCHLD) {
@@ -328,11 +329,14 @@ finish_logs(const struct launch *launch)
 }
 
 static int
-finish(const struct launch *launch, int wait_status)
+finish(const struct launch *launch, const struct th_launch_watch *watch, int wait_status)
 {
 	if (WIFSIGNALED(wait_status) && !launch->options.is_quiet)
 		th_notice("%s was killed by signal %d (%s)", launch->options.command[0],
 			WTERMSIG(wait_status), strsignal(WTERMSIG(wait_status)));
+	if (watch->problem != TH_OBSERVED_OK && !launch->options.is_quiet)
+		th_notice("process %d: no breakdown of its resident memory: %s",
+			(int)watch->problem_pid, th_outside_problem(watch->problem));
 	finish_logs(launch);
 	return exit_status(wait_status);
 }
@@ -341,6 +345,7 @@ finish(const struct launch *launch, int wait_status)
 static struct th_error *
 run(struct launch *launch, int *status_ret)
 {
+	struct th_launch_watch watch;
 	struct signals signals;
 	int report[2];
 	int error, status = 0;
@@ -350,6 +355,7 @@ run(struct launch *launch, int *status_ret)
 		return th_error_create_errno(TH_ERROR_USAGE, "cannot start a process");
 	fflush(NULL);
 	launch->start_realtime = th_clock_read(CLOCK_REALTIME);
+	th_launch_watch_init(&watch, launch->pattern, launch->start_realtime);
 	take_signals(&signals);
 	child = fork();
 	if (child == 0)
@@ -358,7 +364,8 @@ run(struct launch *launch, int *status_ret)
 	close(report[1]);
 	if (child > 0) {
 		error = read_report(report[0]);
-		status = wait_for(child, &signals);
+		status = wait_for(child, &signals, &watch);
+		th_launch_watch_deinit(&watch);
 	}
 	close(report[0]);
 	give_signals_back(&signals);
@@ -366,7 +373,7 @@ run(struct launch *launch, int *status_ret)
 		return th_error_create(
 			error == ENOENT ? TH_ERROR_NOT_FOUND : TH_ERROR_NOT_EXECUTABLE,
 			"%s: %s", launch->options.command[0], strerror(error));
-	*status_ret = finish(launch, status);
+	*status_ret = finish(launch, &watch, status);
 	return NULL;
 }
 

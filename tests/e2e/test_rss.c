@@ -579,6 +579,50 @@ files_that_are_hardly_used(void **state)
 	free(log);
 }
 
+/* 400 MiB for two seconds: the largest snapshot is near the peak, and the last one knows it. */
+static void
+a_peak_that_has_passed(void **state)
+{
+	const char *directory = th_temporary_directory();
+	char *log = th_format("%s/log.thl", directory);
+	struct account account;
+
+	(void)state;
+	free(run_script(directory, TH_TOOL " run -q -o log.thl -- " NATIVE " peak 419430400"));
+	load(&account, log, "peak");
+	assert_true(account.resident > 0.85 * 400 * MIB);
+	assert_true(resident_of(&account, "malloc_application") > 0.85 * 400 * MIB);
+	unload(&account);
+	load(&account, log, "end");
+	assert_true(account.resident < 100 * MIB);
+	assert_string_equal(json_string_value(json_object_get(
+				    json_object_get(account.json, "verdict"), "course")),
+		"fell");
+	unload(&account);
+	free(log);
+}
+
+/* The launcher takes them itself, for a process that grows and for one that does not. */
+static void
+a_process_of_run(void **state)
+{
+	const char *directory = th_temporary_directory();
+	char *log = th_format("%s/log.thl", directory);
+	struct account account;
+
+	(void)state;
+	free(run_script(directory, TH_TOOL " run -q -o log.thl -- " NATIVE
+					   " neighbours 134217728 hold 5; [ $? = 137 ]"));
+	load(&account, log, "end");
+	assert_neighbours(&account);
+	assert_true(json_array_size(json_object_get(account.json, "accounts")) >= 2);
+	unload(&account);
+	load(&account, log, "peak");
+	assert_neighbours(&account);
+	unload(&account);
+	free(log);
+}
+
 /* One line gives the reason why there is none. */
 static void
 nobody_took_one(void **state)
@@ -604,6 +648,11 @@ nobody_may_take_one(void **state)
 
 	(void)state;
 	assert_non_null(strstr(text, "no new breakdown of its resident memory: this user may "
+				     "not read its memory"));
+	free(text);
+	text = run_script(directory, FORBID " " TH_TOOL " run -o run.thl -- " NATIVE
+					    " neighbours 134217728 hold 1 2>&1 | cat");
+	assert_non_null(strstr(text, "no breakdown of its resident memory: this user may "
 				     "not read its memory"));
 	free(text);
 }
@@ -678,27 +727,10 @@ a_java_heap(const struct th_jdk *jdk)
 	}
 }
 
-/* 400 MiB for two seconds: the largest snapshot is near the peak, and the last one knows it. */
-static void
-a_peak_that_has_passed(const struct th_jdk *jdk)
-{
-	struct th_recording recording;
-	struct account account;
-
-	run_java(jdk, "-XX:+UseSerialGC", "peak", "25", &recording, &account);
-	assert_true(account.resident < 100 * MIB);
-	assert_string_equal(json_string_value(json_object_get(
-				    json_object_get(account.json, "verdict"), "course")),
-		"fell");
-	unload(&account);
-	load(&account, recording.log, "peak");
-	assert_true(account.resident > 0.85 * 400 * MIB);
-	assert_true(resident_of(&account, "malloc_direct") > 0.85 * 400 * MIB);
-	unload(&account);
-	th_recording_deinit(&recording);
-}
-
-/* Without an agent thread at its end, too. */
+/*
+ * The launcher takes no breakdown of a Java VM, even at its end, when the agent thread has
+ * ended: it does not know which memory is the Java heap.
+ */
 static void
 a_vm_of_run(const struct th_jdk *jdk)
 {
@@ -896,6 +928,8 @@ main(void)
 		cmocka_unit_test(neighbours_of_blocks),
 		cmocka_unit_test(a_process_from_outside),
 		cmocka_unit_test(files_that_are_hardly_used),
+		cmocka_unit_test(a_peak_that_has_passed),
+		cmocka_unit_test(a_process_of_run),
 		cmocka_unit_test(nobody_took_one),
 		cmocka_unit_test(nobody_may_take_one),
 		cmocka_unit_test(what_fewer_arenas_save),
@@ -905,7 +939,6 @@ main(void)
 		{"an idle VM", an_idle_vm, 0},
 		{"the code cache", the_code_cache, 0},
 		{"a Java heap", a_java_heap, 0},
-		{"a peak that has passed", a_peak_that_has_passed, 0},
 		{"a VM of run", a_vm_of_run, 0},
 		{"Deflaters without end", deflaters_without_end, 0},
 		{"direct buffers", direct_buffers, 0},

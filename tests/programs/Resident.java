@@ -17,7 +17,7 @@ import java.util.zip.Deflater;
 /**
  * Fills memory of one kind, named by the first argument, and ends: none, un-ended Deflaters, a
  * cache of direct buffers, dropped buffers, threads with deep stacks, threads that write to a
- * channel, classes, a file mapped and read, many direct buffers for two seconds, a Java heap.
+ * channel, classes, a file mapped and read, a Java heap.
  */
 public class Resident {
     private static final List<Object> kept = new ArrayList<>();
@@ -30,16 +30,16 @@ public class Resident {
                 deflaters(1000);
                 break;
             case "buffers":
-                buffers(Integer.parseInt(arguments[1]), 1 << 16);
+                buffers(Integer.parseInt(arguments[1]));
                 break;
             case "threads":
                 threads(300);
                 break;
             case "waiting":
-                buffers(1000, 1 << 16);
+                buffers(1000);
                 System.gc();
                 List<Object> before = List.copyOf(kept);
-                buffers(1500, 1 << 16);
+                buffers(1500);
                 kept.clear();
                 kept.addAll(before);
                 break;
@@ -52,9 +52,6 @@ public class Resident {
                 return;
             case "file":
                 file(64 << 20);
-                break;
-            case "peak":
-                peak(Integer.parseInt(arguments[1]));
                 break;
             case "heap":
                 heap(96);
@@ -78,9 +75,9 @@ public class Resident {
         }
     }
 
-    private static void buffers(int count, int bytes) {
+    private static void buffers(int count) {
         for (int i = 0; i < count; i++) {
-            ByteBuffer buffer = ByteBuffer.allocateDirect(bytes);
+            ByteBuffer buffer = ByteBuffer.allocateDirect(1 << 16);
             for (int at = 0; at < buffer.capacity(); at += 4096) {
                 buffer.put(at, (byte) 1);
             }
@@ -190,20 +187,6 @@ public class Resident {
             kept.add(buffer);
             kept.add(sum);
         }
-    }
-
-    /** Buffers of 16 MiB. */
-    private static void peak(int count) throws Exception {
-        Thread.sleep(3000);
-        for (int i = 0; i < count; i++) {
-            buffers(1, 16 << 20);
-            Thread.sleep(80);
-        }
-        // Breakdowns take at most a thousandth of the time: on a busy machine one in some seconds.
-        Thread.sleep(6000);
-        kept.clear();
-        System.gc();
-        Thread.sleep(2000);
     }
 
     private static void heap(int mebibytes) {

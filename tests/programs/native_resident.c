@@ -14,6 +14,7 @@
  *   mappings BYTES    2,000 mappings, touched; every other one is then made read-only
  *   arenas BYTES      as fragments, by eight threads in turn that all stay
  *   files BYTES       files of 10 MB, one after another in 10 s, mapped and hardly touched
+ *   peak BYTES        mappings of 1/20 of it each, for two seconds, then none
  *
  * A third argument, "trim", calls malloc_trim(0) at the end; "hold SECONDS" sleeps after the output
  * and then kills the process.
@@ -44,6 +45,7 @@
 #define NEIGHBOUR (1u << 20)
 #define THREADS 8u
 #define MAPPINGS 2000u
+#define PEAK_STEPS 20u
 #define FILE_BYTES (10u << 20)
 
 static size_t
@@ -218,6 +220,25 @@ make_neighbours(size_t total)
 	return blocks;
 }
 
+static void *
+make_peak(size_t total)
+{
+	char *blocks[PEAK_STEPS];
+	size_t bytes = total / PEAK_STEPS;
+
+	sleep(3);
+	for (unsigned i = 0; i < PEAK_STEPS; i++) {
+		blocks[i] = malloc(bytes);
+		touch(blocks[i], bytes);
+		usleep(100000);
+	}
+	sleep(2);
+	for (unsigned i = 0; i < PEAK_STEPS; i++)
+		free(blocks[i]);
+	sleep(2);
+	return malloc(1);
+}
+
 /* As a log of segments preallocates their indexes: one page of each is used. */
 static void *
 make_files(size_t total)
@@ -310,6 +331,8 @@ main(int argument_count, char **arguments)
 		kept = make_arenas(total);
 	else if (!strcmp(what, "files"))
 		kept = make_files(total);
+	else if (!strcmp(what, "peak"))
+		kept = make_peak(total);
 	else if (!strcmp(what, "file"))
 		kept = read_file(arguments[2]);
 	else

@@ -45,8 +45,7 @@ static struct {
 	uint32_t is_on;                     /* atomic: breakdowns are taken */
 	struct th_breakdown_tables *tables; /* under `busy`; NULL: none was taken yet */
 	struct th_spinlock busy;            /* held while the tables are in use */
-	struct th_cgroup group;             /* under `busy`, like all fields below */
-	struct th_breakdown_plan plan;
+	struct th_breakdown_subject own;    /* under `busy`, like all fields below */
 	uint64_t last_end; /* time of the last breakdown for an end; 0 = none */
 	struct knowledge knowledge;
 } breakdown;
@@ -267,14 +266,14 @@ resident_now(void)
 
 /* Writes a RESIDENT and returns its bytes; 0: the process has ended. */
 static uint64_t
-log_resident(uint64_t now)
+log_resident(uint64_t now, const struct th_cgroup *group)
 {
 	struct resident resident = read_resident();
 	struct th_event_resident event = {
 		.time = now,
 		.resident = resident.all,
 		.file = resident.file,
-		.group = th_cgroup_current(&breakdown.group),
+		.group = th_cgroup_current(group),
 	};
 
 	if (resident.all)
@@ -283,9 +282,8 @@ log_resident(uint64_t now)
 }
 
 static void
-log_group(struct th_breakdown_tables *tables)
+log_group(struct th_breakdown_tables *tables, const struct th_cgroup *group)
 {
-	const struct th_cgroup *group = &breakdown.group;
 	struct th_cgroup_use use = th_cgroup_use(group, tables->text);
 	struct th_event_cgroup event = {
 		.limit = group->limit,
@@ -325,7 +323,7 @@ next_number(void)
 }
 
 static void
-fill(struct th_breakdown_tables *tables, bool on_agent_thread)
+fill(struct th_breakdown_tables *tables, const struct th_cgroup *group, bool on_agent_thread)
 {
 	struct th_event_account *event = &tables->event;
 	bool has_pages = tables->pages.descriptor >= 0;
@@ -345,7 +343,7 @@ fill(struct th_breakdown_tables *tables, bool on_agent_thread)
 	if (has_pages)
 		log_pages(tables);
 	event->flags = flags_of(tables, has_pages);
-	log_group(tables);
+	log_group(tables, group);
 	log_sources(event->account, on_agent_thread);
 }
 
@@ -378,17 +376,22 @@ get_tables(void)
 	return tables;
 }
 
+/*
+ * Of the observed process; of another one it is assumed to be that of one processor that is busy.
+ */
 static uint64_t
 cpu_time(void)
 {
-	return th_clock_read(CLOCK_PROCESS_CPUTIME_ID);
+	return th_observed_is_other() ? th_clock_now()
+				      : th_clock_read(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 /*
  * If the process ends meanwhile, no ACCOUNT is written; readers then ignore the other records.
  */
 static void
-take(enum th_breakdown_reason reason, bool on_agent_thread)
+take(struct th_breakdown_subject *subject, enum th_breakdown_reason reason,
+	bool on_agent_thread)
 {
 	uint64_t begin = th_clock_read(CLOCK_THREAD_CPUTIME_ID);
 	struct th_breakdown_tables *tables = get_tables();
@@ -404,10 +407,10 @@ take(enum th_breakdown_reason reason, bool on_agent_thread)
 	bool is_read = th_remote_tables_copy() &&
 		       th_address_space_read(&tables->space, &tables->pages);
 	if (is_read)
-		fill(tables, on_agent_thread);
+		fill(tables, &subject->group, on_agent_thread);
 	th_page_map_close(&tables->pages);
 	if (!is_read) {
-		th_breakdown_plan_give_up(&breakdown.plan);
+		th_breakdown_plan_give_up(&subject->plan);
 		return;
 	}
 	event->cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID) - begin;
@@ -415,23 +418,23 @@ take(enum th_breakdown_reason reason, bool on_agent_thread)
 		th_log_append(TH_EVENT_ACCOUNT, event, NULL, 0);
 	if (reason == TH_BREAKDOWN_END || reason == TH_BREAKDOWN_TEARDOWN)
 		breakdown.last_end = event->time;
-	th_breakdown_plan_taken(&breakdown.plan, th_clock_now(), cpu_time(), reason,
-		event->cost, event->resident);
+	th_breakdown_plan_taken(&subject->plan, th_clock_now(), cpu_time(), reason, event->cost,
+		event->resident);
 }
 
 /* Triggers */
 
 /* Reads the resident size, and takes a breakdown if one is due; under the lock. */
 static void
-look(uint64_t now)
+look(struct th_breakdown_subject *subject, uint64_t now, bool on_agent_thread)
 {
-	uint64_t resident = log_resident(now);
+	uint64_t resident = log_resident(now, &subject->group);
 	enum th_breakdown_reason reason;
 
-	th_breakdown_plan_looked(&breakdown.plan, now, resident);
+	th_breakdown_plan_looked(&subject->plan, now, resident);
 	if (resident &&
-		th_breakdown_plan_is_due(&breakdown.plan, now, cpu_time(), resident, &reason))
-		take(reason, true);
+		th_breakdown_plan_is_due(&subject->plan, now, cpu_time(), resident, &reason))
+		take(subject, reason, on_agent_thread);
 }
 
 static bool
@@ -450,42 +453,51 @@ may_begin(void)
 	return is_recording() && th_trylock(&breakdown.busy);
 }
 
-static void
-take_now(enum th_breakdown_reason reason, bool on_agent_thread)
+void
+th_breakdown_look(struct th_breakdown_subject *subject, uint64_t now, bool on_agent_thread)
 {
 	if (!may_begin())
 		return;
-	log_resident(th_clock_now());
-	take(reason, on_agent_thread);
+	if (th_breakdown_plan_is_look_due(&subject->plan, now))
+		look(subject, now, on_agent_thread);
 	th_unlock(&breakdown.busy);
 }
 
 void
-th_breakdown_poll(uint64_t now)
+th_breakdown_take(struct th_breakdown_subject *subject, enum th_breakdown_reason reason,
+	bool on_agent_thread)
 {
 	if (!may_begin())
 		return;
-	if (th_breakdown_plan_is_look_due(&breakdown.plan, now))
-		look(now);
+	log_resident(th_clock_now(), &subject->group);
+	take(subject, reason, on_agent_thread);
 	th_unlock(&breakdown.busy);
+}
+
+/* For this process */
+
+void
+th_breakdown_poll(uint64_t now)
+{
+	th_breakdown_look(&breakdown.own, now, true);
 }
 
 uint64_t
 th_breakdown_next(void)
 {
-	return is_recording() ? breakdown.plan.next_look : UINT64_MAX;
+	return is_recording() ? breakdown.own.plan.next_look : UINT64_MAX;
 }
 
 void
 th_breakdown_flush(void)
 {
-	take_now(TH_BREAKDOWN_ASKED, true);
+	th_breakdown_take(&breakdown.own, TH_BREAKDOWN_ASKED, true);
 }
 
 void
 th_breakdown_teardown(void)
 {
-	take_now(TH_BREAKDOWN_TEARDOWN, true);
+	th_breakdown_take(&breakdown.own, TH_BREAKDOWN_TEARDOWN, true);
 }
 
 void
@@ -494,18 +506,24 @@ th_breakdown_end(bool on_agent_thread)
 	uint64_t now = th_clock_now();
 
 	if (!breakdown.last_end || now - breakdown.last_end > FRESH_NS)
-		take_now(TH_BREAKDOWN_END, on_agent_thread);
+		th_breakdown_take(&breakdown.own, TH_BREAKDOWN_END, on_agent_thread);
 }
 
 /* Start and reset */
 
 void
+th_breakdown_begin(struct th_breakdown_subject *subject)
+{
+	th_cgroup_find(&subject->group);
+	th_breakdown_plan_init(&subject->plan, th_clock_now(), cpu_time());
+	th_store_release(&breakdown.is_on, 1);
+}
+
+void
 th_breakdown_start(bool has_owners)
 {
 	breakdown.knowledge.has_owners = has_owners;
-	th_cgroup_find(&breakdown.group);
-	th_breakdown_plan_init(&breakdown.plan, th_clock_now(), cpu_time());
-	th_store_release(&breakdown.is_on, 1);
+	th_breakdown_begin(&breakdown.own);
 }
 
 void

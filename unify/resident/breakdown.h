@@ -8,14 +8,15 @@
  * by the present bits of its pages.  Besides the rows the log gets the resident bytes of every
  * live sampled block or mapping; the report makes the final table from both.
  *
- * A breakdown makes the kernel walk the page tables of the process.  It is taken at the end, on
- * demand, and by the agent thread when the process has grown, and at increasing intervals;
- * together these take at most 1/1000 of the CPU time of the process plus, once, 25 to 75 ms,
- * which short recordings use up (schedule.h).  The agent thread also reads the total resident
- * size, once a second, and more often in the first 16 seconds.
+ * The total resident size is read once a second, and more often in the first 16 seconds.  A
+ * breakdown makes the kernel walk the page tables of the process.  It is taken at the end, on
+ * demand, when the process has grown, and at increasing intervals; together these take at most
+ * 1/1000 of the CPU time of the process plus, once, 25 to 75 ms, which short recordings use up
+ * (schedule.h).
  *
- * No thread of the application takes breakdowns, except at the end of a process, in its exit.
- * Without an agent thread another process takes those on demand (outside.h).
+ * No thread of the application takes breakdowns: the agent thread does, or without one another
+ * process (outside.h).  The exception is the breakdown at the end of a process, taken in its
+ * exit.
  */
 #ifndef TH_UNIFY_RESIDENT_BREAKDOWN_H
 #define TH_UNIFY_RESIDENT_BREAKDOWN_H
@@ -24,6 +25,8 @@
 #include <stdint.h>
 
 #include "unify/base/observed.h"
+#include "unify/resident/cgroup.h"
+#include "unify/resident/schedule.h"
 #include "unify/shared/log_format.h"
 
 struct th_breakdown_claims;
@@ -85,9 +88,8 @@ void th_breakdown_claim(struct th_breakdown_claims *claims, enum th_breakdown_cl
 void th_breakdown_set_allocator(const char *name);
 
 /*
- * Enables breakdowns of this process, or in the tool of the observed one (observed.h), unless there
- * is no memory for their tables.  `has_owners`: mappings are recorded, so that their owners are
- * known (mapping.h).  Not from the malloc path.
+ * Enables breakdowns, unless there is no memory for their tables.  `has_owners`: mappings are
+ * recorded, so that their owners are known (mapping.h).  Not from the malloc path.
  */
 void th_breakdown_start(bool has_owners);
 
@@ -99,7 +101,7 @@ void th_breakdown_poll(uint64_t now);
 /* When th_breakdown_poll() has work to do (ns); UINT64_MAX: never. [agent-thread] */
 uint64_t th_breakdown_next(void);
 
-/* Takes a breakdown on demand. [agent-thread or offline] */
+/* Takes a breakdown on demand. [agent-thread] */
 void th_breakdown_flush(void);
 
 /* The Java VM begins to end: takes one while what is freed by then is small. [agent-thread] */
@@ -116,6 +118,19 @@ void th_breakdown_reset(void);
 
 /* For another recording of the same process: its sources must be added again. */
 void th_breakdown_restart(void);
+
+/* The same for any process: the observed one (observed.h). */
+struct th_breakdown_subject {
+	struct th_cgroup group;
+	struct th_breakdown_plan plan;
+};
+
+/* Once, before the others. [any] */
+void th_breakdown_begin(struct th_breakdown_subject *subject);
+void
+th_breakdown_look(struct th_breakdown_subject *subject, uint64_t now, bool on_agent_thread);
+void th_breakdown_take(struct th_breakdown_subject *subject, enum th_breakdown_reason reason,
+	bool on_agent_thread);
 
 /* In the tool: copies the library's knowledge about its process. */
 struct th_observed_part th_breakdown_part(void);

@@ -1,10 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unify/shared/outside.h"
 
+#include <stdlib.h>
+
 #include "unify/base/atomic.h"
 #include "unify/log/log.h"
 #include "unify/resident/breakdown.h"
 #include "unify/resident/remote_tables.h"
+
+struct th_outside {
+	pid_t pid;
+	int descriptor;
+	struct th_breakdown_subject subject;
+};
+
+struct th_outside *
+th_outside_create(pid_t pid, int descriptor)
+{
+	struct th_outside *outside = calloc(1, sizeof(*outside));
+
+	if (!outside)
+		return NULL;
+	outside->pid = pid;
+	outside->descriptor = descriptor;
+	return outside;
+}
+
+void
+th_outside_destroy(struct th_outside *outside)
+{
+	free(outside);
+}
+
+/* On success the log is treated as this process's own until th_log_observe_end(). */
+static enum th_observed_status
+begin(struct th_outside *outside)
+{
+	enum th_observed_status status;
+
+	if (!th_log_observe(outside->descriptor))
+		return TH_OBSERVED_GONE;
+	status = th_remote_tables_begin(outside->pid, th_log_header());
+	if (status != TH_OBSERVED_OK)
+		th_log_observe_end();
+	else if (!outside->subject.plan.start)
+		th_breakdown_begin(&outside->subject);
+	return status;
+}
 
 static bool
 is_library_responsible(const struct th_log_header *header)
@@ -12,30 +54,36 @@ is_library_responsible(const struct th_log_header *header)
 	return th_load_relaxed(&header->has_server) || th_load_relaxed(&header->knows_vm);
 }
 
-/* While the log is treated as this process's own. */
-static enum th_observed_status
-take(pid_t pid)
+enum th_observed_status
+th_outside_poll(struct th_outside *outside, uint64_t now)
 {
-	enum th_observed_status status = th_remote_tables_begin(pid, th_log_header());
+	enum th_observed_status status = begin(outside);
+
+	if (status != TH_OBSERVED_OK)
+		return status;
+	if (!is_library_responsible(th_log_header()))
+		th_breakdown_look(&outside->subject, now, false);
+	th_log_observe_end();
+	return TH_OBSERVED_OK;
+}
+
+uint64_t
+th_outside_next(const struct th_outside *outside)
+{
+	return outside->subject.plan.next_look;
+}
+
+enum th_observed_status
+th_outside_take(struct th_outside *outside)
+{
+	enum th_observed_status status = begin(outside);
 
 	if (status != TH_OBSERVED_OK)
 		return status;
 	if (is_library_responsible(th_log_header()))
-		return TH_OBSERVED_VM;
-	/* Its owners are copied with its tables. */
-	th_breakdown_start(false);
-	th_breakdown_flush();
-	return TH_OBSERVED_OK;
-}
-
-enum th_observed_status
-th_outside_take(pid_t pid, int descriptor)
-{
-	enum th_observed_status status;
-
-	if (!th_log_observe(descriptor))
-		return TH_OBSERVED_GONE;
-	status = take(pid);
+		status = TH_OBSERVED_VM;
+	else
+		th_breakdown_take(&outside->subject, TH_BREAKDOWN_ASKED, false);
 	th_log_observe_end();
 	return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tables of the library in another process.  `twinheap rss PID` and `twinheap ctl`
- * take breakdowns of a process without a Java VM, which has no library thread for this.  With
+ * The tables of the library in another process.  `twinheap run` and `twinheap rss PID` take the
+ * breakdowns of a process without a Java VM, which has no library thread for this.  With
  * process_vm_readv(2) the tool copies the tables of that library into its own tables of the
  * same kind, and then uses them as the library does.
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Breakdowns of resident memory that the tool takes on demand of a recorded process without a
- * library thread, hence without a Java VM.  The tool reads the /proc files of the process and the
+ * Breakdowns of resident memory that the tool takes of a recorded process without a library
+ * thread, hence without a Java VM.  The tool reads the /proc files of the process and the
  * library's tables in its memory (observed.h), and appends to its log by the protocol of log.h,
  * as an additional producer.  The process itself is not involved.
  *
@@ -10,6 +10,7 @@
 #ifndef TH_UNIFY_SHARED_OUTSIDE_H
 #define TH_UNIFY_SHARED_OUTSIDE_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Result of an attempt to inspect another process. */
@@ -21,11 +22,29 @@ enum th_observed_status {
 	TH_OBSERVED_VM,      /* it has or had a Java VM */
 };
 
+/* An observed process. */
+struct th_outside;
+
 /*
- * Takes a breakdown of process `pid`.  `descriptor` is its log, open for reading and writing, and
- * remains the caller's. [offline]
+ * `descriptor` is the log of `pid`, open for reading and writing, and remains the caller's.
+ * NULL: out of memory. [offline]
  */
-enum th_observed_status th_outside_take(pid_t pid, int descriptor);
+struct th_outside *th_outside_create(pid_t pid, int descriptor);
+
+/* NULL is legal. [offline] */
+void th_outside_destroy(struct th_outside *outside);
+
+/*
+ * Periodically records the resident size of the process, and takes a breakdown when one is due.
+ * Does nothing while a thread of the library does this. [offline]
+ */
+enum th_observed_status th_outside_poll(struct th_outside *outside, uint64_t now);
+
+/* When the next th_outside_poll() has work, unless a thread of the library does it. [offline] */
+uint64_t th_outside_next(const struct th_outside *outside);
+
+/* Takes a breakdown now. [offline] */
+enum th_observed_status th_outside_take(struct th_outside *outside);
 
 /* The reason why a breakdown could not be taken, as part of a message. [offline] */
 const char *th_outside_problem(enum th_observed_status status);
