@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * vfork and clone, interposed: their children may run in the memory of this process, under another
- * process id.  A process that never has one need not ask for its id at each sample.
+ * process id.  Without such a child a process need not ask for its id at each sample.
  */
 #include "preload/children.h"
 
@@ -41,7 +41,7 @@ th_children_vfork(void)
 	pid_t (*next)(void);
 	void *address;
 
-	th_log_memory_is_shared();
+	th_log_thread_vforks();
 	if (!th_load_relaxed(&next_vfork))
 		th_children_init();
 	next = th_load_relaxed(&next_vfork);

@@ -140,7 +140,7 @@ interval_text(const struct th_estimate *estimate)
 static void
 print_figures(FILE *file, const struct th_ledger_entry *entry)
 {
-	th_print(file, "{n} held of {}{n} taken{}", &entry->held, interval_text(&entry->held),
+	th_print(file, "{n}{} held of {n}{} taken", &entry->held, interval_text(&entry->held),
 		&entry->taken, interval_text(&entry->taken));
 	if (entry->held_per_second.estimate > 0)
 		th_print(file, ", +{g}/s", &entry->held_per_second);

@@ -132,14 +132,21 @@ void th_log_close(void);
 
 /*
  * Whether the calling process owns the log.  False in a child created without the fork()
- * handlers, by the bare system call, and, after th_log_memory_is_shared(), in one that shares the
- * owner's memory.  Makes no system call before that, except before Linux 4.14. [in-malloc]
+ * handlers, by the bare system call, and in one that shares the owner's memory, if one of the
+ * following functions was called before.  Makes no system call unless one was, except before
+ * Linux 4.14. [in-malloc]
  */
 bool th_log_is_ours(void);
 
 /*
- * A child with another process id is about to run in this memory: of vfork() or clone(CLONE_VM).
- * Process ids are compared from now on. [any]
+ * The calling thread is about to call vfork(): its child has this thread's storage, and the thread
+ * waits for its end.  Process ids are compared in the child, and once more in the parent. [any]
+ */
+void th_log_thread_vforks(void);
+
+/*
+ * A child that shares this memory is about to run beside this process: clone(CLONE_VM).  Process
+ * ids are compared from now on. [any]
  */
 void th_log_memory_is_shared(void);
 

@@ -392,7 +392,7 @@ test_child_in_shared_memory_writes_nothing(void **state)
 	(void)state;
 	log_fixture_open(LARGE);
 	log_samples_append(0, 0);
-	th_log_memory_is_shared();
+	th_log_thread_vforks();
 	pid_t child = clone(append_in_shared_memory, stack + sizeof(stack),
 		CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
 	assert_int_equal(status_of(child), 0);
@@ -417,6 +417,11 @@ test_copies_of_the_memory(void **state)
 	assert_true(th_log_is_ours());
 	pid_t copy = clone(is_ours, stack + sizeof(stack), SIGCHLD, NULL);
 	assert_int_equal(status_of(copy), 0);
+	th_log_thread_vforks();
+	pid_t forked = clone(
+		is_ours, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
+	assert_int_equal(status_of(forked), 0);
+	assert_true(th_log_is_ours());
 	th_log_memory_is_shared();
 	copy = clone(is_ours, stack + sizeof(stack), SIGCHLD, NULL);
 	assert_int_equal(status_of(copy), 0);

@@ -332,7 +332,7 @@ requests_are_the_owners(void **state)
 	control = &th_log_header()->control;
 	control->verb = TH_CONTROL_PAUSE;
 	control->asked++;
-	th_log_memory_is_shared(); /* as the vfork of the library does */
+	th_log_thread_vforks(); /* as the vfork of the library does */
 	pid_t child = vfork();
 	if (!child) {
 		th_housekeeping_run();
