@@ -301,6 +301,37 @@ test_intervals_cover(void **state)
 	assert_in_range(covered, 180, logs);
 }
 
+static void
+view_ledger(FILE *file, const struct th_leaks *leaks)
+{
+	th_view_ledger(file, &leaks->ledger);
+}
+
+/* Each interval stands behind its own figure. */
+static void
+test_text_of_intervals(void **state)
+{
+	struct log_builder log;
+	struct leaks_found found;
+
+	(void)state;
+	begin(&log);
+	for (uint32_t k = 0; k < 100; k++) {
+		uint64_t sample = take(&log, k * 100, TH_LEDGER_WEAK, 0.125);
+
+		if (k % 2)
+			give(&log, k * 100, sample, TH_LEDGER_GIVEN_BACK, 0);
+	}
+	leaks_find(&found, &log);
+	char *text = leaks_print(&found, view_ledger);
+	print_message("%s", text);
+	assert_non_null(strstr(text, "400 ("));
+	assert_non_null(strstr(text, ") held of 800 ("));
+	assert_non_null(strstr(text, ") taken"));
+	free(text);
+	leaks_end(&found, &log);
+}
+
 /* The number of references */
 
 static void
@@ -435,6 +466,7 @@ main(void)
 		cmocka_unit_test(test_few_of_many_stay),
 		cmocka_unit_test(test_impossible_records),
 		cmocka_unit_test(test_intervals_cover),
+		cmocka_unit_test(test_text_of_intervals),
 		cmocka_unit_test(test_hint),
 		cmocka_unit_test(test_references_grow),
 		cmocka_unit_test(test_references_stay),
