@@ -853,13 +853,18 @@ buffers_that_threads_keep(const struct th_jdk *jdk)
 static void
 metaspace_in_small_pieces(const struct th_jdk *jdk)
 {
-	static const char *const options[] = {"-Xshare:off", "-Xshare:auto"};
+	static const struct {
+		const char *option;
+		const char *settings[2];
+	} runs[] = {{"-Xshare:off", {NULL}}, {"-Xshare:auto", {NULL}},
+		{"-Xshare:off", {"TWINHEAP_INTERVAL=4m", NULL}}};
 
-	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+	for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
 		struct th_recording recording;
 		struct account account;
 
-		run_java(jdk, options[i], "classes", "0", &recording, &account);
+		run_java_with(runs[i].settings, jdk, runs[i].option, "classes", "0", &recording,
+			&account);
 		double committed = number(truth(&recording), "metaspace");
 		double resident = resident_of(&account, "metaspace") +
 				  resident_of(&account, "class_space");

@@ -255,6 +255,29 @@ test_pieces_know_their_reservation(void **state)
 	assert_int_equal(place_at(10), 0);
 }
 
+/*
+ * Reservations of 2 MiB, those of metaspace on JDK 11, are sampled at an interval of 64 MiB as
+ * well, up to a number that bounds the cost; accessible memory is not.
+ */
+static void
+test_reservations_are_sampled(void **state)
+{
+	const uintptr_t pages = 512;
+	const uint64_t bound = 4096;
+
+	(void)state;
+	recorder_start(16384 * PAGE, DEPTH, LARGE);
+	for (uintptr_t i = 0; i < bound - 1; i++)
+		map(i * pages, pages, TH_MAPPED_RESERVED);
+	assert_int_equal(recorder_counter(TH_COUNTER_MAPPED_SAMPLES), bound - 1);
+	assert_float_equal(estimate_left(TH_MAPPED_RESERVED),
+		(double)(bound - 1) * pages * PAGE, 1e-6 * bound * pages * PAGE);
+	for (uintptr_t i = bound; i < 2 * bound; i++)
+		map(i * pages, pages, TH_MAPPED_RESERVED);
+	/* One in 32.5 of them: 126, standard deviation 11. */
+	assert_in_range(recorder_counter(TH_COUNTER_MAPPED_SAMPLES), bound + 60, bound + 200);
+}
+
 /* Protecting accessible memory is not an allocation. */
 static void
 test_protect_without_change(void **state)
@@ -540,6 +563,7 @@ main(void)
 		TEST(test_mapping_over_ends_what_was_there),
 		TEST(test_commit_and_decommit_in_a_reservation),
 		TEST(test_pieces_know_their_reservation),
+		TEST(test_reservations_are_sampled),
 		TEST(test_protect_without_change),
 		TEST(test_reach_ends_at_a_gap),
 		TEST(test_remap),
