@@ -3,6 +3,8 @@
  * A shard is an open-addressing table with linear probing and backward-shift deletion, so there
  * are no tombstones.  Shard and home slot are a hash of the filter's bit: entries of one bit have
  * the same home slot, so testing whether another block shares a bit is a scan of one cluster.
+ * It begins with FIRST_SLOTS, which are on the page of its lock: a program with some thousand
+ * blocks uses one page of each shard.
  */
 #include "unify/sample/live_blocks.h"
 
@@ -18,12 +20,14 @@
 #define SLOT_BITS 10
 #define SHARDS (1u << SHARD_BITS)
 #define SLOTS (1u << SLOT_BITS)
+#define FIRST_SLOTS 64u
 /* Above this many entries clusters become long (Knuth: 5.5 probes for a miss at 7/8 x 90 %). */
-#define SHARD_FULL (SLOTS * 7 / 8)
+#define FULL(slots) ((slots)*7 / 8)
+#define SHARD_FULL FULL(SLOTS)
 _Static_assert(SHARDS *SHARD_FULL == TH_LIVE_BLOCKS_MAX, "full shards");
 _Static_assert(SHARDS <= TH_OBSERVED_CHUNKS_MAX, "copied at once");
-/* Slots that th_live_blocks_each() copies under one hold of a shard's lock: 2 KiB of stack. */
-#define SLOTS_AT_ONCE 128
+/* Slots that th_live_blocks_each() copies under one hold of a shard's lock: 1 KiB of stack. */
+#define SLOTS_AT_ONCE FIRST_SLOTS
 
 /* Changes of a shard that wait; few threads wait for one lock at the same time: there are many locks. */
 #define DEFERRED_MAX 8
@@ -60,6 +64,7 @@ enum { FREE, CLAIMED, READY };
 struct shard {
 	struct th_spinlock lock;
 	uint32_t count;
+	uint32_t is_large; /* atomic: all slots are in use, not only the first */
 	struct deferred deferred;
 	struct slot slots[SLOTS];
 };
@@ -102,15 +107,21 @@ shard_of(uintptr_t address)
 }
 
 static uint32_t
-home_of(uintptr_t address)
+slots_of(const struct shard *shard)
 {
-	return home_bits(address) & (SLOTS - 1);
+	return th_load_relaxed(&shard->is_large) ? SLOTS : FIRST_SLOTS;
 }
 
 static uint32_t
-next_slot(uint32_t slot)
+home_of(const struct shard *shard, uintptr_t address)
 {
-	return (slot + 1) & (SLOTS - 1);
+	return home_bits(address) & (slots_of(shard) - 1);
+}
+
+static uint32_t
+next_slot(const struct shard *shard, uint32_t slot)
+{
+	return (slot + 1) & (slots_of(shard) - 1);
 }
 
 static void
@@ -195,7 +206,8 @@ clear_bit(const struct shard *shard, uintptr_t address)
 {
 	uint32_t bit = th_live_blocks_bit(address);
 
-	for (uint32_t i = home_of(address); shard->slots[i].address; i = next_slot(i))
+	for (uint32_t i = home_of(shard, address); shard->slots[i].address;
+		i = next_slot(shard, i))
 		if (th_live_blocks_bit(shard->slots[i].address) == bit)
 			return;
 	if (is_pinned(bit))
@@ -211,10 +223,10 @@ clear_bit(const struct shard *shard, uintptr_t address)
 static uint32_t
 find_slot(const struct shard *shard, uintptr_t address)
 {
-	uint32_t i = home_of(address);
+	uint32_t i = home_of(shard, address);
 
 	while (shard->slots[i].address && shard->slots[i].address != address)
-		i = next_slot(i);
+		i = next_slot(shard, i);
 	return i;
 }
 
@@ -222,15 +234,16 @@ find_slot(const struct shard *shard, uintptr_t address)
 static void
 delete_slot(struct shard *shard, uint32_t hole)
 {
+	const uint32_t mask = slots_of(shard) - 1;
 	uint32_t i = hole;
 
 	for (;;) {
-		i = next_slot(i);
+		i = next_slot(shard, i);
 		if (!shard->slots[i].address)
 			break;
-		uint32_t home = home_of(shard->slots[i].address);
+		uint32_t home = home_of(shard, shard->slots[i].address);
 		/* An entry may move to the hole unless its home is cyclically in (hole, i]. */
-		if (((i - home) & (SLOTS - 1)) >= ((i - hole) & (SLOTS - 1))) {
+		if (((i - home) & mask) >= ((i - hole) & mask)) {
 			shard->slots[hole] = shard->slots[i];
 			hole = i;
 		}
@@ -242,9 +255,26 @@ delete_slot(struct shard *shard, uint32_t hole)
 
 /* Under the lock */
 
+static void
+enlarge(struct shard *shard)
+{
+	struct slot first[FIRST_SLOTS];
+
+	for (uint32_t i = 0; i < FIRST_SLOTS; i++) {
+		first[i] = shard->slots[i];
+		shard->slots[i].address = 0;
+	}
+	th_store_relaxed(&shard->is_large, 1);
+	for (uint32_t i = 0; i < FIRST_SLOTS; i++)
+		if (first[i].address)
+			shard->slots[find_slot(shard, first[i].address)] = first[i];
+}
+
 static bool
 put(struct shard *shard, uintptr_t address, uint64_t sample)
 {
+	if (slots_of(shard) < SLOTS && shard->count >= FULL(FIRST_SLOTS))
+		enlarge(shard);
 	struct slot *slot = &shard->slots[find_slot(shard, address)];
 
 	if (!slot->address && shard->count >= SHARD_FULL)
@@ -426,7 +456,9 @@ th_live_blocks_each(th_live_blocks_visit *visit, void *data)
 
 		if (!shard || !th_load_relaxed(&shard->count))
 			continue;
-		for (uint32_t first = 0; first < SLOTS; first += SLOTS_AT_ONCE) {
+		/* One that becomes larger meanwhile was copied as a whole. */
+		const uint32_t slots = slots_of(shard);
+		for (uint32_t first = 0; first < slots; first += SLOTS_AT_ONCE) {
 			uint32_t count = copy_slots(shard, first, copy);
 
 			for (uint32_t k = 0; k < count; k++)
@@ -459,7 +491,7 @@ th_live_blocks_clear(void)
 
 		if (!shard || !enter(shard, &late))
 			continue;
-		for (uint32_t k = 0; k < SLOTS; k++)
+		for (uint32_t k = 0; k < slots_of(shard); k++)
 			while (shard->slots[k].address)
 				take(shard, shard->slots[k].address);
 		th_unlock(&shard->lock);
