@@ -6,31 +6,18 @@
 
 #include "jvmti/ledger/references.h"
 #include "unify/base/atomic.h"
-#include "unify/base/memory.h"
+#include "unify/base/hash_set.h"
 #include "unify/log/log.h"
-#include "unify/shared/hash.h"
 
-#define SLOTS (TH_CLASSES_MAX * 2)
-#define PROBES 128
 /* The system class loader and the platform class loader; more if the program sets its own. */
 #define LOADERS_MAX 16
 
-static uint64_t *slots; /* atomic; hashes, atomic, 0 = empty; id = index + 1 */
+static struct th_hash_set classes; /* of hashes of signatures; ids are the numbers */
 
 void
 th_classes_restart(void)
 {
-	th_memory_retire(slots);
-	slots = NULL;
-}
-
-static uint64_t
-hash_text(const char *text)
-{
-	/* Mixed, because the high bits select the slot. */
-	uint64_t hash = th_hash_mix(th_hash_bytes(TH_HASH_START, text, strlen(text)));
-
-	return hash | !hash;
+	th_hash_set_reset(&classes);
 }
 
 static void
@@ -45,21 +32,11 @@ log_class(uint32_t id, const char *signature)
 static uint32_t
 id_of(const char *signature)
 {
-	uint64_t *table = th_memory_map_once(&slots, SLOTS * sizeof(*slots));
-	uint64_t hash = hash_text(signature);
+	struct th_hash_entry entry = th_hash_set_add(&classes, th_hash_set_text(signature));
 
-	for (uint64_t probe = 0; table && probe < PROBES; probe++) {
-		uint32_t index = (uint32_t)(hash + probe) & (SLOTS - 1);
-		uint64_t found = th_load_relaxed(&table[index]);
-
-		if (!found && th_cas_acq_rel(&table[index], &found, hash)) {
-			log_class(index + 1, signature);
-			return index + 1;
-		}
-		if (found == hash)
-			return index + 1;
-	}
-	return 0;
+	if (entry.is_new)
+		log_class(entry.number, signature);
+	return entry.number;
 }
 
 uint32_t

@@ -9,12 +9,10 @@
 
 #include "jvmti/vm/vm_exports.h"
 #include "unify/base/atomic.h"
-#include "unify/base/memory.h"
+#include "unify/base/hash_set.h"
 #include "unify/log/log.h"
 #include "unify/sample/in_flight.h"
-#include "unify/shared/hash.h"
 
-#define PROBES 64
 /* What is longer is not logged. */
 #define TEXT_BYTES 1024
 /* Local references to the objects between a class and the texts of its location. */
@@ -22,8 +20,8 @@
 
 static struct {
 	jfieldID domain, source, location, protocol, path;
-	uint64_t *slots; /* atomic, hashes of packages, 0 = empty; set before `is_on` */
-	uint32_t is_on;  /* atomic */
+	struct th_hash_set packages; /* hashes of those that are known */
+	uint32_t is_on;              /* atomic */
 	/* The program: its jar, if that is all of its class path, else the name of its main class */
 	bool is_jar;
 	char program[TEXT_BYTES];
@@ -152,20 +150,12 @@ log_source(JNIEnv *env, jclass type, const char *package)
 static bool
 claim(const char *package)
 {
-	uint64_t hash = th_hash_mix(th_hash_bytes(TH_HASH_START, package, strlen(package)));
+	struct th_hash_entry entry = th_hash_set_add(
+		&sources.packages, th_hash_set_text(package));
 
-	hash |= !hash;
-	for (uint64_t probe = 0; probe < PROBES; probe++) {
-		uint64_t *slot = &sources.slots[(hash + probe) % TH_CODE_SOURCES_MAX];
-		uint64_t found = th_load_relaxed(slot);
-
-		if (!found && th_cas_acq_rel(slot, &found, hash))
-			return true;
-		if (found == hash)
-			return false;
-	}
-	th_log_count(TH_COUNTER_PACKAGES_FULL, 1);
-	return false;
+	if (!entry.word)
+		th_log_count(TH_COUNTER_PACKAGES_FULL, 1);
+	return entry.is_new;
 }
 
 /*
@@ -238,15 +228,8 @@ meet_loaded(jvmtiEnv *jvmti, JNIEnv *env)
 void
 th_code_sources_start(jvmtiEnv *jvmti, JNIEnv *env)
 {
-	const size_t bytes = TH_CODE_SOURCES_MAX * sizeof(*sources.slots);
-
-	/* Not another mapping: a callback of the last recording may be in progress. */
-	if (sources.slots)
-		memset(sources.slots, 0, bytes);
-	else
-		sources.slots = th_memory_map(bytes);
-	if (!sources.slots)
-		return;
+	/* A callback of the last recording may be in progress. */
+	th_hash_set_clear(&sources.packages);
 	find_fields(env);
 	find_program(jvmti);
 	th_store_release(&sources.is_on, 1);

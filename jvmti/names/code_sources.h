@@ -9,9 +9,6 @@
 
 #include <jvmti.h>
 
-/* Packages with a location; those of further ones are not known. */
-#define TH_CODE_SOURCES_MAX (1u << 14)
-
 /* Begins with the packages of the classes that are loaded. In the live phase. [jvmti] */
 void th_code_sources_start(jvmtiEnv *jvmti, JNIEnv *env);
 

@@ -8,12 +8,11 @@
 #include <string.h>
 
 #include "unify/base/atomic.h"
+#include "unify/base/hash_set.h"
 #include "unify/base/memory.h"
 #include "unify/log/log.h"
 #include "unify/shared/hash.h"
 
-#define SLOTS (TH_METHODS_MAX * 2)
-#define PROBES 128
 /* Longest line table kept; javac writes one entry per statement. */
 #define LINES_MAX 8192
 /* Longer names are cut. */
@@ -45,9 +44,9 @@ struct remembered {
 };
 
 static struct {
-	uint64_t *slots; /* atomic, hashes of names; id = index + 1; written under the lock */
-	uint32_t count;  /* under the lock */
-	unsigned char *mounts; /* atomic, enum th_method_mount, by index of the slot */
+	struct th_hash_set
+		known; /* hashes of names; ids are the numbers; added to under the lock */
+	unsigned char *mounts; /* atomic, enum th_method_mount, by id - 1 */
 	/* atomic: bits id % FILTER_BITS of the ids in `mounts`, which are few */
 	uint64_t filter[FILTER_BITS / 64];
 	struct remembered *remembered;
@@ -58,13 +57,12 @@ static struct {
 bool
 th_methods_init(void)
 {
-	if (methods.slots)
+	if (methods.mounts)
 		return true;
 	methods.names = th_memory_map(sizeof(*methods.names));
 	methods.remembered = th_memory_map(REMEMBERED * sizeof(*methods.remembered));
-	methods.mounts = th_memory_map(SLOTS);
-	methods.slots = th_memory_map(SLOTS * sizeof(*methods.slots));
-	return methods.slots && methods.names && methods.remembered && methods.mounts;
+	methods.mounts = th_memory_map(TH_HASH_SET_NUMBERS);
+	return methods.names && methods.remembered && methods.mounts;
 }
 
 void
@@ -73,7 +71,7 @@ th_methods_restart(void)
 	th_memory_retire(methods.names);
 	th_memory_retire(methods.remembered);
 	th_memory_retire(methods.mounts);
-	th_memory_retire(methods.slots);
+	th_hash_set_reset(&methods.known);
 	memset(&methods, 0, sizeof(methods));
 }
 
@@ -143,57 +141,22 @@ log_method(uint32_t id, const struct names *names)
 static uint64_t
 finish_hash(uint64_t hash)
 {
-	hash = th_hash_mix(hash);
-	return hash | !hash;
-}
-
-/* 0: not known. */
-static uint32_t
-find_known(uint64_t hash)
-{
-	for (uint64_t probe = 0; probe < PROBES; probe++) {
-		uint32_t index = (uint32_t)(hash + probe) & (SLOTS - 1);
-		uint64_t found = th_load_relaxed(&methods.slots[index]);
-
-		if (found == hash)
-			return index + 1;
-		if (!found)
-			break;
-	}
-	return 0;
-}
-
-/* 0: the table is full. */
-static uint32_t
-take_slot(uint64_t hash)
-{
-	for (uint64_t probe = 0; methods.count < TH_METHODS_MAX && probe < PROBES; probe++) {
-		uint32_t index = (uint32_t)(hash + probe) & (SLOTS - 1);
-
-		if (th_load_relaxed(&methods.slots[index]))
-			continue;
-		th_store_relaxed(&methods.slots[index], hash);
-		methods.count++;
-		return index + 1;
-	}
-	th_log_count(TH_COUNTER_METHODS_FULL, 1);
-	return 0;
+	return th_hash_mix(hash) | 1;
 }
 
 /* The id of the method in `methods.names`, under the lock. */
 static uint32_t
 add_method(uint64_t hash)
 {
-	uint32_t id = find_known(hash);
+	struct th_hash_entry entry = th_hash_set_add(&methods.known, hash);
 
-	if (id)
-		return id;
-	id = take_slot(hash);
-	if (id) {
-		mark_mount(id, find_mount(methods.names));
-		log_method(id, methods.names);
+	if (!entry.word)
+		th_log_count(TH_COUNTER_METHODS_FULL, 1);
+	if (entry.is_new) {
+		mark_mount(entry.number, find_mount(methods.names));
+		log_method(entry.number, methods.names);
 	}
-	return id;
+	return entry.number;
 }
 
 /* 0: it cannot be read. */
@@ -227,7 +190,7 @@ th_methods_id(
 	const struct th_hotspot *hotspot, unsigned byte_base, const struct th_vm_method *method)
 {
 	uint64_t hash = hash_of(hotspot, method);
-	uint32_t id = hash ? find_known(hash) : 0;
+	uint32_t id = hash ? th_hash_set_find(&methods.known, hash) : 0;
 
 	if (id || !hash || !th_lock_bounded(&methods.lock))
 		return id;
@@ -348,7 +311,7 @@ static uint32_t
 intern_answer(const struct answer *answer, char *class_signature)
 {
 	uint64_t hash = hash_answer(answer, name_of(class_signature));
-	uint32_t id = find_known(hash);
+	uint32_t id = th_hash_set_find(&methods.known, hash);
 
 	if (id || !th_lock_bounded(&methods.lock))
 		return id;
@@ -382,7 +345,7 @@ th_methods_id_of(jvmtiEnv *jvmti, JNIEnv *env, jmethodID method)
 	struct remembered *entry = &methods.remembered[hash % REMEMBERED];
 	uint64_t id = th_load_relaxed(&entry->mixed) ^ hash;
 
-	if (th_load_relaxed(&entry->method) == key && id && id <= SLOTS)
+	if (th_load_relaxed(&entry->method) == key && id && id <= TH_HASH_SET_NUMBERS)
 		return (uint32_t)id;
 	id = ask_for_id(jvmti, env, method);
 	if (id) {

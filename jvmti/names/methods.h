@@ -16,9 +16,6 @@
 
 #include "jvmti/vm/vm_method.h"
 
-/* Distinct methods; frames of further methods have no name and are counted. */
-#define TH_METHODS_MAX (1u << 17)
-
 /* Maps the table; false: out of memory. */
 bool th_methods_init(void);
 

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "unify/base/atomic.h"
+#include "unify/base/hash_set.h"
 #include "unify/base/memory.h"
 #include "unify/log/elf_symbols.h"
 #include "unify/log/log.h"
@@ -20,95 +21,32 @@
 #include "unify/shared/clock.h"
 #include "unify/shared/hash.h"
 
-/*
- * Addresses that were met, and functions that have a record: a hash set of words without locks.  A slot
- * is claimed by a compare-and-swap of the word itself.  Entries are never removed.
- */
-
 /* Of an address that was looked up. */
-#define DONE (UINT64_C(1) << 63)
+#define DONE TH_HASH_SET_MARK
 /* Of a function, whose word is a hash: no kind of frames. */
 #define FUNCTION (UINT64_C(3) << 62)
-/*
- * The set grows by levels, each twice the size of the previous one, when half of a level is
- * taken: 32 KiB for most programs, 2 MiB at the maximum.
- */
-#define FIRST_SLOTS 4096u
-#define LEVELS 6
-/* Probes before a level counts as full: at the maximum, half the slots are taken. */
-#define PROBES 64
 
-static struct level {
-	uint64_t *slots; /* atomic; NULL: not allocated yet; 0 = free */
-	uint32_t taken;  /* atomic */
-} levels[LEVELS];
-static uint32_t met_count; /* atomic: addresses that are to be looked up, so far */
-static uint32_t unnamed;   /* atomic: those that were not looked up yet */
-
-enum outcome { KNOWN, ADDED, FULL };
-
-/* Enters `word` with the mark DONE or 0, unless it is there. */
-static enum outcome
-add_to(struct level *level, uint32_t slots, uint64_t word, uint64_t mark)
-{
-	uint64_t *table = th_memory_map_once(&level->slots, slots * sizeof(*table));
-	uint64_t first = word * UINT64_C(0x9e3779b97f4a7c15) >> 32;
-
-	for (uint32_t probe = 0; table && probe < PROBES; probe++) {
-		uint64_t *slot = &table[(first + probe) & (slots - 1)];
-		uint64_t found = th_load_relaxed(slot);
-
-		if (!found) {
-			if (th_load_relaxed(&level->taken) >= slots / 2)
-				return FULL;
-			if (th_cas_acq_rel(slot, &found, word | mark)) {
-				th_add_relaxed(&level->taken, 1);
-				return ADDED;
-			}
-		}
-		if (found == word || found == (word | DONE))
-			return KNOWN;
-	}
-	return FULL;
-}
-
-static enum outcome
-enter(uint64_t word, uint64_t mark)
-{
-	enum outcome outcome = FULL;
-
-	for (unsigned i = 0; i < LEVELS && outcome == FULL; i++)
-		outcome = add_to(&levels[i], FIRST_SLOTS << i, word, mark);
-	return outcome;
-}
+static struct th_hash_set met; /* addresses that were met, and functions that have a record */
+static uint32_t met_count;     /* atomic: addresses that are to be looked up, so far */
+static uint32_t unnamed;       /* atomic: those that were not looked up yet */
 
 void
 th_met_add(uint64_t word)
 {
 	struct th_module *module = th_module_get(th_frame_module(word));
 	bool is_full = th_load_relaxed(&met_count) >= TH_MET_MAX;
-	enum outcome outcome = enter(word, is_full || !module ? DONE : 0);
+	struct th_hash_entry entry = th_hash_set_add(
+		&met, word | (is_full || !module ? DONE : 0));
 
-	if (outcome == FULL || (outcome == ADDED && is_full)) {
+	if (!entry.word || (entry.is_new && is_full)) {
 		th_log_count(TH_COUNTER_NAMES_FULL, 1);
-	} else if (outcome == ADDED) {
+	} else if (entry.is_new) {
 		th_add_relaxed(&met_count, 1);
 		if (module) {
 			th_add_relaxed(&module->unnamed, 1);
 			th_add_relaxed(&unnamed, 1);
 		}
 	}
-}
-
-static void
-reset_met(void)
-{
-	for (unsigned i = 0; i < LEVELS; i++) {
-		th_memory_retire(levels[i].slots);
-		levels[i] = (struct level){NULL, 0};
-	}
-	met_count = 0;
-	unnamed = 0;
 }
 
 /* Naming them */
@@ -151,9 +89,10 @@ static bool
 is_new(const struct th_module *module, const struct th_elf_wanted *wanted)
 {
 	uint64_t end = th_hash_mix(th_frame_native(module->id, wanted->end));
+	uint64_t hash = th_hash_mix(th_frame_native(module->id, wanted->start) ^ end);
+	struct th_hash_entry entry = th_hash_set_add(&met, hash | FUNCTION);
 
-	return enter(th_hash_mix(th_frame_native(module->id, wanted->start) ^ end) | FUNCTION,
-		       0) != KNOWN;
+	return entry.is_new || !entry.word;
 }
 
 static void
@@ -232,12 +171,11 @@ name_module(const struct th_module *module, size_t count)
 
 /* Adds the addresses of a module in a level to `count` sorted ones; returns their new number. */
 static size_t
-collect_in(const struct level *level, uint32_t slots, struct th_module *module,
-	uint64_t *sorted, size_t count)
+collect_in(unsigned level, struct th_module *module, uint64_t *sorted, size_t count)
 {
-	uint64_t *table = th_load_acquire(&level->slots);
+	uint64_t *table = th_load_acquire(&met.levels[level].slots);
 
-	for (uint32_t i = 0; table && i < slots && count < BATCH; i++) {
+	for (uint32_t i = 0; table && i < th_hash_set_slots(level) && count < BATCH; i++) {
 		uint64_t word = th_load_relaxed(&table[i]);
 
 		if (!word || th_frame_kind(word) != TH_FRAME_NATIVE ||
@@ -263,8 +201,8 @@ name_some(struct th_module *module)
 	size_t count = 0;
 
 	_Static_assert(BATCH * sizeof(*sorted) <= CHUNK_BYTES, "a batch fits into a chunk");
-	for (unsigned i = 0; i < LEVELS; i++)
-		count = collect_in(&levels[i], FIRST_SLOTS << i, module, sorted, count);
+	for (unsigned i = 0; i < TH_HASH_SET_LEVELS; i++)
+		count = collect_in(i, module, sorted, count);
 	for (size_t i = 0; i < count; i++)
 		names.work->wanted[i].address = sorted[i];
 	if (count)
@@ -337,5 +275,7 @@ th_function_names_reset(void)
 		if (module)
 			th_store_relaxed(&module->unnamed, 0);
 	}
-	reset_met();
+	th_hash_set_reset(&met);
+	met_count = 0;
+	unnamed = 0;
 }
