@@ -49,7 +49,7 @@ th_observed_copy_pieces(
 }
 
 bool
-th_observed_copy_chunks(uintptr_t from, void *ours, uint32_t count, size_t bytes)
+th_observed_copy_chunks(uintptr_t from, void *ours, uint32_t count, size_t bytes, size_t used)
 {
 	uintptr_t theirs[TH_OBSERVED_CHUNKS_MAX];
 	void **chunks = ours;
@@ -58,7 +58,7 @@ th_observed_copy_chunks(uintptr_t from, void *ours, uint32_t count, size_t bytes
 		return false;
 	for (uint32_t i = 0; i < count; i++) {
 		if (theirs[i] && (!th_memory_map_once(&chunks[i], bytes) ||
-					 !th_observed_copy(theirs[i], chunks[i], bytes)))
+					 !th_observed_copy(theirs[i], chunks[i], used)))
 			return false;
 		if (!theirs[i] && chunks[i])
 			memset(chunks[i], 0, bytes);

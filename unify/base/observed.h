@@ -42,11 +42,12 @@ bool th_observed_copy_pieces(
 	const struct iovec *from, const struct iovec *to, unsigned count, uint64_t bytes);
 
 /*
- * Copies a table of `count` chunks of `bytes`, at most TH_OBSERVED_CHUNKS_MAX: at `from` is the array of
- * their addresses, NULL where there is none, which is zeros here.  `ours` is the array of ours, made as
- * needed (memory.h). [offline]
+ * Copies `used` bytes of each of `count` chunks of `bytes`, at most TH_OBSERVED_CHUNKS_MAX: at `from` is
+ * the array of their addresses, NULL where there is none, which is zeros here.  `ours` is the array of
+ * ours, made as needed (memory.h). [offline]
  */
 #define TH_OBSERVED_CHUNKS_MAX 256
-bool th_observed_copy_chunks(uintptr_t from, void *ours, uint32_t count, size_t bytes);
+bool
+th_observed_copy_chunks(uintptr_t from, void *ours, uint32_t count, size_t bytes, size_t used);
 
 #endif

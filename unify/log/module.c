@@ -548,12 +548,13 @@ th_module_part(void)
 bool
 th_module_observe(const void *part)
 {
+	const size_t bytes = SLOTS_CHUNK * sizeof(struct slot);
 	struct parts theirs;
 
 	if (!th_observed_copy((uintptr_t)part, &theirs, sizeof(theirs)) ||
 		!th_observed_copy((uintptr_t)theirs.claimed, &claimed, sizeof(claimed)) ||
-		!th_observed_copy_chunks((uintptr_t)theirs.slots, slots, SLOTS_CHUNKS,
-			SLOTS_CHUNK * sizeof(struct slot)))
+		!th_observed_copy_chunks(
+			(uintptr_t)theirs.slots, slots, SLOTS_CHUNKS, bytes, bytes))
 		return false;
 	if (claimed > TH_MODULE_MAX)
 		claimed = TH_MODULE_MAX;

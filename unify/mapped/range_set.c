@@ -311,13 +311,13 @@ is_sound(const struct th_range_set *ranges, uint32_t index, uintptr_t end)
 bool
 th_range_set_observe(struct th_range_set *ranges, const struct th_range_set *from)
 {
+	const size_t bytes = TH_RANGE_SET_CHUNK * sizeof(*ranges->chunks[0]);
 	struct th_range_set theirs;
 	uintptr_t end = 0;
 
 	if (!th_observed_copy((uintptr_t)from, &theirs, sizeof(theirs)) ||
 		!th_observed_copy_chunks((uintptr_t)from->chunks, ranges->chunks,
-			TH_RANGE_SET_CHUNKS_MAX,
-			TH_RANGE_SET_CHUNK * sizeof(*ranges->chunks[0])))
+			TH_RANGE_SET_CHUNKS_MAX, bytes, bytes))
 		return false;
 	ranges->count = 0;
 	while (ranges->room < theirs.count)

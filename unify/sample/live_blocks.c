@@ -521,12 +521,25 @@ th_live_blocks_part(void)
 	return (struct th_observed_part){&shards, sizeof(shards), sizeof(struct shard)};
 }
 
-/* An entry that moves meanwhile may be missed, or occur twice. */
+/*
+ * An entry that moves meanwhile may be missed, or occur twice.  Unused slots are not read, which would
+ * make their pages resident there.
+ */
 bool
 th_live_blocks_observe(const void *part)
 {
-	if (!th_observed_copy_chunks((uintptr_t)part, shards, SHARDS, sizeof(struct shard)))
+	const size_t first = offsetof(struct shard, slots) + FIRST_SLOTS * sizeof(struct slot);
+	struct shard *theirs[SHARDS];
+
+	if (!th_observed_copy_chunks(
+		    (uintptr_t)part, shards, SHARDS, sizeof(struct shard), first) ||
+		!th_observed_copy((uintptr_t)part, theirs, sizeof(theirs)))
 		return false;
+	for (uint32_t i = 0; i < SHARDS; i++)
+		if (shards[i] && theirs[i] && shards[i]->is_large &&
+			!th_observed_copy(
+				(uintptr_t)theirs[i], shards[i], sizeof(struct shard)))
+			return false;
 	for (uint32_t i = 0; i < SHARDS; i++) {
 		if (!shards[i])
 			continue;
