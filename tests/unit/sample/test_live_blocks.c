@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "unify/base/memory.h"
 #include "unify/sample/live_blocks.h"
 #include "unify/sample/poisson.h"
 #include "unify/shared/clock.h"
@@ -98,6 +99,22 @@ test_insert_replaces(void **state)
 	assert_true(th_live_blocks_insert(4096, 8));
 	assert_int_equal(th_live_blocks_remove(4096), 8);
 	assert_int_equal(th_live_blocks_remove(4096), 0);
+	assert_int_equal(filter_bits_set(), 0);
+}
+
+/* Some thousand blocks use one page of each shard, whichever slots they hash to. */
+static void
+test_few_blocks_touch_few_pages(void **state)
+{
+	const uint64_t blocks = 4000;
+	uint64_t before = th_memory_resident();
+
+	(void)state;
+	for (uint64_t i = 0; i < blocks; i++)
+		assert_true(th_live_blocks_insert(4096 + 1040 * i, i + 1));
+	assert_in_range(th_memory_resident() - before, SHARDS * 4096, SHARDS * 4096 * 3 / 2);
+	for (uint64_t i = 0; i < blocks; i++)
+		assert_int_equal(th_live_blocks_remove(4096 + 1040 * i), i + 1);
 	assert_int_equal(filter_bits_set(), 0);
 }
 
@@ -477,6 +494,7 @@ main(void)
 		cmocka_unit_test_setup(test_inverse, start_empty),
 		cmocka_unit_test_setup(test_insert_and_remove, start_empty),
 		cmocka_unit_test_setup(test_insert_replaces, start_empty),
+		cmocka_unit_test_setup(test_few_blocks_touch_few_pages, start_empty),
 		cmocka_unit_test_setup(test_random_operations, start_empty),
 		cmocka_unit_test_setup(test_filter_passes_nearly_everything, start_empty),
 		cmocka_unit_test_setup(test_shard_full, start_empty),
