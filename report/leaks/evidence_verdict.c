@@ -128,12 +128,12 @@ grows_in_memory(const struct th_evidence *evidence)
 
 /*
  * Whether more is mapped all the time, but next to nothing of it is used: files that are
- * preallocated, for example.
+ * preallocated, for example.  Resident bytes are measured, so two snapshots show it.
  */
 static bool
 is_empty(const struct th_evidence *evidence)
 {
-	return evidence->is_resident && evidence->trend.points >= ENOUGH_ACCOUNTS &&
+	return evidence->is_resident && evidence->trend.spans_middle &&
 	       evidence->trend.growth_late <= evidence->least_growth;
 }
 

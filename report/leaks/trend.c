@@ -171,6 +171,7 @@ th_trend_init(struct th_trend *trend, const struct th_observation_window *horizo
 	trend->growth_late = times[count - 1] > horizon->middle
 				     ? last - value_at(&series, horizon->middle)
 				     : trend->growth;
+	trend->spans_middle = times[0] <= horizon->middle && times[count - 1] > horizon->middle;
 	trend->lost = sum_of_decreases(&series, horizon->warm);
 	trend->last_rise = reaches(&series, horizon->warm, last - LEVEL_PART * trend->growth);
 	uint64_t quarter = trend->last_rise - (trend->last_rise - horizon->warm) / 4;

@@ -16,6 +16,7 @@ struct th_trend {
 	double probability;  /* p of this order or a better one by chance; 1 below two points */
 	double growth;       /* from the warm-up to the last measurement */
 	double growth_late;  /* since the middle; the same as `growth` if none is later */
+	bool spans_middle;   /* there are measurements before and after it */
 	double lost;         /* sum of all decreases since the warm-up */
 	uint64_t last_rise;  /* time at which it had all but 2 % of that growth */
 	double last_quarter; /* growth in the last quarter before last_rise */

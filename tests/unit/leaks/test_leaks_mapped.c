@@ -102,38 +102,54 @@ test_what_fills_its_chunks_leaks(void **state)
 	leaks_end(&found, &log);
 }
 
-/* Forty mappings of which one page each is used: more address space, no more memory. */
+/* Forty mappings of which `used` bytes each are used, and every nth snapshot, up to `last`. */
 static void
-test_what_is_mapped_and_not_used_is_a_plateau(void **state)
+begin_files(struct log_builder *log, uint64_t used, uint32_t nth, uint32_t last)
 {
 	enum { FILES = 40, BYTES = 10 << 20 };
 	uint64_t samples[FILES];
-	struct log_builder log;
 
-	(void)state;
-	leaks_begin_sampled(&log, INTERVAL);
-	log_add_fields(&log, TH_EVENT_SETTING, LOG_TEXT("TWINHEAP_HEAPS"), LOG_TEXT("all"));
+	leaks_begin_sampled(log, INTERVAL);
+	log_add_fields(log, TH_EVENT_SETTING, LOG_TEXT("TWINHEAP_HEAPS"), LOG_TEXT("all"));
 	for (uint32_t i = 0; i < FILES; i++)
-		samples[i] = log_mapped(&log, (struct log_sample){.ms = 100 + i * 240,
-						      .size = BYTES,
-						      .interval = INTERVAL,
-						      .thread_bytes = (i + 1) * (uint64_t)BYTES,
-						      .thread = 1,
-						      .stack = STACK_WORK});
-	for (uint32_t i = 0; i < ACCOUNTS; i++) {
+		samples[i] = log_mapped(log, (struct log_sample){.ms = 100 + i * 240,
+						     .size = BYTES,
+						     .interval = INTERVAL,
+						     .thread_bytes = (i + 1) * (uint64_t)BYTES,
+						     .thread = 1,
+						     .stack = STACK_WORK});
+	for (uint32_t i = 0; i <= last; i += nth) {
 		for (uint32_t k = 0; k < FILES && 100 + k * 240 < times[i]; k++) {
-			const uint64_t words[] = {samples[k], 4096};
+			const uint64_t words[] = {samples[k], used};
 
 			log_add_fields(
-				&log, TH_EVENT_TOUCHED, LOG_U32(i + 1), LOG_WORDS(words, 2));
+				log, TH_EVENT_TOUCHED, LOG_U32(i + 1), LOG_WORDS(words, 2));
 		}
-		log_add_fields(&log, TH_EVENT_ACCOUNT,
+		log_add_fields(log, TH_EVENT_ACCOUNT,
 			LOG_U64(LOG_START + times[i] * UINT64_C(1000000)), LOG_U64(1 << 20),
 			LOG_U64(1 << 20), LOG_U64(0), LOG_U64(1000000), LOG_U32(i + 1),
 			LOG_U32(TH_BREAKDOWN_ASKED), LOG_U32(TH_BREAKDOWN_HAS_PAGES),
 			LOG_U32(3), LOG_U32(1));
 	}
-	leaks_expect(&log, TH_VERDICT_PLATEAU, TH_REASON_UNUSED);
+}
+
+/* More address space, no more memory; two snapshots show it, one in each half of the time. */
+static void
+test_what_is_mapped_and_not_used_is_a_plateau(void **state)
+{
+	static const uint32_t nths[] = {1, 3, ACCOUNTS - 1};
+	struct log_builder log;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(nths) / sizeof(nths[0]); i++) {
+		begin_files(&log, 4096, nths[i], ACCOUNTS - 1);
+		leaks_expect(&log, TH_VERDICT_PLATEAU, TH_REASON_UNUSED);
+	}
+	/* The later half is not known. */
+	begin_files(&log, 4096, 1, 3);
+	leaks_expect(&log, TH_VERDICT_LEAK, TH_REASON_GROWS);
+	begin_files(&log, 1 << 20, ACCOUNTS - 1, ACCOUNTS - 1);
+	leaks_expect(&log, TH_VERDICT_LEAK, TH_REASON_GROWS);
 }
 
 /* The allocator purges 1.9 MB between the last two snapshots. */
