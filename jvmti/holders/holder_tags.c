@@ -21,7 +21,6 @@
 #define OTHER_REFERENCES 4096
 /* HotSpot's -XX:MaxJNILocalCapacity. */
 #define REFERENCES_MAX 65536
-#define LOADERS_BYTES (TH_HOLDER_LOADERS_MAX * sizeof(struct th_holder_loader))
 
 static void
 deallocate(const struct th_holder_tags *tags, void *memory)
@@ -237,9 +236,10 @@ th_holder_tags_init(struct th_holder_tags *tags, jvmtiEnv *jvmti, JNIEnv *env, u
 		return false;
 	announce_references(env, count);
 	tags->max = 1 + (uint32_t)count + THREADS_MAX + LOADERS_MAX + room;
+	tags->object_max = room;
 	tags->items = th_memory_reserve(table_bytes(tags));
-	tags->loaders = th_memory_reserve(LOADERS_BYTES);
-	return tags->items && tags->loaders && tag_classes(tags, count) &&
+	tags->objects = th_memory_reserve(room * sizeof(*tags->objects));
+	return tags->items && tags->objects && tag_classes(tags, count) &&
 	       find_referents(tags, count) && tag_threads(tags);
 }
 
@@ -250,30 +250,21 @@ th_holder_tags_deinit(struct th_holder_tags *tags)
 		if (tags->items[i].name)
 			deallocate(tags, tags->items[i].name);
 	th_memory_release(tags->items, table_bytes(tags));
-	th_memory_release(tags->loaders, LOADERS_BYTES);
+	th_memory_release(tags->objects, tags->object_max * sizeof(*tags->objects));
 	if (tags->classes)
 		deallocate(tags, tags->classes);
 }
 
-void
-th_holder_tags_add(struct th_holder_tags *tags, jobject object, uint64_t sample)
+bool
+th_holder_tags_add(struct th_holder_tags *tags, jobject object, uint64_t what, bool is_loader)
 {
-	struct th_holder_tag *item = intern(tags, object);
+	const struct th_holder_tag *item = tags->object_count < tags->object_max
+						   ? intern(tags, object)
+						   : NULL;
 
-	if (!item)
-		return;
-	item->sample = sample;
-	tags->samples++;
-}
-
-void
-th_holder_tags_add_loader(
-	struct th_holder_tags *tags, jobject object, uint32_t stack, uint32_t type)
-{
-	const struct th_holder_tag *item = intern(tags, object);
-
-	if (!item || tags->loader_count == TH_HOLDER_LOADERS_MAX)
-		return;
-	tags->loaders[tags->loader_count++] = (struct th_holder_loader){
-		.tag = (uint32_t)(item - tags->items), .stack = stack, .type = type};
+	if (item)
+		tags->objects[tags->object_count++] = (struct th_held_object){.what = what,
+			.tag = (uint32_t)(item - tags->items),
+			.is_loader = is_loader};
+	return item;
 }

@@ -10,9 +10,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Class loaders that are added; further ones are left out. */
-#define TH_HOLDER_LOADERS_MAX 4096
-
 /* No field: the class is no reference that is cleared. */
 #define TH_HOLDER_NO_FIELD UINT16_MAX
 
@@ -26,7 +23,6 @@ enum th_holder_tag_flag {
 };
 
 struct th_holder_tag {
-	uint64_t sample;   /* sample id; 0 = none */
 	jobject object;    /* local reference; classes only */
 	char *name;        /* of a thread, of JVMTI; NULL = not known */
 	uint32_t node;     /* in the graph; 0 = not seen */
@@ -36,12 +32,13 @@ struct th_holder_tag {
 	uint16_t referent; /* class: index of the field that collections clear */
 };
 
-/* A class loader that is counted (class_loaders.h). */
-struct th_holder_loader {
+/* An object whose path is to be found: a sampled one, or a class loader that is counted. */
+struct th_held_object {
+	/* sample id; of a loader: the stack at which it defined its first class << 32 | class id */
+	uint64_t what;
 	uint32_t tag;
-	uint32_t step;  /* the last one of its path (holder_paths.h); 0 = not reached */
-	uint32_t stack; /* at which it defined its first class */
-	uint32_t type;  /* class id */
+	uint32_t step; /* the last one of its path (holder_paths.h) */
+	bool is_loader;
 };
 
 struct th_holder_tags {
@@ -50,14 +47,14 @@ struct th_holder_tags {
 	struct th_holder_tag *items; /* by tag; 0 is empty */
 	uint32_t count;              /* with 0 */
 	uint32_t max;
-	uint32_t samples;
 	jclass *classes; /* of JVMTI */
-	struct th_holder_loader *loaders;
-	uint32_t loader_count;
+	struct th_held_object *objects;
+	uint32_t object_count;
+	uint32_t object_max;
 };
 
 /*
- * Tags classes, their loaders and threads.  `room`: samples that will be added.  Creates local
+ * Tags classes, their loaders and threads.  `room`: objects that will be added.  Creates local
  * references, which must remain until deinit, in a frame of the caller.  False: the VM does not
  * allow it, or there is no memory. [agent-thread]
  */
@@ -67,12 +64,9 @@ th_holder_tags_init(struct th_holder_tags *tags, jvmtiEnv *jvmti, JNIEnv *env, u
 /* The environment is disposed of by the caller, which removes the tags. [agent-thread] */
 void th_holder_tags_deinit(struct th_holder_tags *tags);
 
-/* Adds a sampled object; nothing is done if it is dead. [agent-thread] */
-void th_holder_tags_add(struct th_holder_tags *tags, jobject object, uint64_t sample);
-
-/* Adds a class loader; nothing is done if it is dead. [agent-thread] */
-void th_holder_tags_add_loader(
-	struct th_holder_tags *tags, jobject object, uint32_t stack, uint32_t type);
+/* Adds an object whose path is to be found; false: it is dead, or there is no room. [agent-thread] */
+bool
+th_holder_tags_add(struct th_holder_tags *tags, jobject object, uint64_t what, bool is_loader);
 
 /* The entry of a tag; that of 0 for a number that is none. [any] */
 static inline struct th_holder_tag *

@@ -29,6 +29,8 @@
 /* It reserves address space for this multiple of the estimate. */
 #define RESERVED_PARTS 3
 #define MEMINFO_MAX 4096
+/* Class loaders whose paths are found. */
+#define LOADERS_MAX 4096
 
 static struct {
 	uint32_t walks;      /* so far */
@@ -42,7 +44,8 @@ struct holders {
 	const struct th_holders_request *request;
 	uint32_t object_bytes;
 	uint64_t time;
-	uint32_t humongous;
+	uint32_t wanted; /* sampled objects, and those of them that were reached */
+	uint32_t found;
 };
 
 static uint64_t
@@ -112,25 +115,35 @@ add_sample(jweak reference, uint64_t sample, void *data)
 	struct holders *holders = data;
 
 	if (is_selected(holders, sample))
-		th_holder_tags_add(&holders->walk.tags, reference, sample);
+		holders->wanted += th_holder_tags_add(
+			&holders->walk.tags, reference, sample, false);
+}
+
+static void
+find_path(struct holders *holders, struct th_held_object *object, uint32_t node)
+{
+	object->step = th_holder_paths_add(&holders->paths, node);
+	holders->found += object->step && !object->is_loader;
 }
 
 static void
 add_humongous(uintptr_t address, uint64_t sample, void *data)
 {
 	struct holders *holders = data;
+	struct th_holder_tags *tags = &holders->walk.tags;
 
-	if (!is_selected(holders, sample))
+	if (!is_selected(holders, sample) || tags->object_count == tags->object_max)
 		return;
-	holders->humongous++;
-	th_holder_paths_add(
-		&holders->paths, th_holder_graph_find(&holders->walk.graph, address), sample);
+	struct th_held_object *object = &tags->objects[tags->object_count++];
+	*object = (struct th_held_object){.what = sample};
+	holders->wanted++;
+	find_path(holders, object, th_holder_graph_find(&holders->walk.graph, address));
 }
 
 static void
 add_loader(jweak reference, uint32_t stack, uint32_t type, void *data)
 {
-	th_holder_tags_add_loader(data, reference, stack, type);
+	th_holder_tags_add(data, reference, (uint64_t)stack << 32 | type, true);
 }
 
 /* The walk */
@@ -170,8 +183,8 @@ log_walk(const struct holders *holders)
 		.references = walk->seen,
 		.memory = walk->graph.bytes,
 		.walk = history.walks,
-		.wanted = walk->tags.samples + holders->humongous,
-		.found = holders->paths.object_count,
+		.wanted = holders->wanted,
+		.found = holders->found,
 	};
 
 	const struct th_log_part selected = {
@@ -183,17 +196,16 @@ static bool
 find_paths(struct holders *holders)
 {
 	struct th_holder_walk *walk = &holders->walk;
-	bool has_room = th_holder_paths_init(
-		&holders->paths, walk, walk->tags.samples + TH_HUMONGOUS_MAX);
+	bool has_room = th_holder_paths_init(&holders->paths, walk);
 
 	if (has_room) {
 		th_holder_walk_find_paths(walk);
-		for (uint32_t i = 1; i < walk->tags.count; i++)
-			if (walk->tags.items[i].sample)
-				th_holder_paths_add(&holders->paths, walk->tags.items[i].node,
-					walk->tags.items[i].sample);
+		for (uint32_t i = 0; i < walk->tags.object_count; i++) {
+			struct th_held_object *object = &walk->tags.objects[i];
+
+			find_path(holders, object, walk->tags.items[object->tag].node);
+		}
 		th_humongous_each(add_humongous, holders);
-		th_holder_paths_add_loaders(&holders->paths);
 		history.walks++;
 		th_holder_paths_log(&holders->paths, history.walks, holders->time);
 		log_walk(holders);
@@ -219,7 +231,8 @@ walk_tagged(struct holders *holders, jvmtiEnv *jvmti, JNIEnv *env,
 	const jvmtiCapabilities needed = {.can_tag_objects = 1};
 	struct th_holder_walk *walk = &holders->walk;
 	bool is_done = !(*jvmti)->AddCapabilities(jvmti, &needed) &&
-		       th_holder_tags_init(&walk->tags, jvmti, env, th_live_objects_count());
+		       th_holder_tags_init(&walk->tags, jvmti, env,
+			       th_live_objects_count() + TH_HUMONGOUS_MAX + LOADERS_MAX);
 
 	if (is_done) {
 		th_live_objects_each(add_sample, holders);
