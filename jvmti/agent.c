@@ -581,7 +581,7 @@ go_live(JNIEnv *env, jthread thread)
 		.control.find_holders = find_holders,
 		.end_recording = end_recording};
 
-	if (agent.is_hotspot && th_hotspot_find_env(&agent.hotspot, env))
+	if (agent.is_hotspot && th_hotspot_find_env(&agent.hotspot, env, thread))
 		check_hotspot(env);
 	th_perf_data_find(&agent.hotspot);
 	th_permanent_loaders_find(env);

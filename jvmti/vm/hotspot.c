@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "jvmti/vm/vm_exports.h"
 #include "unify/base/safe_read.h"
 
 #define UNKNOWN (-1)
@@ -375,25 +376,13 @@ th_hotspot_read(struct th_hotspot *hotspot, const struct th_hotspot_source *sour
 
 /* java.lang.Thread.eetop holds the address of the JavaThread. */
 bool
-th_hotspot_find_env(struct th_hotspot *hotspot, JNIEnv *env)
+th_hotspot_find_env(struct th_hotspot *hotspot, JNIEnv *env, jthread thread)
 {
-	jclass type = (*env)->FindClass(env, "java/lang/Thread");
-	jmethodID current = type ? (*env)->GetStaticMethodID(
-					   env, type, "currentThread", "()Ljava/lang/Thread;")
-				 : NULL;
-	jfieldID eetop = type ? (*env)->GetFieldID(env, type, "eetop", "J") : NULL;
+	jfieldID eetop = th_vm_field(env, "java/lang/Thread", "eetop", "J");
+	jlong address = eetop ? (*env)->GetLongField(env, thread, eetop) : 0;
 
-	if (current && eetop) {
-		jobject thread = (*env)->CallStaticObjectMethod(env, type, current);
-		bool failed = (*env)->ExceptionCheck(env) || !thread;
-		jlong address = failed ? 0 : (*env)->GetLongField(env, thread, eetop);
-
-		if (address)
-			hotspot->env = (int64_t)((char *)env - (char *)(intptr_t)address);
-		(*env)->DeleteLocalRef(env, thread);
-	}
-	(*env)->ExceptionClear(env);
-	(*env)->DeleteLocalRef(env, type);
+	if (address)
+		hotspot->env = (int64_t)((char *)env - (char *)(intptr_t)address);
 	/* A JavaThread has a size of some kilobytes; a larger offset is not plausible. */
 	return hotspot->env > 0 && hotspot->env < 16384;
 }

@@ -7,7 +7,7 @@
 #ifndef TH_JVMTI_VM_HOTSPOT_H
 #define TH_JVMTI_VM_HOTSPOT_H
 
-#include <jni.h>
+#include <jvmti.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -202,11 +202,8 @@ void *th_hotspot_symbol(const struct th_hotspot_source *source, const char *name
 /* Reads the tables.  False: not HotSpot, or HotSpot without the tables. */
 bool th_hotspot_read(struct th_hotspot *hotspot, const struct th_hotspot_source *source);
 
-/*
- * Finds the offset of the JNIEnv in a JavaThread, from the calling thread's own
- * java.lang.Thread.  In the live phase. [jvmti]
- */
-bool th_hotspot_find_env(struct th_hotspot *hotspot, JNIEnv *env);
+/* Finds the offset of the JNIEnv in a JavaThread; `thread` calls.  In the live phase. [jvmti] */
+bool th_hotspot_find_env(struct th_hotspot *hotspot, JNIEnv *env, jthread thread);
 
 /* The JavaThread of a thread's JNIEnv. [in-malloc] */
 static inline char *
