@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "jvmti/heap/humongous.h"
+#include "jvmti/heap/live_objects.h"
 #include "jvmti/vm/vm_exports.h"
 #include "unify/base/atomic.h"
 #include "unify/log/log.h"

@@ -8,7 +8,6 @@
 #include "jvmti/names/class_loaders.h"
 #include "jvmti/holders/holder_paths.h"
 #include "jvmti/holders/holder_walk.h"
-#include "jvmti/heap/humongous.h"
 #include "jvmti/heap/live_objects.h"
 #include "jvmti/vm/vm_exports.h"
 #include "unify/base/proc_file.h"
