@@ -20,6 +20,7 @@
 #include "jvmti/ledger/references.h"
 #include "jvmti/ledger/takes.h"
 #include "jvmti/heap/live_objects.h"
+#include "unify/base/align.h"
 #include "unify/base/atomic.h"
 #include "unify/base/system.h"
 #include "unify/log/function_names.h"
@@ -87,12 +88,6 @@ static struct {
 	uint32_t seconds;   /* since the library's own memory was last counted */
 } thread;
 
-static uint64_t
-min(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 static void
 log_own_time(void)
 {
@@ -104,16 +99,16 @@ static uint64_t
 next_turn(void)
 {
 	uint64_t now = th_clock_now();
-	uint64_t next = min(thread.next_second, th_breakdown_next());
+	uint64_t next = th_min(thread.next_second, th_breakdown_next());
 
-	next = min(next, thread.next_host);
-	next = min(next, min(th_collections_next(now), th_full_collection_next()));
+	next = th_min(next, thread.next_host);
+	next = th_min(next, th_min(th_collections_next(now), th_full_collection_next()));
 	if (thread.must_reap)
-		next = min(next, thread.next_reap);
+		next = th_min(next, thread.next_reap);
 	if (thread.is_busy)
-		next = min(next, now + BUSY_NS);
+		next = th_min(next, now + BUSY_NS);
 	if (th_admission_is_pending())
-		next = min(next, now + RETRY_NS);
+		next = th_min(next, now + RETRY_NS);
 	return next > now + LEAST_NS ? next : now + LEAST_NS;
 }
 

@@ -13,6 +13,7 @@
 #include "jvmti/heap/live_objects.h"
 #include "jvmti/vm/field_index.h"
 #include "jvmti/vm/vm_exports.h"
+#include "unify/base/align.h"
 #include "unify/base/memory.h"
 #include "unify/base/proc_file.h"
 #include "unify/log/log.h"
@@ -60,12 +61,6 @@ struct holders {
 	uint32_t found;
 };
 
-static uint64_t
-at_most(uint64_t value, uint64_t max)
-{
-	return value < max ? value : max;
-}
-
 /* Cost */
 
 /* Bytes that the process could still use: of its control group and of the machine. */
@@ -86,7 +81,7 @@ free_memory(void)
 		return bytes;
 	used = th_cgroup_current(&group);
 	used = group.limit > used ? group.limit - used : 0;
-	return at_most(bytes, used);
+	return th_min(bytes, used);
 }
 
 static struct th_holders_cost
@@ -549,7 +544,7 @@ th_holders_find(JavaVM *vm, JNIEnv *env, uint32_t object_bytes,
 	uint64_t room = free_memory() / FREE_PARTS;
 
 	*cost_ret = holders.cost;
-	limits.memory_max = at_most(limits.memory_max, room);
+	limits.memory_max = th_min(limits.memory_max, room);
 	if (!holders.cost.heap) {
 		th_log_note(1, "holders: this VM does not export the heap in use");
 		return TH_CONTROL_FAILED;
@@ -560,7 +555,7 @@ th_holders_find(JavaVM *vm, JNIEnv *env, uint32_t object_bytes,
 		return TH_CONTROL_TOO_LONG;
 	if (holders.cost.memory > limits.memory_max)
 		return TH_CONTROL_TOO_LARGE;
-	limits.memory_max = at_most(limits.memory_max, RESERVED_PARTS * holders.cost.memory);
+	limits.memory_max = th_min(limits.memory_max, RESERVED_PARTS * holders.cost.memory);
 	th_live_objects_reap(env);
 	enum th_control_answer answer = walk(&holders, vm, env, &limits);
 	cost_ret->pause = holders.walk.paused;
