@@ -551,29 +551,31 @@ has_fair_bytes(const struct th_hotspot *hotspot, const char *thread)
 	       top - start < BYTES_MAX && bytes < BYTES_MAX;
 }
 
-unsigned
-th_hotspot_check(struct th_hotspot *hotspot, JNIEnv *env)
+void
+th_hotspot_check(struct th_hotspot *hotspot, JNIEnv *env, void (*report)(const char *fault))
 {
 	const char *thread = th_hotspot_thread(hotspot, env);
-	unsigned faults = 0;
 
 	if (th_hotspot_has_frames(hotspot) && !is_in_native(hotspot, thread)) {
 		hotspot->thread_state = UNKNOWN;
-		faults |= TH_HOTSPOT_STATE;
+		report("the VM's exported offset of thread states is wrong: stacks carry no "
+		       "Java frames");
 	}
 	if (hotspot->code_low && hotspot->code_high && hotspot->call_stub_return &&
 		!holds_call_stub(hotspot)) {
 		hotspot->code_low = NULL;
 		hotspot->call_stub_return = NULL;
-		faults |= TH_HOTSPOT_CODE_CACHE;
+		report("the VM's exported address of the code cache is wrong: stacks carry no "
+		       "Java frames");
 	}
 	if (hotspot->env > 0 && hotspot->stack_base > 0 && !is_on_stack(hotspot, thread)) {
 		hotspot->stack_base = UNKNOWN;
-		faults |= TH_HOTSPOT_STACK;
+		report("the VM's exported offset of stack bounds is wrong: native segments are "
+		       "left out");
 	}
 	if (th_hotspot_has_bytes(hotspot) && !has_fair_bytes(hotspot, thread)) {
 		hotspot->allocated_bytes = UNKNOWN;
-		faults |= TH_HOTSPOT_TLAB;
+		report("the VM's exported offset of byte counts is wrong: Java totals are "
+		       "estimates");
 	}
-	return faults;
 }

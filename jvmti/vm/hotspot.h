@@ -255,20 +255,12 @@ void th_hotspot_interpreter(
 /* True when a thread's exact bytes and its TLAB can be read. */
 bool th_hotspot_has_bytes(const struct th_hotspot *hotspot);
 
-/* The checks that failed. */
-enum th_hotspot_fault {
-	TH_HOTSPOT_STATE = 1, /* the caller, in native code, is not in the state "native" */
-	TH_HOTSPOT_CODE_CACHE = 2, /* a known stub lies outside the code cache */
-	TH_HOTSPOT_STACK = 4,      /* the caller's frame is not on its thread's stack */
-	/* a TLAB ends before its start, or byte counts are implausible */
-	TH_HOTSPOT_TLAB = 8,
-};
-
 /*
  * Checks the fields of `hotspot` against facts known from other sources, on the calling thread, which
  * is in native code and whose JNIEnv has been found.  A field that fails becomes unknown, which disables
- * the features that need it.  Returns the faults; 0: none. [jvmti]
+ * the features that need it, and is passed to `report`, as a text. [jvmti]
  */
-unsigned th_hotspot_check(struct th_hotspot *hotspot, JNIEnv *env);
+void
+th_hotspot_check(struct th_hotspot *hotspot, JNIEnv *env, void (*report)(const char *fault));
 
 #endif
