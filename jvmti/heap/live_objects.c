@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Allocating threads put their objects into a bounded queue (after D.  Vyukov's: every cell
- * carries the turn at which it may be written or read).  Only the agent thread uses the table.
+ * Allocating threads put their objects into a ring, from which the agent thread takes them.  Only the
+ * agent thread uses the table.
  */
 #include "jvmti/heap/live_objects.h"
 
@@ -34,15 +34,10 @@ struct followed {
 	uint64_t sample;
 };
 
-struct cell {
-	uint64_t turn; /* atomic: n = may be written as the n-th, n + 1 = may be read */
-	struct followed object;
-};
-
 static struct {
-	struct cell *queue;
-	uint64_t written; /* atomic: next turn to write */
-	uint64_t read;    /* agent thread: next turn to read */
+	struct followed *queue; /* a reference is atomic here; NULL: not written yet */
+	uint64_t written;       /* atomic: objects so far */
+	uint64_t read;          /* atomic: of them; writer: agent thread */
 	struct followed *table;
 	uint32_t count;        /* agent thread */
 	uint32_t level;        /* atomic; writer: agent thread */
@@ -62,8 +57,6 @@ th_live_objects_init(void)
 		return true;
 	live.table = th_memory_map(TH_LIVE_OBJECTS_MAX * sizeof(*live.table));
 	live.queue = th_memory_map(QUEUE_CELLS * sizeof(*live.queue));
-	for (uint64_t i = 0; live.queue && i < QUEUE_CELLS; i++)
-		live.queue[i].turn = i;
 	return live.table && live.queue;
 }
 
@@ -74,36 +67,31 @@ push(const struct followed *object)
 {
 	uint64_t turn = th_load_relaxed(&live.written);
 
-	for (;;) {
-		struct cell *cell = &live.queue[turn % QUEUE_CELLS];
-		/* Pairs with the release in pop(): the cell has been read. */
-		uint64_t found = th_load_acquire(&cell->turn);
-
-		if (found < turn)
-			return false; /* one full round behind: the queue is full */
-		if (found == turn && th_cas_acq_rel(&live.written, &turn, turn + 1)) {
-			cell->object = *object;
-			/* Pairs with the acquire in pop(): publishes the object. */
-			th_store_release(&cell->turn, turn + 1);
-			if ((turn + 1) % QUEUE_WAKE == 0)
-				th_server_wake();
-			return true;
-		}
-		if (found > turn)
-			turn = th_load_relaxed(&live.written);
-	}
+	do {
+		/* Pairs with the release in pop(): the cell is empty.  `turn` may be outdated. */
+		if ((int64_t)(turn - th_load_acquire(&live.read)) >= QUEUE_CELLS)
+			return false;
+	} while (!th_cas_acq_rel(&live.written, &turn, turn + 1));
+	struct followed *cell = &live.queue[turn % QUEUE_CELLS];
+	cell->sample = object->sample;
+	/* Pairs with the acquire in pop(): the sample is written. */
+	th_store_release(&cell->reference, object->reference);
+	if ((turn + 1) % QUEUE_WAKE == 0)
+		th_server_wake();
+	return true;
 }
 
 static bool
 pop(struct followed *object_ret)
 {
-	struct cell *cell = &live.queue[live.read % QUEUE_CELLS];
+	struct followed *cell = &live.queue[live.read % QUEUE_CELLS];
 
-	if (th_load_acquire(&cell->turn) != live.read + 1)
+	object_ret->reference = th_load_acquire(&cell->reference);
+	if (!object_ret->reference)
 		return false;
-	*object_ret = cell->object;
-	th_store_release(&cell->turn, live.read + QUEUE_CELLS);
-	live.read++;
+	object_ret->sample = cell->sample;
+	th_store_relaxed(&cell->reference, NULL);
+	th_store_release(&live.read, live.read + 1);
 	return true;
 }
 
