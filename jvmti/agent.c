@@ -519,29 +519,21 @@ start_class_loaders(void)
 		collector == TH_COLLECTOR_PAUSES || collector == TH_COLLECTOR_G1);
 }
 
-/* Messages in the order of the bits of enum th_hotspot_fault. */
+/* Without checked reads all checks fail. */
+static void
+report_fault(const char *text)
+{
+	if (th_safe_read_works())
+		note(1, text);
+}
+
 static void
 check_hotspot(JNIEnv *env)
 {
-	static const char *const notes[] = {
-		"the VM's exported offset of thread states is wrong: stacks carry no Java "
-		"frames",
-		"the VM's exported address of the code cache is wrong: stacks carry no Java "
-		"frames",
-		"the VM's exported offset of stack bounds is wrong: native segments are left "
-		"out",
-		"the VM's exported offset of byte counts is wrong: Java totals are estimates",
-	};
-	unsigned faults = th_hotspot_check(&agent.hotspot, env);
-
-	if (!th_safe_read_works()) {
+	th_hotspot_check(&agent.hotspot, env, report_fault);
+	if (!th_safe_read_works())
 		note(1, "the VM's exported offsets cannot be checked on this kernel: they are "
 			"not used");
-		return;
-	}
-	for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++)
-		if (faults >> i & 1)
-			note(1, notes[i]);
 }
 
 /* Without the event the end of a VM that has no hooks is not seen in time. */
@@ -581,7 +573,7 @@ go_live(JNIEnv *env, jthread thread)
 		.control.find_holders = find_holders,
 		.end_recording = end_recording};
 
-	if (agent.is_hotspot && th_hotspot_find_env(&agent.hotspot, env))
+	if (agent.is_hotspot && th_hotspot_find_env(&agent.hotspot, env, thread))
 		check_hotspot(env);
 	th_perf_data_find(&agent.hotspot);
 	th_permanent_loaders_find(env);

@@ -20,6 +20,7 @@
 #include "jvmti/ledger/references.h"
 #include "jvmti/ledger/takes.h"
 #include "jvmti/heap/live_objects.h"
+#include "unify/base/align.h"
 #include "unify/base/atomic.h"
 #include "unify/base/system.h"
 #include "unify/log/function_names.h"
@@ -87,12 +88,6 @@ static struct {
 	uint32_t seconds;   /* since the library's own memory was last counted */
 } thread;
 
-static uint64_t
-min(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 static void
 log_own_time(void)
 {
@@ -104,16 +99,16 @@ static uint64_t
 next_turn(void)
 {
 	uint64_t now = th_clock_now();
-	uint64_t next = min(thread.next_second, th_breakdown_next());
+	uint64_t next = th_min(thread.next_second, th_breakdown_next());
 
-	next = min(next, thread.next_host);
-	next = min(next, min(th_collections_next(now), th_full_collection_next()));
+	next = th_min(next, thread.next_host);
+	next = th_min(next, th_min(th_collections_next(now), th_full_collection_next()));
 	if (thread.must_reap)
-		next = min(next, thread.next_reap);
+		next = th_min(next, thread.next_reap);
 	if (thread.is_busy)
-		next = min(next, now + BUSY_NS);
+		next = th_min(next, now + BUSY_NS);
 	if (th_admission_is_pending())
-		next = min(next, now + RETRY_NS);
+		next = th_min(next, now + RETRY_NS);
 	return next > now + LEAST_NS ? next : now + LEAST_NS;
 }
 
@@ -166,12 +161,19 @@ reap(JNIEnv *env)
 	thread.next_reap = th_clock_now() + REAP_SPACING * cost;
 }
 
+/* Whether the agent thread calls. */
+static bool
+is_here(void)
+{
+	return pthread_equal(thread.self, pthread_self());
+}
+
 /* What native code holds of the VM. */
 static void
 log_held(void)
 {
 	th_references_log();
-	if (pthread_equal(thread.self, pthread_self()))
+	if (is_here())
 		th_takes_log_buffers(thread.env);
 	th_takes_log();
 }
@@ -200,6 +202,19 @@ log_judged(void)
 }
 
 static void
+log_all(void)
+{
+	if (is_here()) {
+		log_judged();
+		th_function_names_log(true);
+	}
+	th_heap_log_bytes(false);
+	th_class_loaders_log();
+	log_held();
+	th_collections_flush();
+}
+
+static void
 work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 {
 	uint32_t vm_ends = 1;
@@ -224,12 +239,7 @@ work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 	thread.is_busy = th_housekeeping_run();
 	thread.has_news |= thread.is_busy;
 	th_full_collection_turn(jvmti);
-	if (th_full_collection_exit_turn(jvmti)) {
-		log_judged();
-		if (th_full_collection_await_threads(jvmti))
-			log_judged();
-		th_full_collection_exit_done();
-	}
+	th_full_collection_exit_turn(jvmti, log_judged);
 	th_breakdown_poll(th_clock_now());
 	th_admission_review();
 }
@@ -239,17 +249,9 @@ th_agent_thread_flush(void)
 {
 	if (!th_load_relaxed(&thread.is_alive))
 		return;
-	if (pthread_equal(thread.self, pthread_self())) {
-		th_collections_log_all();
-		reap(thread.env);
-		th_function_names_log(true);
-	}
-	th_heap_log_bytes(false);
-	th_class_loaders_log();
-	log_held();
-	th_collections_flush();
+	log_all();
 	log_own_time();
-	if (pthread_equal(thread.self, pthread_self()))
+	if (is_here())
 		th_breakdown_flush();
 }
 
@@ -324,12 +326,7 @@ run(jvmtiEnv *jvmti, JNIEnv *env, void *argument)
 		work_if_second(jvmti, env);
 	}
 	stop_serving();
-	log_held();
-	th_collections_log_all();
-	th_collections_flush();
-	reap(env);
-	th_class_loaders_log();
-	th_function_names_log(true);
+	log_all();
 	th_breakdown_end(true);
 	log_own_time();
 	if (th_housekeeping_is_ending())

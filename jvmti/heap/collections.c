@@ -8,8 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "jvmti/heap/humongous.h"
+#include "jvmti/heap/live_objects.h"
 #include "jvmti/vm/vm_exports.h"
+#include "unify/base/align.h"
 #include "unify/base/atomic.h"
 #include "unify/log/log.h"
 #include "unify/recording/server.h"
@@ -325,12 +326,6 @@ th_collections_mean_pause(void)
 }
 
 static uint64_t
-min(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-static uint64_t
 end_of(uint32_t number)
 {
 	return collections.pauses[number % PAUSES_MAX].end;
@@ -346,7 +341,7 @@ counted_at(uint32_t finished)
 {
 	uint64_t all = end_of(finished - 1) + TH_COLLECTIONS_COUNT_NS;
 
-	return min(all, end_of(collections.logged) + 2 * TH_COLLECTIONS_COUNT_NS);
+	return th_min(all, end_of(collections.logged) + 2 * TH_COLLECTIONS_COUNT_NS);
 }
 
 static void
@@ -424,12 +419,12 @@ th_collections_next(uint64_t now)
 	if (finished != collections.noticed)
 		next = now;
 	if (now < collections.next_look)
-		next = min(next, collections.next_look);
+		next = th_min(next, collections.next_look);
 	if (finished != collections.logged)
-		next = min(next, counted_at(finished));
+		next = th_min(next, counted_at(finished));
 	if (collections.use_is_due)
-		next = min(next, collections.next_use);
+		next = th_min(next, collections.next_use);
 	if (collections.looks < LATER_COUNT)
-		next = min(next, end_of(finished - 1) + later[collections.looks]);
+		next = th_min(next, end_of(finished - 1) + later[collections.looks]);
 	return next;
 }

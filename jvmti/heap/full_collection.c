@@ -217,23 +217,6 @@ await_cleaners(void)
 	}
 }
 
-bool
-th_full_collection_exit_turn(jvmtiEnv *jvmti)
-{
-	if (!is_awaited())
-		return false;
-	full.ended = th_thread_starts_ended();
-	if (is_useful(th_clock_now()) &&
-		collect_or_note(jvmti, true, &full.exit_begun) == TH_CONTROL_DONE) {
-		full.exit_took = th_clock_now() - full.exit_begun;
-		await_cleaners();
-		th_control_log_forced_collection(th_clock_now() - full.exit_begun, true);
-		return true;
-	}
-	th_full_collection_exit_done();
-	return false;
-}
-
 /* Whether that much time is left of the wait for threads. */
 static bool
 has_time(uint64_t ns)
@@ -241,8 +224,9 @@ has_time(uint64_t ns)
 	return is_awaited() && th_clock_now() - full.exit_begun + ns < THREADS_WAIT_NS;
 }
 
-bool
-th_full_collection_await_threads(jvmtiEnv *jvmti)
+/* True: many threads have ended, and the heap was collected once more. */
+static bool
+await_threads(jvmtiEnv *jvmti)
 {
 	uint64_t ended = th_thread_starts_ended();
 	bool go_on = ended != full.ended || th_thread_starts_alive() >= THREADS_MANY;
@@ -258,12 +242,30 @@ th_full_collection_await_threads(jvmtiEnv *jvmti)
 	       collect(jvmti, true);
 }
 
-void
-th_full_collection_exit_done(void)
+static void
+end_wait(void)
 {
 	th_store_relaxed(&full.exit_time, th_clock_now());
 	/* Pairs with the acquire in th_full_collection_at_exit(): deaths are in the log. */
 	th_store_release(&full.exit, EXIT_DONE);
+}
+
+void
+th_full_collection_exit_turn(jvmtiEnv *jvmti, void (*log)(void))
+{
+	if (!is_awaited())
+		return;
+	full.ended = th_thread_starts_ended();
+	if (is_useful(th_clock_now()) &&
+		collect_or_note(jvmti, true, &full.exit_begun) == TH_CONTROL_DONE) {
+		full.exit_took = th_clock_now() - full.exit_begun;
+		await_cleaners();
+		th_control_log_forced_collection(th_clock_now() - full.exit_begun, true);
+		log();
+		if (await_threads(jvmti))
+			log();
+	}
+	end_wait();
 }
 
 bool
@@ -305,6 +307,6 @@ th_full_collection_at_exit(void)
 		th_system_nap(WAIT_NAP_NS);
 	}
 	/* No other thread waits for it, and it does not begin any more. */
-	th_full_collection_exit_done();
+	end_wait();
 	th_log_note(1, "the collection at exit did not end in time");
 }

@@ -53,18 +53,11 @@ void th_full_collection_at_exit(void);
 bool th_full_collection_abandon(void);
 
 /*
- * Does that collection, if it is requested and useful.  True: the caller is to log what died, then
- * calls th_full_collection_await_threads(), logs again if that is true, and ends with
- * th_full_collection_exit_done(). [agent-thread]
+ * Does that collection, if it is requested and useful, and has `log` log what died.  Waits while threads
+ * keep ending because of it; if many did, the heap is collected once more for what they held.
+ * [agent-thread]
  */
-bool th_full_collection_exit_turn(jvmtiEnv *jvmti);
-
-/*
- * Waits while threads keep ending because of the collection; true: many did, and the heap was collected
- * once more for what they held.  Both within the time for which the end waits. [agent-thread]
- */
-bool th_full_collection_await_threads(jvmtiEnv *jvmti);
-void th_full_collection_exit_done(void);
+void th_full_collection_exit_turn(jvmtiEnv *jvmti, void (*log)(void));
 
 /*
  * With TH_GC_AT_EXIT_AUTO: whether a full collection will end in time, as nothing can end it.  `kept`:

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Allocating threads put their objects into a bounded queue (after D.  Vyukov's: every cell
- * carries the turn at which it may be written or read).  Only the agent thread uses the table.
+ * Allocating threads put their objects into a ring, from which the agent thread takes them.  Only the
+ * agent thread uses the table.
  */
 #include "jvmti/heap/live_objects.h"
 
 #include <string.h>
 
-#include "jvmti/heap/humongous.h"
 #include "jvmti/ledger/references.h"
 #include "unify/base/atomic.h"
 #include "unify/base/memory.h"
 #include "unify/log/log.h"
 #include "unify/recording/server.h"
 #include "unify/shared/clock.h"
+#include "unify/shared/log_format.h"
 
 /* Samples between two turns of the agent thread, */
 #define QUEUE_CELLS 8192
@@ -34,15 +34,10 @@ struct followed {
 	uint64_t sample;
 };
 
-struct cell {
-	uint64_t turn; /* atomic: n = may be written as the n-th, n + 1 = may be read */
-	struct followed object;
-};
-
 static struct {
-	struct cell *queue;
-	uint64_t written; /* atomic: next turn to write */
-	uint64_t read;    /* agent thread: next turn to read */
+	struct followed *queue; /* a reference is atomic here; NULL: not written yet */
+	uint64_t written;       /* atomic: objects so far */
+	uint64_t read;          /* atomic: of them; writer: agent thread */
 	struct followed *table;
 	uint32_t count;        /* agent thread */
 	uint32_t level;        /* atomic; writer: agent thread */
@@ -62,8 +57,6 @@ th_live_objects_init(void)
 		return true;
 	live.table = th_memory_map(TH_LIVE_OBJECTS_MAX * sizeof(*live.table));
 	live.queue = th_memory_map(QUEUE_CELLS * sizeof(*live.queue));
-	for (uint64_t i = 0; live.queue && i < QUEUE_CELLS; i++)
-		live.queue[i].turn = i;
 	return live.table && live.queue;
 }
 
@@ -74,36 +67,31 @@ push(const struct followed *object)
 {
 	uint64_t turn = th_load_relaxed(&live.written);
 
-	for (;;) {
-		struct cell *cell = &live.queue[turn % QUEUE_CELLS];
-		/* Pairs with the release in pop(): the cell has been read. */
-		uint64_t found = th_load_acquire(&cell->turn);
-
-		if (found < turn)
-			return false; /* one full round behind: the queue is full */
-		if (found == turn && th_cas_acq_rel(&live.written, &turn, turn + 1)) {
-			cell->object = *object;
-			/* Pairs with the acquire in pop(): publishes the object. */
-			th_store_release(&cell->turn, turn + 1);
-			if ((turn + 1) % QUEUE_WAKE == 0)
-				th_server_wake();
-			return true;
-		}
-		if (found > turn)
-			turn = th_load_relaxed(&live.written);
-	}
+	do {
+		/* Pairs with the release in pop(): the cell is empty.  `turn` may be outdated. */
+		if ((int64_t)(turn - th_load_acquire(&live.read)) >= QUEUE_CELLS)
+			return false;
+	} while (!th_cas_acq_rel(&live.written, &turn, turn + 1));
+	struct followed *cell = &live.queue[turn % QUEUE_CELLS];
+	cell->sample = object->sample;
+	/* Pairs with the acquire in pop(): the sample is written. */
+	th_store_release(&cell->reference, object->reference);
+	if ((turn + 1) % QUEUE_WAKE == 0)
+		th_server_wake();
+	return true;
 }
 
 static bool
 pop(struct followed *object_ret)
 {
-	struct cell *cell = &live.queue[live.read % QUEUE_CELLS];
+	struct followed *cell = &live.queue[live.read % QUEUE_CELLS];
 
-	if (th_load_acquire(&cell->turn) != live.read + 1)
+	object_ret->reference = th_load_acquire(&cell->reference);
+	if (!object_ret->reference)
 		return false;
-	*object_ret = cell->object;
-	th_store_release(&cell->turn, live.read + QUEUE_CELLS);
-	live.read++;
+	object_ret->sample = cell->sample;
+	th_store_relaxed(&cell->reference, NULL);
+	th_store_release(&live.read, live.read + 1);
 	return true;
 }
 
@@ -140,6 +128,196 @@ log_lost(uint64_t sample)
 	th_log_count(TH_COUNTER_LIVE_OBJECTS_LOST, 1);
 }
 
+/*
+ * Humongous objects
+ *
+ * A slot goes from free to claimed and followed on an allocating thread, to gone on the VM's
+ * thread, and back to free on the agent thread.  Its state word counts the claims above the two
+ * bits of the state, so that two uses of a slot are never confused.
+ */
+
+enum state { FREE, CLAIMED, FOLLOWED, GONE };
+#define STATE_MASK 3u
+#define ONE_CLAIM 4u
+
+struct slot {
+	uint32_t state; /* atomic, enum state and claims */
+	const char *region;
+	uintptr_t address; /* of the object */
+	uint64_t sample;
+	uint64_t gone_at; /* writer: the VM's thread, before GONE */
+};
+
+static struct {
+	const struct th_hotspot *hotspot;
+	struct slot *slots;
+	uint32_t used; /* atomic: upper bound of the slots ever claimed */
+} humongous;
+
+/* Checks the offset of the table of regions: its shift must match the region size. */
+static bool
+has_regions(const struct th_hotspot *hotspot)
+{
+	if (!hotspot->collected_heap || !*hotspot->collected_heap || hotspot->g1_regions < 0 ||
+		hotspot->g1_shift < 0 || hotspot->g1_tag < 0 ||
+		hotspot->g1_starts_humongous <= 0)
+		return false;
+	uint32_t shift = *(
+		const uint32_t *)(*hotspot->collected_heap + (uintptr_t)hotspot->g1_shift);
+	return shift < 64 && (size_t)1 << shift == *hotspot->g1_region_bytes;
+}
+
+/* Without its table of regions they are not followed. */
+static void
+init_humongous(const struct th_hotspot *hotspot)
+{
+	if (!hotspot->g1_region_bytes || !*hotspot->g1_region_bytes)
+		return;
+	humongous.hotspot = hotspot;
+	if (has_regions(hotspot) && !humongous.slots)
+		humongous.slots = th_memory_map(TH_HUMONGOUS_MAX * sizeof(*humongous.slots));
+}
+
+/* A local reference points to a cell that holds the object's address. */
+static uintptr_t
+address_of(jobject object)
+{
+	return *(const uintptr_t *)(const void *)object;
+}
+
+/* The region that an address in the heap lies in. */
+static const char *
+region_of(uintptr_t address)
+{
+	uintptr_t heap = *humongous.hotspot->collected_heap;
+	uintptr_t regions = *(
+		const uintptr_t *)(heap + (uintptr_t)humongous.hotspot->g1_regions);
+	uint32_t shift = *(const uint32_t *)(heap + (uintptr_t)humongous.hotspot->g1_shift);
+
+	return *(const char *const *)(regions + (address >> shift) * sizeof(void *));
+}
+
+static bool
+starts_humongous(const char *region)
+{
+	const volatile uint32_t *tag =
+		(const volatile uint32_t *)(const void *)(region + humongous.hotspot->g1_tag);
+
+	return *tag == (uint32_t)humongous.hotspot->g1_starts_humongous;
+}
+
+/* `object` is a local reference, which keeps it alive during the call. */
+static bool
+is_humongous(jobject object, uint64_t size)
+{
+	size_t region_bytes = humongous.hotspot ? *humongous.hotspot->g1_region_bytes : 0;
+	uintptr_t address;
+
+	if (!humongous.hotspot || size < region_bytes / 2)
+		return false;
+	if (!humongous.slots)
+		return true;
+	address = address_of(object);
+	return address % region_bytes == 0 && starts_humongous(region_of(address));
+}
+
+static void
+note_use(uint32_t index)
+{
+	uint32_t used = th_load_relaxed(&humongous.used);
+
+	while (used <= index && !th_cas_acq_rel(&humongous.used, &used, index + 1))
+		;
+}
+
+/* False: the table is full or absent. */
+static bool
+follow_humongous(jobject object, uint64_t sample)
+{
+	for (uint32_t i = 0; humongous.slots && i < TH_HUMONGOUS_MAX; i++) {
+		struct slot *slot = &humongous.slots[i];
+		uint32_t state = th_load_relaxed(&slot->state);
+		uint32_t claimed = (state & ~STATE_MASK) + ONE_CLAIM + CLAIMED;
+
+		if ((state & STATE_MASK) != FREE ||
+			!th_cas_acq_rel(&slot->state, &state, claimed))
+			continue;
+		slot->address = address_of(object);
+		slot->region = region_of(slot->address);
+		slot->sample = sample;
+		note_use(i);
+		/*
+		 * Pairs with the acquire in th_humongous_look(): publishes region and sample.
+		 */
+		th_store_release(&slot->state, claimed - CLAIMED + FOLLOWED);
+		return true;
+	}
+	return false;
+}
+
+void
+th_humongous_look(uint64_t now)
+{
+	uint32_t used = humongous.slots ? th_load_acquire(&humongous.used) : 0;
+
+	for (uint32_t i = 0; i < used; i++) {
+		struct slot *slot = &humongous.slots[i];
+		uint32_t state = th_load_acquire(&slot->state);
+
+		if ((state & STATE_MASK) != FOLLOWED || starts_humongous(slot->region))
+			continue;
+		slot->gone_at = now;
+		/*
+		 * Pairs with the acquire in reap_humongous(); fails if the slot was thinned.
+		 */
+		th_cas_acq_rel(&slot->state, &state, state - FOLLOWED + GONE);
+	}
+}
+
+static void
+reap_humongous(void)
+{
+	uint32_t used = humongous.slots ? th_load_relaxed(&humongous.used) : 0;
+
+	for (uint32_t i = 0; i < used; i++) {
+		struct slot *slot = &humongous.slots[i];
+		uint32_t state = th_load_acquire(&slot->state);
+
+		if ((state & STATE_MASK) != GONE)
+			continue;
+		log_death_at(slot->sample, slot->gone_at);
+		th_store_release(&slot->state, state - GONE + FREE);
+	}
+}
+
+void
+th_humongous_each(void (*visit)(uintptr_t address, uint64_t sample, void *data), void *data)
+{
+	uint32_t used = humongous.slots ? th_load_relaxed(&humongous.used) : 0;
+
+	for (uint32_t i = 0; i < used; i++) {
+		const struct slot *slot = &humongous.slots[i];
+
+		/* Pairs with the release in follow_humongous(). */
+		if ((th_load_acquire(&slot->state) & STATE_MASK) == FOLLOWED)
+			visit(slot->address, slot->sample, data);
+	}
+}
+
+static void
+thin_humongous(uint32_t level)
+{
+	uint32_t used = humongous.slots ? th_load_relaxed(&humongous.used) : 0;
+
+	for (uint32_t i = 0; i < used; i++) {
+		struct slot *slot = &humongous.slots[i];
+		uint32_t state = th_load_acquire(&slot->state);
+
+		if ((state & STATE_MASK) == FOLLOWED && !th_live_keeps(slot->sample, level))
+			th_cas_acq_rel(&slot->state, &state, state - FOLLOWED + FREE);
+	}
+}
+
 /* The table */
 
 static bool
@@ -159,8 +337,8 @@ follow(JNIEnv *env, const struct th_sampled_object *object)
 {
 	if (th_few_followed_is_used())
 		return th_few_followed_offer(env, object);
-	if (th_humongous_is(object->reference, object->size))
-		return th_humongous_follow(object->reference, object->sample);
+	if (is_humongous(object->reference, object->size))
+		return follow_humongous(object->reference, object->sample);
 	return follow_by_reference(env, object);
 }
 
@@ -196,7 +374,7 @@ raise_level(JNIEnv *env)
 			drop(env, &live.table[i]);
 	}
 	live.count = kept;
-	th_humongous_thin(level);
+	thin_humongous(level);
 }
 
 /* Halves the table; repeats if by chance nearly all objects were kept. */
@@ -227,7 +405,7 @@ th_live_objects_begin(const struct th_hotspot *hotspot, enum th_collector collec
 	if (collector == TH_COLLECTOR_GENERATIONAL_Z)
 		th_few_followed_init(hotspot, add, log_death);
 	if (collector == TH_COLLECTOR_G1)
-		th_humongous_init(hotspot);
+		init_humongous(hotspot);
 	live.has_pauses = collector == TH_COLLECTOR_PAUSES || collector == TH_COLLECTOR_G1;
 }
 
@@ -287,7 +465,7 @@ th_live_objects_reap(JNIEnv *env)
 		th_references_delete_weak(env, object->reference);
 	}
 	live.count = kept;
-	th_humongous_reap(log_death_at);
+	reap_humongous();
 	th_few_followed_reap(env);
 }
 
@@ -308,7 +486,7 @@ void
 th_live_objects_release(JNIEnv *env)
 {
 	th_live_objects_collect(env);
-	th_humongous_release();
+	thin_humongous(UINT32_MAX);
 	th_few_followed_release(env);
 	for (uint32_t i = 0; i < live.count; i++)
 		th_references_delete_weak(env, live.table[i].reference);

@@ -2,7 +2,15 @@
 /*
  * The sampled Java objects that are alive: a bounded table of weak global references, scanned
  * after collections.  Where a weak reference would keep its object alive, the collector
- * determines which objects are followed, and how: humongous.h, few_followed.h.
+ * determines which objects are followed, and how: few_followed.h, and humongous objects of G1 by
+ * address.
+ *
+ * A humongous object is at the start of a region of its own, does not move, and its region is
+ * reclaimed in a pause.  An object has died if, at the end of a pause, its region no longer
+ * starts a humongous object.  No reference is held, so the collector works as it does without
+ * the library.  A region cannot be reused before the VM has reported the end of the pause.
+ * JDK 22 and later move humongous objects in the full collection that is the last resort of a
+ * failing allocation; a followed object is then reported as dead.
  *
  * A full table is thinned by half, and the weights of the remaining objects are doubled.  New
  * objects are thinned alike, so the time of birth has no influence.  Which objects stay is a
@@ -21,6 +29,12 @@
 
 /* Objects followed at once; one scan of the full table takes less than a millisecond. */
 #define TH_LIVE_OBJECTS_MAX 65536
+
+/*
+ * Humongous objects followed at once.  G1 chooses its region size so that there are about 2,048
+ * regions, and each humongous object occupies at least one.
+ */
+#define TH_HUMONGOUS_MAX 2048
 
 /* Maps the table; false: out of memory, no object is followed. */
 bool th_live_objects_init(void);
@@ -50,6 +64,16 @@ void th_live_objects_reap(JNIEnv *env);
  */
 void
 th_live_objects_each(void (*visit)(jweak reference, uint64_t sample, void *data), void *data);
+
+/* Calls `visit` with the address and the sample of each humongous object. [agent-thread] */
+void
+th_humongous_each(void (*visit)(uintptr_t address, uint64_t sample, void *data), void *data);
+
+/*
+ * At the end of a pause: finds the humongous objects that have died. [on the VM's thread, at the
+ * safepoint]
+ */
+void th_humongous_look(uint64_t now);
 
 /* Number of objects in the table. [agent-thread] */
 uint32_t th_live_objects_count(void);

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "unify/base/atomic.h"
+#include "unify/base/align.h"
 
 /*
  * The previous countdown of the thread is ended by arrays of LARGE_BYTES, except with a probability
@@ -180,18 +180,6 @@ set_threshold(char *thread, uint64_t bytes)
 	sampler->countdown = bytes;
 }
 
-static uint64_t
-smaller(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-static uint64_t
-larger(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
 /*
  * A countdown of u is short enough for r = `bytes`, with f bytes free in the TLAB, in any of these
  * cases (memAllocator.cpp, threadHeapSampler.cpp):
@@ -210,13 +198,13 @@ th_vm_countdown_step(const struct th_tlab *tlab, uint64_t bytes)
 	uint64_t longest = tlab->free / 2;
 
 	if (bytes > tlab->free) {
-		uint64_t beyond = larger((bytes + 2 * tlab->free) / 3,
-			bytes - smaller(bytes, tlab->desired_size));
+		uint64_t beyond = th_max((bytes + 2 * tlab->free) / 3,
+			bytes - th_min(bytes, tlab->desired_size));
 
-		longest = larger(longest, smaller(bytes - tlab->free, beyond));
+		longest = th_max(longest, th_min(bytes - tlab->free, beyond));
 	}
 	/* An object that ends at the sample point still fits. */
-	return larger(smaller(longest, bytes - 1), 1);
+	return th_max(th_min(longest, bytes - 1), 1);
 }
 
 /*

@@ -5,6 +5,7 @@
  */
 #include "jvmti/holders/holder_graph.h"
 
+#include "unify/base/align.h"
 #include "unify/base/memory.h"
 
 /* User addresses of both processors; generational Z gives uncolored ones. */
@@ -35,12 +36,6 @@ reserve(struct th_holder_graph *graph, uint64_t bytes)
 	return start;
 }
 
-static uint32_t
-at_most(uint64_t value, uint32_t max)
-{
-	return value < max ? (uint32_t)value : max;
-}
-
 bool
 th_holder_graph_init(struct th_holder_graph *graph, uint32_t object_bytes, uint64_t bytes_max)
 {
@@ -50,9 +45,10 @@ th_holder_graph_init(struct th_holder_graph *graph, uint32_t object_bytes, uint6
 	*graph = (struct th_holder_graph){.bytes_max = bytes_max,
 		.granule_bits = (uint32_t)__builtin_ctz(object_bytes),
 		.ids_per_chunk = ids_per_chunk};
-	graph->chunk_max = at_most(bytes_max / chunk_bytes * SPARSE + 1, UINT32_MAX / 2);
-	graph->node_max = at_most(bytes_max / NODE_BYTES, NODES_MAX);
-	graph->reference_max = at_most(bytes_max / REFERENCE_BYTES, UINT32_MAX - 1);
+	graph->chunk_max = (uint32_t)th_min(
+		bytes_max / chunk_bytes * SPARSE + 1, UINT32_MAX / 2);
+	graph->node_max = (uint32_t)th_min(bytes_max / NODE_BYTES, NODES_MAX);
+	graph->reference_max = (uint32_t)th_min(bytes_max / REFERENCE_BYTES, UINT32_MAX - 1);
 	graph->top = reserve(graph, TOP * sizeof(*graph->top));
 	graph->blocks = reserve(graph, BLOCKS_MAX * CHUNKS_PER_BLOCK * sizeof(*graph->blocks));
 	graph->ids = reserve(graph, graph->chunk_max * chunk_bytes);

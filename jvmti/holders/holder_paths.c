@@ -25,15 +25,12 @@
 #define NAME_MAX_BYTES 512
 
 bool
-th_holder_paths_init(
-	struct th_holder_paths *paths, struct th_holder_walk *walk, uint32_t objects)
+th_holder_paths_init(struct th_holder_paths *paths, struct th_holder_walk *walk)
 {
-	*paths = (struct th_holder_paths){
-		.walk = walk, .object_max = objects + 1, .step_count = ABOVE + 1};
+	*paths = (struct th_holder_paths){.walk = walk, .step_count = ABOVE + 1};
 	paths->steps = th_memory_reserve(TH_HOLDER_STEPS_MAX * sizeof(*paths->steps));
 	paths->slots = th_memory_reserve(SLOTS * sizeof(*paths->slots));
-	paths->objects = th_memory_reserve(paths->object_max * sizeof(*paths->objects));
-	return paths->steps && paths->slots && paths->objects;
+	return paths->steps && paths->slots;
 }
 
 void
@@ -41,7 +38,6 @@ th_holder_paths_deinit(struct th_holder_paths *paths)
 {
 	th_memory_release(paths->steps, TH_HOLDER_STEPS_MAX * sizeof(*paths->steps));
 	th_memory_release(paths->slots, SLOTS * sizeof(*paths->slots));
-	th_memory_release(paths->objects, paths->object_max * sizeof(*paths->objects));
 }
 
 /* Steps */
@@ -230,12 +226,9 @@ find_step(struct th_holder_paths *paths, uint32_t node)
 	return step_below(paths, &step);
 }
 
-/*
- * The step of a node, 0: it was not reached.  Steps of all nodes above are found first; the queue of the
- * graph is free for their list.
- */
-static uint32_t
-step_of(struct th_holder_paths *paths, uint32_t node)
+/* Steps of all nodes above are found first; the queue of the graph is free for their list. */
+uint32_t
+th_holder_paths_add(struct th_holder_paths *paths, uint32_t node)
 {
 	uint32_t *list = paths->walk->graph.queue;
 	uint32_t depth = 0;
@@ -250,27 +243,6 @@ step_of(struct th_holder_paths *paths, uint32_t node)
 	while (depth-- > 0)
 		node_at(paths, list[depth])->step = find_step(paths, list[depth]);
 	return node_at(paths, node)->step;
-}
-
-void
-th_holder_paths_add(struct th_holder_paths *paths, uint32_t node, uint64_t sample)
-{
-	uint32_t step = paths->object_count < paths->object_max ? step_of(paths, node) : 0;
-
-	if (step)
-		paths->objects[paths->object_count++] = (struct th_held_object){sample, step};
-}
-
-void
-th_holder_paths_add_loaders(struct th_holder_paths *paths)
-{
-	struct th_holder_tags *tags = &paths->walk->tags;
-
-	for (uint32_t i = 0; i < tags->loader_count; i++) {
-		uint32_t step = step_of(paths, tags->items[tags->loaders[i].tag].node);
-
-		tags->loaders[i].step = step > ABOVE ? step : 0;
-	}
 }
 
 /* Names.  JVMTI's are those of class files: "Lpkg/Class;" becomes "pkg.Class", "[I" "int[]". */
@@ -432,81 +404,71 @@ log_step(const struct th_holder_paths *paths, uint32_t i, uint32_t number, uint6
 }
 
 static int
+compare(uint64_t left, uint64_t right)
+{
+	return (left > right) - (left < right);
+}
+
+static int
 compare_objects(const void *a, const void *b)
 {
 	const struct th_held_object *left = a;
 	const struct th_held_object *right = b;
 
-	if (left->step != right->step)
-		return left->step < right->step ? -1 : 1;
-	return (left->sample > right->sample) - (left->sample < right->sample);
+	if (left->is_loader != right->is_loader)
+		return left->is_loader ? 1 : -1;
+	return left->step != right->step ? compare(left->step, right->step)
+					 : compare(left->what, right->what);
 }
 
 /* Some objects of one step; returns their number. */
 static uint32_t
-log_objects(const struct th_holder_paths *paths, uint32_t first, uint32_t number, uint64_t time)
+log_objects(const struct th_held_object *objects, uint32_t left, uint32_t number, uint64_t time)
 {
 	uint64_t samples[SAMPLES_PER_EVENT];
-	const struct th_held_object *objects = &paths->objects[first];
-	uint32_t left = paths->object_count - first;
 	uint32_t count = 0;
 
-	for (; count < left && count < SAMPLES_PER_EVENT &&
+	for (; count < left && count < SAMPLES_PER_EVENT && !objects[count].is_loader &&
 		objects[count].step == objects[0].step;
 		count++)
-		samples[count] = objects[count].sample;
+		samples[count] = objects[count].what;
 	const struct th_event_holder_objects event = {
 		.time = time, .walk = number, .step = objects[0].step - ABOVE};
 	const struct th_log_part part = {samples, count};
-	th_log_append(TH_EVENT_HOLDER_OBJECTS, &event, &part, 1);
+	if (objects[0].step)
+		th_log_append(TH_EVENT_HOLDER_OBJECTS, &event, &part, 1);
 	return count;
 }
 
-static int
-compare_loaders(const void *a, const void *b)
+/* Class loaders of one step, stack and class; returns their number. */
+static uint32_t
+log_loaders(const struct th_held_object *objects, uint32_t left, uint32_t number, uint64_t time)
 {
-	const struct th_holder_loader *left = a;
-	const struct th_holder_loader *right = b;
+	struct th_event_holder_loaders event = {
+		.time = time,
+		.walk = number,
+		.step = objects[0].step - ABOVE,
+		.stack = (uint32_t)(objects[0].what >> 32),
+		.type = (uint32_t)objects[0].what,
+	};
 
-	if (left->step != right->step)
-		return left->step < right->step ? -1 : 1;
-	if (left->stack != right->stack)
-		return left->stack < right->stack ? -1 : 1;
-	return (left->type > right->type) - (left->type < right->type);
-}
-
-static void
-log_loaders(const struct th_holder_paths *paths, uint32_t number, uint64_t time)
-{
-	const struct th_holder_loader *loaders = paths->walk->tags.loaders;
-	uint32_t count = paths->walk->tags.loader_count;
-
-	for (uint32_t i = 0, next; i < count; i = next) {
-		for (next = i + 1;
-			next < count && !compare_loaders(&loaders[i], &loaders[next]);)
-			next++;
-		const struct th_event_holder_loaders event = {
-			.time = time,
-			.count = next - i,
-			.walk = number,
-			.step = loaders[i].step - ABOVE,
-			.stack = loaders[i].stack,
-			.type = loaders[i].type,
-		};
-		if (loaders[i].step)
-			th_log_append(TH_EVENT_HOLDER_LOADERS, &event, NULL, 0);
-	}
+	while (event.count < left && !compare_objects(&objects[0], &objects[event.count]))
+		event.count++;
+	if (objects[0].step > ABOVE)
+		th_log_append(TH_EVENT_HOLDER_LOADERS, &event, NULL, 0);
+	return event.count;
 }
 
 void
 th_holder_paths_log(struct th_holder_paths *paths, uint32_t number, uint64_t time)
 {
+	struct th_held_object *objects = paths->walk->tags.objects;
+	uint32_t count = paths->walk->tags.object_count;
+
 	for (uint32_t i = ABOVE + 1; i < paths->step_count; i++)
 		log_step(paths, i, number, time);
-	qsort(paths->objects, paths->object_count, sizeof(*paths->objects), compare_objects);
-	for (uint32_t i = 0; i < paths->object_count;)
-		i += log_objects(paths, i, number, time);
-	struct th_holder_tags *tags = &paths->walk->tags;
-	qsort(tags->loaders, tags->loader_count, sizeof(*tags->loaders), compare_loaders);
-	log_loaders(paths, number, time);
+	qsort(objects, count, sizeof(*objects), compare_objects);
+	for (uint32_t i = 0; i < count;)
+		i += (objects[i].is_loader ? log_loaders : log_objects)(
+			&objects[i], count - i, number, time);
 }

@@ -27,34 +27,21 @@ struct th_holder_step {
 	uint64_t take;   /* JNI_GLOBAL: LEDGER_TAKE */
 };
 
-/* A sampled object and the last step of its path. */
-struct th_held_object {
-	uint64_t sample;
-	uint32_t step;
-};
-
 struct th_holder_paths {
 	struct th_holder_walk *walk;
 	struct th_holder_step *steps; /* from 2; 1 is above all roots */
 	uint32_t step_count;
 	uint32_t *slots; /* hash table of steps */
-	struct th_held_object *objects;
-	uint32_t object_count;
-	uint32_t object_max;
 };
 
-/* Maps tables for so many objects; false: out of memory. [agent-thread] */
-bool th_holder_paths_init(
-	struct th_holder_paths *paths, struct th_holder_walk *walk, uint32_t objects);
+/* Maps the tables; false: out of memory. [agent-thread] */
+bool th_holder_paths_init(struct th_holder_paths *paths, struct th_holder_walk *walk);
 void th_holder_paths_deinit(struct th_holder_paths *paths);
 
-/* Adds the path to a sampled object, if it was reached. [agent-thread] */
-void th_holder_paths_add(struct th_holder_paths *paths, uint32_t node, uint64_t sample);
+/* Adds the path to a node; the number of its last step, 0: it was not reached. [agent-thread] */
+uint32_t th_holder_paths_add(struct th_holder_paths *paths, uint32_t node);
 
-/* Finds the paths to the class loaders of the walk. [agent-thread] */
-void th_holder_paths_add_loaders(struct th_holder_paths *paths);
-
-/* Writes all steps with their names, then the objects and class loaders. [agent-thread] */
+/* Writes all steps with their names, then the objects of the walk, sorted. [agent-thread] */
 void th_holder_paths_log(struct th_holder_paths *paths, uint32_t number, uint64_t time);
 
 #endif

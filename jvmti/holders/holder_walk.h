@@ -22,9 +22,63 @@
 #include <stdint.h>
 
 #include "jvmti/holders/holder_graph.h"
-#include "jvmti/holders/holder_tags.h"
 #include "unify/base/safe_read.h"
 #include "unify/shared/log_format.h"
+
+/*
+ * The objects that a walk must know by name: classes, class loaders, threads and sampled objects.
+ * Each has a tag, the number of its entry, in a JVMTI environment of the walk.
+ */
+
+/* No field: the class is no reference that is cleared. */
+#define TH_HOLDER_NO_FIELD UINT16_MAX
+
+enum th_holder_tag_flag {
+	TH_HOLDER_TAG_CLASS = 1,
+	TH_HOLDER_TAG_LOADER = 2,
+	TH_HOLDER_TAG_THREAD = 4,
+	TH_HOLDER_TAG_PERMANENT = 8, /* class or loader that is never unloaded */
+	TH_HOLDER_TAG_LEAF = 16,     /* class: its instances refer to nothing */
+	TH_HOLDER_TAG_OWN = 32,      /* the agent thread */
+};
+
+struct th_holder_tag {
+	jobject object;    /* local reference; classes only */
+	char *name;        /* of a thread, of JVMTI; NULL = not known */
+	uint32_t node;     /* in the graph; 0 = not seen */
+	uint32_t class;    /* tag of its class, once seen */
+	uint32_t loader;   /* class: tag of its loader; 0 = bootstrap loader */
+	uint16_t flags;    /* enum th_holder_tag_flag */
+	uint16_t referent; /* class: index of the field that collections clear */
+};
+
+/* An object whose path is to be found: a sampled one, or a class loader that is counted. */
+struct th_held_object {
+	/* sample id; of a loader: the stack at which it defined its first class << 32 | class id */
+	uint64_t what;
+	uint32_t tag;
+	uint32_t step; /* the last one of its path (holder_paths.h) */
+	bool is_loader;
+};
+
+struct th_holder_tags {
+	jvmtiEnv *jvmti;
+	JNIEnv *env;
+	struct th_holder_tag *items; /* by tag; 0 is empty */
+	uint32_t count;              /* with 0 */
+	uint32_t max;
+	jclass *classes; /* of JVMTI */
+	struct th_held_object *objects;
+	uint32_t object_count;
+	uint32_t object_max;
+};
+
+/* The entry of a tag; that of 0 for a number that is none. [any] */
+static inline struct th_holder_tag *
+th_holder_tag(const struct th_holder_tags *tags, jlong tag)
+{
+	return &tags->items[tag > 0 && tag < tags->count ? tag : 0];
+}
 
 /* A node with this bit in its class is tagged: the other bits are its tag. */
 #define TH_HOLDER_TAGGED (1u << 31)

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cost, limits and the sequence of a walk. */
+/* Tags, cost, limits and the sequence of a walk. */
 #include "jvmti/holders/holders.h"
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "jvmti/names/class_loaders.h"
+#include "jvmti/names/classes.h"
 #include "jvmti/holders/holder_paths.h"
 #include "jvmti/holders/holder_walk.h"
-#include "jvmti/heap/humongous.h"
 #include "jvmti/heap/live_objects.h"
+#include "jvmti/vm/field_index.h"
 #include "jvmti/vm/vm_exports.h"
+#include "unify/base/align.h"
+#include "unify/base/memory.h"
 #include "unify/base/proc_file.h"
 #include "unify/log/log.h"
 #include "unify/resident/cgroup.h"
@@ -29,6 +33,17 @@
 /* It reserves address space for this multiple of the estimate. */
 #define RESERVED_PARTS 3
 #define MEMINFO_MAX 4096
+/* Class loaders whose paths are found. */
+#define HELD_LOADERS_MAX 4096
+/* More threads are not named. */
+#define THREADS_MAX 65536
+/* Class loaders beyond these have no tag: their classes are like untagged ones. */
+#define LOADERS_MAX 65536
+
+/* Local references besides those to classes: threads. */
+#define OTHER_REFERENCES 4096
+/* HotSpot's -XX:MaxJNILocalCapacity. */
+#define REFERENCES_MAX 65536
 
 static struct {
 	uint32_t walks;      /* so far */
@@ -42,14 +57,9 @@ struct holders {
 	const struct th_holders_request *request;
 	uint32_t object_bytes;
 	uint64_t time;
-	uint32_t humongous;
+	uint32_t wanted; /* sampled objects, and those of them that were reached */
+	uint32_t found;
 };
-
-static uint64_t
-at_most(uint64_t value, uint64_t max)
-{
-	return value < max ? value : max;
-}
 
 /* Cost */
 
@@ -71,7 +81,7 @@ free_memory(void)
 		return bytes;
 	used = th_cgroup_current(&group);
 	used = group.limit > used ? group.limit - used : 0;
-	return at_most(bytes, used);
+	return th_min(bytes, used);
 }
 
 static struct th_holders_cost
@@ -86,6 +96,260 @@ estimate(void)
 	cost.pause = (cost.heap >> 10) * each;
 	cost.memory = cost.heap / 100 * MEMORY_PERCENT;
 	return cost;
+}
+
+/* Tags */
+
+static void
+deallocate(const struct th_holder_tags *tags, void *memory)
+{
+	(*tags->jvmti)->Deallocate(tags->jvmti, memory);
+}
+
+/* The entry of an object, made if it has none; NULL: it is dead, or the table is full. */
+static struct th_holder_tag *
+intern(struct th_holder_tags *tags, jobject object)
+{
+	jlong tag = 0;
+
+	if ((*tags->jvmti)->GetTag(tags->jvmti, object, &tag))
+		return NULL;
+	if (tag)
+		return th_holder_tag(tags, tag);
+	if (tags->count == tags->max ||
+		(*tags->jvmti)->SetTag(tags->jvmti, object, tags->count))
+		return NULL;
+	return &tags->items[tags->count++];
+}
+
+/* Whether the class of an object is one of these; the list ends with NULL. */
+static bool
+has_signature(const struct th_holder_tags *tags, jclass type, const char *const *signatures)
+{
+	char *signature;
+	bool is_equal = false;
+
+	if ((*tags->jvmti)->GetClassSignature(tags->jvmti, type, &signature, NULL))
+		return false;
+	for (; *signatures && !is_equal; signatures++)
+		is_equal = !strcmp(signature, *signatures);
+	deallocate(tags, signature);
+	return is_equal;
+}
+
+/* Classes come first, in the order of JVMTI's list, so the tag of a class is its position there. */
+
+/* The tag of a loader; 0: it cannot be tagged. */
+static uint32_t
+tag_loader(struct th_holder_tags *tags, jobject loader)
+{
+	struct th_holder_tag *item = intern(tags, loader);
+
+	if (!item)
+		return 0;
+	if (!(item->flags & TH_HOLDER_TAG_LOADER)) {
+		item->flags |= TH_HOLDER_TAG_LOADER;
+		if (th_permanent_loaders_have(tags->env, loader))
+			item->flags |= TH_HOLDER_TAG_PERMANENT;
+	}
+	return (uint32_t)(item - tags->items);
+}
+
+/* Instances without references: arrays of primitives, and frequent small classes. */
+static bool
+is_leaf(const struct th_holder_tags *tags, jclass type)
+{
+	static const char *const leaves[] = {"[B", "[C", "[D", "[F", "[I", "[J", "[S", "[Z",
+		"Ljava/lang/Integer;", "Ljava/lang/Long;", "Ljava/lang/Double;",
+		"Ljava/lang/Boolean;", "Ljava/lang/Character;", "Ljava/lang/Short;",
+		"Ljava/lang/Byte;", "Ljava/lang/Float;", "Ljava/lang/Object;",
+		"Ljava/util/concurrent/atomic/AtomicInteger;",
+		"Ljava/util/concurrent/atomic/AtomicLong;", NULL};
+
+	return has_signature(tags, type, leaves);
+}
+
+static void
+tag_loader_of(struct th_holder_tags *tags, struct th_holder_tag *item)
+{
+	jobject loader = NULL;
+
+	if ((*tags->jvmti)->GetClassLoader(tags->jvmti, item->object, &loader))
+		return;
+	if (!loader) {
+		item->flags |= TH_HOLDER_TAG_PERMANENT;
+		return;
+	}
+	item->loader = tag_loader(tags, loader);
+	item->flags |= tags->items[item->loader].flags & TH_HOLDER_TAG_PERMANENT;
+	(*tags->env)->DeleteLocalRef(tags->env, loader);
+}
+
+/* All classes are instances of java.lang.Class. */
+static bool
+set_class_of_classes(struct th_holder_tags *tags, jint count)
+{
+	jclass type = (*tags->env)->GetObjectClass(tags->env, tags->classes[0]);
+	const struct th_holder_tag *item = intern(tags, type);
+
+	for (jint i = 1; item && i <= count; i++)
+		tags->items[i].class = (uint32_t)(item - tags->items);
+	(*tags->env)->DeleteLocalRef(tags->env, type);
+	return item;
+}
+
+static bool
+tag_classes(struct th_holder_tags *tags, jint count)
+{
+	for (jint i = 0; i < count; i++) {
+		struct th_holder_tag *item = intern(tags, tags->classes[i]);
+
+		if (!item)
+			return false;
+		item->object = tags->classes[i];
+		item->flags = TH_HOLDER_TAG_CLASS;
+		item->referent = TH_HOLDER_NO_FIELD;
+		if (is_leaf(tags, tags->classes[i]))
+			item->flags |= TH_HOLDER_TAG_LEAF;
+	}
+	for (jint i = 1; i <= count; i++)
+		tag_loader_of(tags, &tags->items[i]);
+	return set_class_of_classes(tags, count);
+}
+
+/* A class that is not prepared has no instances. */
+static bool
+is_prepared(const struct th_holder_tags *tags, jclass type)
+{
+	jint status = 0;
+
+	return !(*tags->jvmti)->GetClassStatus(tags->jvmti, type, &status) &&
+	       status & JVMTI_CLASS_STATUS_PREPARED;
+}
+
+/* References that do not keep their referent alive: weak, phantom and final ones. */
+static bool
+find_referents(struct th_holder_tags *tags, jint count)
+{
+	JNIEnv *env = tags->env;
+	jclass reference = th_loaded_class_find(env, "java.lang.ref.Reference");
+	jclass soft = th_loaded_class_find(env, "java.lang.ref.SoftReference");
+
+	for (jint i = 1; reference && soft && i <= count; i++) {
+		jclass type = tags->items[i].object;
+
+		if (!(*env)->IsAssignableFrom(env, type, reference) ||
+			(*env)->IsAssignableFrom(env, type, soft) || !is_prepared(tags, type))
+			continue;
+		int index = th_field_index(tags->jvmti, env, type, reference, "referent");
+		if (index < 0)
+			return false;
+		tags->items[i].referent = (uint16_t)index;
+	}
+	return reference && soft;
+}
+
+/* Threads */
+
+static void
+tag_thread(struct th_holder_tags *tags, jthread thread, jthread own)
+{
+	struct th_holder_tag *item = intern(tags, thread);
+	jvmtiThreadInfo info = {.name = NULL};
+
+	if (!item || (*tags->jvmti)->GetThreadInfo(tags->jvmti, thread, &info))
+		return;
+	item->flags |= TH_HOLDER_TAG_THREAD;
+	if ((*tags->env)->IsSameObject(tags->env, thread, own))
+		item->flags |= TH_HOLDER_TAG_OWN;
+	item->name = info.name;
+	(*tags->env)->DeleteLocalRef(tags->env, info.thread_group);
+	(*tags->env)->DeleteLocalRef(tags->env, info.context_class_loader);
+}
+
+static bool
+tag_threads(struct th_holder_tags *tags)
+{
+	jthread own;
+	jthread *threads;
+	jint count;
+
+	if ((*tags->jvmti)->GetCurrentThread(tags->jvmti, &own) ||
+		(*tags->jvmti)->GetAllThreads(tags->jvmti, &count, &threads))
+		return false;
+	for (jint i = 0; i < count; i++) {
+		if (i < THREADS_MAX)
+			tag_thread(tags, threads[i], own);
+		(*tags->env)->DeleteLocalRef(tags->env, threads[i]);
+	}
+	deallocate(tags, threads);
+	return true;
+}
+
+static size_t
+table_bytes(const struct th_holder_tags *tags)
+{
+	return tags->max * sizeof(*tags->items);
+}
+
+/* For -Xcheck:jni, which warns of local references beyond those announced. */
+static void
+announce_references(JNIEnv *env, jint count)
+{
+	jint room = count + OTHER_REFERENCES;
+
+	if ((*env)->EnsureLocalCapacity(env, room < REFERENCES_MAX ? room : REFERENCES_MAX))
+		(*env)->ExceptionClear(env);
+}
+
+/*
+ * Tags classes, their loaders and threads.  `room`: objects that will be added.  Creates local
+ * references, which must remain until deinit, in a frame of the caller.  False: the VM does not
+ * allow it, or there is no memory.
+ */
+static bool
+tags_init(struct th_holder_tags *tags, jvmtiEnv *jvmti, JNIEnv *env, uint32_t room)
+{
+	jint count;
+
+	*tags = (struct th_holder_tags){.jvmti = jvmti, .env = env, .count = 1};
+	if ((*jvmti)->GetLoadedClasses(jvmti, &count, &tags->classes))
+		return false;
+	announce_references(env, count);
+	tags->max = 1 + (uint32_t)count + THREADS_MAX + LOADERS_MAX + room;
+	tags->object_max = room;
+	tags->items = th_memory_reserve(table_bytes(tags));
+	tags->objects = th_memory_reserve(room * sizeof(*tags->objects));
+	return tags->items && tags->objects && tag_classes(tags, count) &&
+	       find_referents(tags, count) && tag_threads(tags);
+}
+
+/* The environment is disposed of by the caller, which removes the tags. */
+static void
+tags_deinit(struct th_holder_tags *tags)
+{
+	for (uint32_t i = 1; tags->items && i < tags->count; i++)
+		if (tags->items[i].name)
+			deallocate(tags, tags->items[i].name);
+	th_memory_release(tags->items, table_bytes(tags));
+	th_memory_release(tags->objects, tags->object_max * sizeof(*tags->objects));
+	if (tags->classes)
+		deallocate(tags, tags->classes);
+}
+
+/* Adds an object whose path is to be found; false: it is dead, or there is no room. */
+static bool
+tags_add(struct th_holder_tags *tags, jobject object, uint64_t what, bool is_loader)
+{
+	const struct th_holder_tag *item = tags->object_count < tags->object_max
+						   ? intern(tags, object)
+						   : NULL;
+
+	if (item)
+		tags->objects[tags->object_count++] = (struct th_held_object){.what = what,
+			.tag = (uint32_t)(item - tags->items),
+			.is_loader = is_loader};
+	return item;
 }
 
 /* Samples */
@@ -112,25 +376,34 @@ add_sample(jweak reference, uint64_t sample, void *data)
 	struct holders *holders = data;
 
 	if (is_selected(holders, sample))
-		th_holder_tags_add(&holders->walk.tags, reference, sample);
+		holders->wanted += tags_add(&holders->walk.tags, reference, sample, false);
+}
+
+static void
+find_path(struct holders *holders, struct th_held_object *object, uint32_t node)
+{
+	object->step = th_holder_paths_add(&holders->paths, node);
+	holders->found += object->step && !object->is_loader;
 }
 
 static void
 add_humongous(uintptr_t address, uint64_t sample, void *data)
 {
 	struct holders *holders = data;
+	struct th_holder_tags *tags = &holders->walk.tags;
 
-	if (!is_selected(holders, sample))
+	if (!is_selected(holders, sample) || tags->object_count == tags->object_max)
 		return;
-	holders->humongous++;
-	th_holder_paths_add(
-		&holders->paths, th_holder_graph_find(&holders->walk.graph, address), sample);
+	struct th_held_object *object = &tags->objects[tags->object_count++];
+	*object = (struct th_held_object){.what = sample};
+	holders->wanted++;
+	find_path(holders, object, th_holder_graph_find(&holders->walk.graph, address));
 }
 
 static void
 add_loader(jweak reference, uint32_t stack, uint32_t type, void *data)
 {
-	th_holder_tags_add_loader(data, reference, stack, type);
+	tags_add(data, reference, (uint64_t)stack << 32 | type, true);
 }
 
 /* The walk */
@@ -170,8 +443,8 @@ log_walk(const struct holders *holders)
 		.references = walk->seen,
 		.memory = walk->graph.bytes,
 		.walk = history.walks,
-		.wanted = walk->tags.samples + holders->humongous,
-		.found = holders->paths.object_count,
+		.wanted = holders->wanted,
+		.found = holders->found,
 	};
 
 	const struct th_log_part selected = {
@@ -183,17 +456,16 @@ static bool
 find_paths(struct holders *holders)
 {
 	struct th_holder_walk *walk = &holders->walk;
-	bool has_room = th_holder_paths_init(
-		&holders->paths, walk, walk->tags.samples + TH_HUMONGOUS_MAX);
+	bool has_room = th_holder_paths_init(&holders->paths, walk);
 
 	if (has_room) {
 		th_holder_walk_find_paths(walk);
-		for (uint32_t i = 1; i < walk->tags.count; i++)
-			if (walk->tags.items[i].sample)
-				th_holder_paths_add(&holders->paths, walk->tags.items[i].node,
-					walk->tags.items[i].sample);
+		for (uint32_t i = 0; i < walk->tags.object_count; i++) {
+			struct th_held_object *object = &walk->tags.objects[i];
+
+			find_path(holders, object, walk->tags.items[object->tag].node);
+		}
 		th_humongous_each(add_humongous, holders);
-		th_holder_paths_add_loaders(&holders->paths);
 		history.walks++;
 		th_holder_paths_log(&holders->paths, history.walks, holders->time);
 		log_walk(holders);
@@ -219,7 +491,8 @@ walk_tagged(struct holders *holders, jvmtiEnv *jvmti, JNIEnv *env,
 	const jvmtiCapabilities needed = {.can_tag_objects = 1};
 	struct th_holder_walk *walk = &holders->walk;
 	bool is_done = !(*jvmti)->AddCapabilities(jvmti, &needed) &&
-		       th_holder_tags_init(&walk->tags, jvmti, env, th_live_objects_count());
+		       tags_init(&walk->tags, jvmti, env,
+			       th_live_objects_count() + TH_HUMONGOUS_MAX + HELD_LOADERS_MAX);
 
 	if (is_done) {
 		th_live_objects_each(add_sample, holders);
@@ -233,7 +506,7 @@ walk_tagged(struct holders *holders, jvmtiEnv *jvmti, JNIEnv *env,
 	}
 	enum th_control_answer answer = is_done ? TH_CONTROL_DONE : explain(walk);
 	th_holder_walk_deinit(walk);
-	th_holder_tags_deinit(&walk->tags);
+	tags_deinit(&walk->tags);
 	return answer;
 }
 
@@ -271,7 +544,7 @@ th_holders_find(JavaVM *vm, JNIEnv *env, uint32_t object_bytes,
 	uint64_t room = free_memory() / FREE_PARTS;
 
 	*cost_ret = holders.cost;
-	limits.memory_max = at_most(limits.memory_max, room);
+	limits.memory_max = th_min(limits.memory_max, room);
 	if (!holders.cost.heap) {
 		th_log_note(1, "holders: this VM does not export the heap in use");
 		return TH_CONTROL_FAILED;
@@ -282,7 +555,7 @@ th_holders_find(JavaVM *vm, JNIEnv *env, uint32_t object_bytes,
 		return TH_CONTROL_TOO_LONG;
 	if (holders.cost.memory > limits.memory_max)
 		return TH_CONTROL_TOO_LARGE;
-	limits.memory_max = at_most(limits.memory_max, RESERVED_PARTS * holders.cost.memory);
+	limits.memory_max = th_min(limits.memory_max, RESERVED_PARTS * holders.cost.memory);
 	th_live_objects_reap(env);
 	enum th_control_answer answer = walk(&holders, vm, env, &limits);
 	cost_ret->pause = holders.walk.paused;

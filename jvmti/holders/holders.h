@@ -3,7 +3,7 @@
  * What holds the sampled Java objects that are alive: one walk of the heap, on demand, and the
  * shortest path from a root to each of them, written to the log.
  *
- *   tags (holder_tags.h) -> walk (holder_walk.h) -> graph (holder_graph.h) -> paths (holder_paths.h)
+ *   tags -> walk (holder_walk.h) -> graph (holder_graph.h) -> paths (holder_paths.h)
  *
  * Every thread of the VM is stopped during the walk, and only then: tags are set before, paths are
  * computed after it.  The walk ends after the longest pause allowed, and when its memory is used up.

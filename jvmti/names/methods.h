@@ -25,7 +25,7 @@ void th_methods_restart(void);
 /*
  * The id (1..) of a method that is on the caller's stack; appends its METHOD record if it is new.  0:
  * its names cannot be read, another thread is about to read some, or the table is full (counted).
- * `byte_base`: see unsigned5.h.  Takes 2 us. [in-malloc]
+ * `byte_base`: see th_vm_method_lines().  Takes 2 us. [in-malloc]
  */
 uint32_t th_methods_id(const struct th_hotspot *hotspot, unsigned byte_base,
 	const struct th_vm_method *method);

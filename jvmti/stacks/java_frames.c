@@ -7,7 +7,6 @@
 
 #include "jvmti/vm/code_blob.h"
 #include "jvmti/names/methods.h"
-#include "jvmti/stacks/scopes.h"
 #include "unify/base/atomic.h"
 #include "unify/base/memory.h"
 #include "unify/base/version.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Walks the Java frames of the calling thread without a call of the VM: frames of compiled code by the
- * size of their frames, with the inlined methods from the debug information (scopes.h); interpreted ones
+ * size of their frames, with the inlined methods from the debug information (vm_method.h); interpreted ones
  * by their frame pointers; from one Java segment to the next older one by stub_frames.h.
  * Nothing of the VM is written, and no jmethodID is needed.
  *

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "jvmti/vm/vm_exports.h"
 #include "unify/base/safe_read.h"
 
 #define UNKNOWN (-1)
@@ -375,25 +376,13 @@ th_hotspot_read(struct th_hotspot *hotspot, const struct th_hotspot_source *sour
 
 /* java.lang.Thread.eetop holds the address of the JavaThread. */
 bool
-th_hotspot_find_env(struct th_hotspot *hotspot, JNIEnv *env)
+th_hotspot_find_env(struct th_hotspot *hotspot, JNIEnv *env, jthread thread)
 {
-	jclass type = (*env)->FindClass(env, "java/lang/Thread");
-	jmethodID current = type ? (*env)->GetStaticMethodID(
-					   env, type, "currentThread", "()Ljava/lang/Thread;")
-				 : NULL;
-	jfieldID eetop = type ? (*env)->GetFieldID(env, type, "eetop", "J") : NULL;
+	jfieldID eetop = th_vm_field(env, "java/lang/Thread", "eetop", "J");
+	jlong address = eetop ? (*env)->GetLongField(env, thread, eetop) : 0;
 
-	if (current && eetop) {
-		jobject thread = (*env)->CallStaticObjectMethod(env, type, current);
-		bool failed = (*env)->ExceptionCheck(env) || !thread;
-		jlong address = failed ? 0 : (*env)->GetLongField(env, thread, eetop);
-
-		if (address)
-			hotspot->env = (int64_t)((char *)env - (char *)(intptr_t)address);
-		(*env)->DeleteLocalRef(env, thread);
-	}
-	(*env)->ExceptionClear(env);
-	(*env)->DeleteLocalRef(env, type);
+	if (address)
+		hotspot->env = (int64_t)((char *)env - (char *)(intptr_t)address);
 	/* A JavaThread has a size of some kilobytes; a larger offset is not plausible. */
 	return hotspot->env > 0 && hotspot->env < 16384;
 }
@@ -562,29 +551,31 @@ has_fair_bytes(const struct th_hotspot *hotspot, const char *thread)
 	       top - start < BYTES_MAX && bytes < BYTES_MAX;
 }
 
-unsigned
-th_hotspot_check(struct th_hotspot *hotspot, JNIEnv *env)
+void
+th_hotspot_check(struct th_hotspot *hotspot, JNIEnv *env, void (*report)(const char *fault))
 {
 	const char *thread = th_hotspot_thread(hotspot, env);
-	unsigned faults = 0;
 
 	if (th_hotspot_has_frames(hotspot) && !is_in_native(hotspot, thread)) {
 		hotspot->thread_state = UNKNOWN;
-		faults |= TH_HOTSPOT_STATE;
+		report("the VM's exported offset of thread states is wrong: stacks carry no "
+		       "Java frames");
 	}
 	if (hotspot->code_low && hotspot->code_high && hotspot->call_stub_return &&
 		!holds_call_stub(hotspot)) {
 		hotspot->code_low = NULL;
 		hotspot->call_stub_return = NULL;
-		faults |= TH_HOTSPOT_CODE_CACHE;
+		report("the VM's exported address of the code cache is wrong: stacks carry no "
+		       "Java frames");
 	}
 	if (hotspot->env > 0 && hotspot->stack_base > 0 && !is_on_stack(hotspot, thread)) {
 		hotspot->stack_base = UNKNOWN;
-		faults |= TH_HOTSPOT_STACK;
+		report("the VM's exported offset of stack bounds is wrong: native segments are "
+		       "left out");
 	}
 	if (th_hotspot_has_bytes(hotspot) && !has_fair_bytes(hotspot, thread)) {
 		hotspot->allocated_bytes = UNKNOWN;
-		faults |= TH_HOTSPOT_TLAB;
+		report("the VM's exported offset of byte counts is wrong: Java totals are "
+		       "estimates");
 	}
-	return faults;
 }

@@ -7,7 +7,7 @@
 #ifndef TH_JVMTI_VM_HOTSPOT_H
 #define TH_JVMTI_VM_HOTSPOT_H
 
-#include <jni.h>
+#include <jvmti.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -202,11 +202,8 @@ void *th_hotspot_symbol(const struct th_hotspot_source *source, const char *name
 /* Reads the tables.  False: not HotSpot, or HotSpot without the tables. */
 bool th_hotspot_read(struct th_hotspot *hotspot, const struct th_hotspot_source *source);
 
-/*
- * Finds the offset of the JNIEnv in a JavaThread, from the calling thread's own
- * java.lang.Thread.  In the live phase. [jvmti]
- */
-bool th_hotspot_find_env(struct th_hotspot *hotspot, JNIEnv *env);
+/* Finds the offset of the JNIEnv in a JavaThread; `thread` calls.  In the live phase. [jvmti] */
+bool th_hotspot_find_env(struct th_hotspot *hotspot, JNIEnv *env, jthread thread);
 
 /* The JavaThread of a thread's JNIEnv. [in-malloc] */
 static inline char *
@@ -258,20 +255,12 @@ void th_hotspot_interpreter(
 /* True when a thread's exact bytes and its TLAB can be read. */
 bool th_hotspot_has_bytes(const struct th_hotspot *hotspot);
 
-/* The checks that failed. */
-enum th_hotspot_fault {
-	TH_HOTSPOT_STATE = 1, /* the caller, in native code, is not in the state "native" */
-	TH_HOTSPOT_CODE_CACHE = 2, /* a known stub lies outside the code cache */
-	TH_HOTSPOT_STACK = 4,      /* the caller's frame is not on its thread's stack */
-	/* a TLAB ends before its start, or byte counts are implausible */
-	TH_HOTSPOT_TLAB = 8,
-};
-
 /*
  * Checks the fields of `hotspot` against facts known from other sources, on the calling thread, which
  * is in native code and whose JNIEnv has been found.  A field that fails becomes unknown, which disables
- * the features that need it.  Returns the faults; 0: none. [jvmti]
+ * the features that need it, and is passed to `report`, as a text. [jvmti]
  */
-unsigned th_hotspot_check(struct th_hotspot *hotspot, JNIEnv *env);
+void
+th_hotspot_check(struct th_hotspot *hotspot, JNIEnv *env, void (*report)(const char *fault));
 
 #endif

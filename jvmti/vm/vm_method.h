@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A method of the VM by its address (Method*), without a call of the VM: its names, its bytecodes and its
- * line numbers.  The VM needs no jmethodID for it.
+ * line numbers.  The VM needs no jmethodID for it.  The methods of a frame of compiled code, inlined ones
+ * included, from the debug information that the VM keeps with the code (pcDesc.hpp, scopeDesc.cpp,
+ * debugInfo.hpp).
  */
 #ifndef TH_JVMTI_VM_VM_METHOD_H
 #define TH_JVMTI_VM_VM_METHOD_H
@@ -50,9 +52,22 @@ size_t th_vm_class_signature_read(
 
 /*
  * The line number table, bytecode index << 32 | line, in the order of the VM; the number of entries.
- * `byte_base`: see th_unsigned5_read(). [in-malloc]
+ * `byte_base` of the VM's compressed numbers: 1 from JDK 20 on, where no byte is 0; else 0. [in-malloc]
  */
 uint32_t th_vm_method_lines(const struct th_vm_method *method, unsigned byte_base,
 	uint64_t *lines, uint32_t capacity);
+
+/* A method in a frame. */
+struct th_scope {
+	uintptr_t method; /* Method* */
+	int32_t bci;      /* -1: at the entry of a synchronized method */
+};
+
+/*
+ * The methods at the return address `pc` in the nmethod `blob`, the innermost first; their number, 0:
+ * unknown, or more than `capacity`.  All reads are checked. [in-malloc]
+ */
+uint32_t th_scopes_read(const struct th_hotspot *hotspot, unsigned byte_base, uintptr_t blob,
+	uintptr_t pc, struct th_scope *scopes, uint32_t capacity);
 
 #endif

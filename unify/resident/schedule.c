@@ -7,6 +7,7 @@
  */
 #include "unify/resident/schedule.h"
 
+#include "unify/base/align.h"
 #include "unify/shared/clock.h"
 
 #define FIRST_NS (2 * (uint64_t)TH_NS_PER_S)
@@ -62,12 +63,6 @@ th_breakdown_plan_init(struct th_breakdown_plan *plan, uint64_t now, uint64_t us
 
 /* Reads of the resident size */
 
-static uint64_t
-max(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
 bool
 th_breakdown_plan_is_look_due(const struct th_breakdown_plan *plan, uint64_t now)
 {
@@ -100,7 +95,7 @@ th_breakdown_plan_looked(struct th_breakdown_plan *plan, uint64_t now, uint64_t 
 		spacing = LOOK_LEAST_NS;
 	/* Of a process that stands still: twice the last one. */
 	if (resident == plan->resident)
-		spacing = max(spacing, look_spacing(2 * plan->spacing));
+		spacing = th_max(spacing, look_spacing(2 * plan->spacing));
 	plan->spacing = spacing;
 	plan->next_look = now + spacing;
 	if (plan->next_look - now >= TH_NS_PER_S)
@@ -127,7 +122,7 @@ share_of(const struct th_breakdown_plan *plan, uint64_t now, uint64_t used)
 	uint64_t elapsed = now - plan->start;
 
 	used -= plan->start_used;
-	return max((used < elapsed ? used : elapsed) / COST_SPACING, elapsed / IDLE_SPACING);
+	return th_max((used < elapsed ? used : elapsed) / COST_SPACING, elapsed / IDLE_SPACING);
 }
 
 /* What is left of `earned`; what exceeds `most` is not saved. */
@@ -191,14 +186,14 @@ void
 th_breakdown_plan_taken(struct th_breakdown_plan *plan, uint64_t now, uint64_t used,
 	enum th_breakdown_reason reason, uint64_t cost, uint64_t resident)
 {
-	uint64_t spacing = max((now - plan->start) / SPACING_SHARE, FIRST_NS);
+	uint64_t spacing = th_max((now - plan->start) / SPACING_SHARE, FIRST_NS);
 
 	plan->spent += cost;
 	if (reason == TH_BREAKDOWN_REGULAR)
 		plan->regular_spent += cost;
 	plan->next_growth = now + cost * GROWTH_SPACING;
-	spacing = max(spacing, lasting_spacing(plan, now, used, cost));
-	plan->next_regular = now + max(cost * BURST_SPACING, spacing);
+	spacing = th_max(spacing, lasting_spacing(plan, now, used, cost));
+	plan->next_regular = now + th_max(cost * BURST_SPACING, spacing);
 	if (resident > plan->highest)
 		plan->highest = resident;
 }

@@ -169,7 +169,6 @@ begin(struct th_holder_walk *walk)
 	items[CLASS_APP].flags |= TH_HOLDER_TAG_PERMANENT;
 	items[CLASS_WEAK].referent = REFERENT;
 	items[CLASS_BYTES].flags |= TH_HOLDER_TAG_LEAF;
-	items[SAMPLE].sample = items[OTHER_SAMPLE].sample = 8;
 	items[OWN_THREAD].flags = TH_HOLDER_TAG_THREAD | TH_HOLDER_TAG_OWN;
 	walk->tags = (struct th_holder_tags){
 		.jvmti = &environment, .items = items, .count = TAGS, .max = TAGS};

@@ -10,11 +10,15 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <pthread.h>
 
 #include "jvmti/heap/live_objects.h"
+#include "unify/base/atomic.h"
 #include "unify/shared/log_format.h"
 
 #define OBJECTS 200000
+#define THREADS 4
+#define PER_THREAD 10000
 /* Less than the queue holds. */
 #define TURN 1000
 /* The assumed cost of a reference, and the part of a pause that all of them take: live_objects.c. */
@@ -38,8 +42,8 @@ static jweak JNICALL
 new_weak(JNIEnv *env, jobject object)
 {
 	(void)env;
-	references++;
-	created++;
+	th_add_relaxed(&references, 1);
+	th_add_relaxed(&created, 1);
 	return object;
 }
 
@@ -47,7 +51,7 @@ static void JNICALL
 delete_weak(JNIEnv *env, jweak reference)
 {
 	(void)env, (void)reference;
-	references--;
+	th_add_relaxed(&references, -1);
 }
 
 static jboolean JNICALL
@@ -218,6 +222,57 @@ test_concurrent_collectors_have_the_whole_table(void **state)
 	assert_in_range(most, TH_LIVE_OBJECTS_MAX / 2, TH_LIVE_OBJECTS_MAX);
 }
 
+/* As allocating threads; `data`: the number of the first sample. */
+static void *
+follow_some(void *data)
+{
+	static char object;
+
+	for (uint64_t i = 0; i < PER_THREAD; i++) {
+		struct th_sampled_object sampled = {.reference = (jobject)(void *)&object,
+			.size = 64,
+			.sample = (uintptr_t)data + i};
+
+		th_live_objects_follow(&env, &sampled);
+	}
+	return NULL;
+}
+
+static void
+note_sample(jweak reference, uint64_t sample, void *data)
+{
+	bool *is_followed = data;
+
+	assert_non_null(reference);
+	assert_in_range(sample, 1, THREADS * PER_THREAD);
+	assert_false(is_followed[sample]);
+	is_followed[sample] = true;
+}
+
+/* What does not fit into the queue is lost, with its reference; the others are all there, once. */
+static void
+test_threads(void **state)
+{
+	static bool is_followed[THREADS * PER_THREAD + 1];
+	pthread_t threads[THREADS];
+
+	(void)state;
+	th_live_objects_begin(&hotspot, TH_COLLECTOR_CONCURRENT);
+	for (uintptr_t i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, follow_some,
+					 (void *)(i * PER_THREAD + 1)),
+			0);
+	while (th_load_relaxed(&created) < THREADS * PER_THREAD)
+		th_live_objects_collect(&env);
+	for (uintptr_t i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	th_live_objects_collect(&env);
+	print_message("%u of %u followed\n", th_live_objects_count(), THREADS * PER_THREAD);
+	assert_int_equal(references, th_live_objects_count());
+	assert_true(th_live_objects_count() >= PER_THREAD / 10);
+	th_live_objects_each(note_sample, is_followed);
+}
+
 int
 main(void)
 {
@@ -230,6 +285,7 @@ main(void)
 			test_new_references_add_little_to_pauses, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			test_concurrent_collectors_have_the_whole_table, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_threads, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
