@@ -154,69 +154,6 @@ library_of(const struct th_leaks_work *work, uint32_t way)
 		->library;
 }
 
-/* Nodes at which growth was found: by path, the first group, and of each the next one. */
-struct uses {
-	struct th_id_map paths;
-	TH_ARRAY(uint32_t, first);
-	uint32_t *next;
-	TH_ARRAY(uint32_t, nodes); /* groups, at the callers of the current leak's line */
-};
-
-static void
-find_nodes(const struct th_leaks_work *work, struct uses *uses)
-{
-	uses->next = th_allocate(work->groups_count, sizeof(*uses->next));
-	for (uint32_t i = 0; i < work->groups_count; i++) {
-		const struct th_leak_group *group = &work->groups[i];
-		bool added;
-
-		if (!group->places_count || group->node == TH_NO_NODE)
-			continue;
-		uint32_t number = th_id_map_intern(
-			&uses->paths, work->found[group->node].key, &added);
-		if (added)
-			th_array_append(uses, first, TH_NO_GROUP);
-		uses->next[i] = uses->first[number];
-		uses->first[number] = i;
-	}
-}
-
-/* Whether the line and the node are of one library's use, and the user is not the library. */
-static bool
-is_use_of_library(const struct th_leaks_work *work, const struct th_leak_group *node,
-	const struct th_leak_site *of_line)
-{
-	const struct th_leak_site *of_node = &work->leaks->places.items[node->places[0]];
-
-	if (!of_node->creator)
-		return false;
-	uint32_t library = library_of(work, of_node->creator);
-	return library == library_of(work, of_line->creator) &&
-	       library != library_of(work, work->found[node->node].key);
-}
-
-/* Finds the nodes at the callers of a leak's line, in the order of their numbers. */
-static void
-find_uses_of_line(
-	const struct th_leaks_work *work, const struct th_leak_group *line, struct uses *uses)
-{
-	const struct th_leak_site *site = &work->leaks->places.items[line->places[0]];
-	struct th_path_prefix_cursor cursor = th_path_prefixes_last(
-		&work->leaks->places.ways, site->creator);
-	uint32_t function;
-
-	uses->nodes_count = 0;
-	while (site->creator && th_path_prefixes_step(&cursor, &function)) {
-		uint32_t path = th_id_map_find(&uses->paths, th_path_prefixes_left(&cursor));
-		uint32_t node = path == TH_ID_MAP_NONE ? TH_NO_GROUP : uses->first[path];
-
-		for (; node != TH_NO_GROUP; node = uses->next[node])
-			if (is_use_of_library(work, &work->groups[node], site))
-				th_array_append(uses, nodes, node);
-	}
-	th_sort_numbers(uses->nodes, uses->nodes_count);
-}
-
 /* Moves the sites of a group to another one of the same heap. */
 static void
 absorb(struct th_leak_group *group, struct th_leak_group *other)
@@ -226,32 +163,74 @@ absorb(struct th_leak_group *group, struct th_leak_group *other)
 	other->places_count = 0;
 }
 
+/* A path to a method that uses a library. */
+static uint64_t
+key_of(const struct th_path_prefix_cursor *cursor, uint32_t library, enum th_heap heap)
+{
+	return th_hash_mix(cursor->hash ^ th_hash_mix((uint64_t)library << 8 | heap));
+}
+
+/* The leak at the nearest caller of a line for which `nodes` has its library; TH_NO_GROUP: none. */
+static uint32_t
+node_above(const struct th_leaks_work *work, const struct shared *nodes,
+	const struct th_leak_group *line, enum th_heap heap)
+{
+	uint32_t creator = work->leaks->places.items[line->places[0]].creator;
+	struct th_path_prefix_cursor cursor = th_path_prefixes_last(
+		&work->leaks->places.ways, creator);
+	uint32_t index = TH_ID_MAP_NONE;
+	uint32_t function;
+
+	while (creator && index == TH_ID_MAP_NONE && th_path_prefixes_step(&cursor, &function))
+		index = th_id_map_find(
+			&nodes->keys, key_of(&cursor, library_of(work, creator), heap));
+	return index == TH_ID_MAP_NONE ? TH_NO_GROUP : nodes->first[index];
+}
+
+/* The methods of others at which growth of lines of a library was found. */
+static void
+find_nodes(const struct th_leaks_work *work, struct shared *nodes)
+{
+	const struct th_leak_sites *places = &work->leaks->places;
+
+	for (uint32_t i = 0; i < work->groups_count; i++) {
+		const struct th_leak_group *group = &work->groups[i];
+
+		if (!group->places_count || group->node == TH_NO_NODE)
+			continue;
+		uint32_t creator = places->items[group->places[0]].creator;
+		uint32_t way = work->found[group->node].key;
+		struct th_path_prefix_cursor cursor = th_path_prefixes_last(&places->ways, way);
+		if (creator && library_of(work, creator) != library_of(work, way))
+			first_with(nodes, work,
+				key_of(&cursor, library_of(work, creator), group->heap), i);
+	}
+}
+
 /* Leaks of single lines of a library become part of the leak of the method that uses it. */
 static void
 unite_uses(struct th_leaks_work *work, uint32_t *leaders)
 {
-	struct uses uses = {0};
+	struct shared nodes = {0};
 
-	find_nodes(work, &uses);
-	for (uint32_t i = 0; i < work->groups_count && uses.first_count; i++) {
+	find_nodes(work, &nodes);
+	for (uint32_t i = 0; i < work->groups_count && nodes.first_count; i++) {
 		struct th_leak_group *line = &work->groups[i];
 
 		if (line->verdict != TH_VERDICT_LEAK || !line->places_count ||
 			line->node != TH_NO_NODE)
 			continue;
-		find_uses_of_line(work, line, &uses);
-		/* The first one of its heap absorbs it. */
-		for (size_t k = 0; k < uses.nodes_count && line->places_count; k++) {
-			if (line->heap == work->groups[uses.nodes[k]].heap)
-				absorb(&work->groups[uses.nodes[k]], line);
-			else
-				unite(work, leaders, uses.nodes[k], i);
+		uint32_t node = node_above(work, &nodes, line, line->heap);
+		if (node != TH_NO_GROUP)
+			absorb(&work->groups[node], line);
+		for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS && line->places_count;
+			heap++) {
+			node = node_above(work, &nodes, line, heap);
+			if (node != TH_NO_GROUP)
+				unite(work, leaders, node, i);
 		}
 	}
-	th_id_map_deinit(&uses.paths);
-	free(uses.first);
-	free(uses.next);
-	free(uses.nodes);
+	shared_deinit(&nodes);
 }
 
 /*
@@ -302,12 +281,6 @@ struct user {
 	uint64_t method;
 	uint64_t caller;
 };
-
-static uint64_t
-key_of(const struct th_path_prefix_cursor *cursor, uint32_t library, enum th_heap heap)
-{
-	return th_hash_mix(cursor->hash ^ th_hash_mix((uint64_t)library << 8 | heap));
-}
 
 static struct user
 user_of(const struct th_leaks_work *work, const struct th_leak_group *group)
