@@ -87,6 +87,37 @@ struct th_leak_part {
 	uint64_t samples;
 };
 
+enum th_outcome_verdict {
+	TH_OUTCOME_FOUND,
+	TH_OUTCOME_NONE,         /* no leak above the detection limits */
+	TH_OUTCOME_INCONCLUSIVE, /* a heap was not judged, or growth is not clear yet */
+};
+
+extern const char *const th_outcome_names[];
+
+/* The answer as a whole: found, none above a detection limit, or inconclusive. */
+struct th_outcome {
+	enum th_outcome_verdict verdict;
+	uint64_t leaks;          /* findings, parts of others aside */
+	uint64_t unclosed;       /* of these, of reason TH_REASON_UNCLOSED */
+	uint64_t of_vm;          /* more of them: th_leaks_of_vm() */
+	double bytes;            /* of all leaks, live, at the lower ends of their intervals */
+	double growth;           /* of all leaks, bytes per second, point estimates */
+	bool is_asked[TH_HEAPS]; /* it is about this heap */
+	bool is_judged[TH_HEAPS];
+	bool is_complete; /* all of these heaps were judged */
+	const struct th_tallied
+		*unclear; /* threads or loaders that were not judged; NULL: none */
+	/*
+	 * Bytes per second, th_detection_limit(); 0: every allocation was recorded. Of judged
+	 * heaps only.
+	 */
+	double limits[TH_HEAPS];
+	/* The limit asked for (--limit), and whether all judged and unjudged heaps reach it. */
+	double asked;
+	bool is_reached;
+};
+
 struct th_leaks {
 	const struct th_profile *profile; /* with whole stacks */
 	struct th_profile *whole;         /* the same, if owned by this struct; else NULL */
@@ -102,6 +133,7 @@ struct th_leaks {
 	const struct th_listed *unsettled; /* the same; NULL: none */
 	struct th_leak_cause *causes;      /* by number of a leak */
 	uint32_t causes_count;
+	struct th_outcome outcome;
 	struct th_leaks_work *work; /* input for computing findings */
 };
 
@@ -149,25 +181,19 @@ struct th_path th_leaks_path(const struct th_leaks *leaks, const struct th_leak_
 /* The function number of a site's group; 0 without --group-by. */
 uint32_t th_leaks_group(const struct th_leaks *leaks, const struct th_leak_site *place);
 
-struct th_leaks_totals {
-	uint64_t leaks;    /* findings, parts of others aside */
-	uint64_t unclosed; /* of these, of reason TH_REASON_UNCLOSED */
-	double bytes;      /* live, at the lower ends of their intervals */
-	double growth;     /* bytes per second, point estimates */
-};
-
 /*
  * Number of leaks in what native code holds of the Java VM: entries of the ledger that grow, or
  * without it references whose number grows, and threads that ended while attached, as one.
  */
 uint64_t th_leaks_of_vm(const struct th_leaks *leaks);
 
-/* Of all findings with verdict leak. Computed once, by one thread at a time. */
-struct th_leaks_totals th_leaks_totals(const struct th_leaks *leaks);
-
-/* Their live bytes. */
-double th_leaks_bytes(const struct th_leaks *leaks);
-bool th_leaks_has_leak(const struct th_leaks *leaks);
+/*
+ * Exit status of `leaks` with --fail-on: 0 none, 1 leaks as asked for, TH_STATUS_LIMIT no leak,
+ * but the limit was not reached, TH_STATUS_INCONCLUSIVE. 0 without --fail-on.
+ */
+#define TH_STATUS_LIMIT 5
+#define TH_STATUS_INCONCLUSIVE 6
+int th_leaks_status(const struct th_leaks *leaks);
 
 /*
  * Whether a finding is listed by default: a leak, or unclear with a growth that is above the detection

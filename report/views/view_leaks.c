@@ -400,13 +400,12 @@ print_outcome(FILE *file, const struct th_leaks *leaks)
 		[TH_OUTCOME_INCONCLUSIVE] = TH_STYLE_DOUBT,
 	};
 	const struct th_profile *profile = leaks->profile;
-	struct th_outcome outcome = th_outcome_find(leaks);
-	const char *advice = th_outcome_advice(leaks, &outcome);
+	const struct th_outcome *outcome = &leaks->outcome;
+	const char *advice = th_outcome_advice(leaks);
 
-	th_print(file, "{#}{}{/}\n", styles[outcome.verdict],
-		th_outcome_headline(leaks, &outcome));
-	if (!outcome.is_reached && outcome.verdict == TH_OUTCOME_NONE)
-		th_print(file, "limit of {b}/s not reached\n", outcome.asked);
+	th_print(file, "{#}{}{/}\n", styles[outcome->verdict], th_outcome_headline(leaks));
+	if (!outcome->is_reached && outcome->verdict == TH_OUTCOME_NONE)
+		th_print(file, "limit of {b}/s not reached\n", outcome->asked);
 	if (advice)
 		th_print(file, "to decide: {}\n", advice);
 	th_view_filters(file, profile->options);

@@ -170,7 +170,7 @@ test_structures_filled_once_are_no_leak(void **state)
 					.to = 300 * (i + 1),
 					.every = 75});
 	leaks_find(&found, &log);
-	assert_false(th_leaks_has_leak(&found.leaks));
+	assert_false(found.leaks.outcome.leaks);
 	leaks_end(&found, &log);
 }
 
@@ -409,7 +409,7 @@ test_a_line_leaks_in_both_heaps(void **state)
 	assert_int_equal(java.evidence.verdict, TH_VERDICT_LEAK);
 	assert_true(java.evidence.live_bytes.estimate == 50 * BLOCK);
 	assert_int_equal(java.next, UINT32_MAX);
-	assert_true(th_leaks_bytes(&found.leaks) == 150 * BLOCK);
+	assert_true(found.leaks.outcome.bytes == 150 * BLOCK);
 	leaks_end(&found, &log);
 }
 
@@ -540,7 +540,7 @@ test_an_owner_needs_a_sign(void **state)
 		leaks_begin(&log);
 		add_readers(&log, i);
 		leaks_find(&found, &log);
-		assert_int_equal(th_leaks_has_leak(&found.leaks), i);
+		assert_int_equal(found.leaks.outcome.leaks, i);
 		if (i)
 			assert_int_equal(
 				leak_of(&found)->evidence.reason, TH_REASON_OWNERS_GONE);
