@@ -400,7 +400,7 @@ th_leaks_init(struct th_leaks *leaks, const struct th_profile *profile)
 void
 th_leaks_deinit(struct th_leaks *leaks)
 {
-	th_causes_deinit(leaks);
+	free(leaks->causes);
 	work_destroy(leaks->work);
 	th_ledger_deinit(&leaks->ledger);
 	free(leaks->finalizers.class_name);

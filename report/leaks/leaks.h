@@ -74,10 +74,14 @@ struct th_finalizers {
 
 /* What leads to a leak, by its number: see report/leaks/causes.h. */
 struct th_leak_cause {
-	uint32_t leader;  /* number of the leak that this is a part of, or its own */
-	uint32_t line;    /* frame of the application; TH_NO_FRAME: none is known */
-	uint32_t path;    /* the stack with the line */
-	uint32_t starter; /* the same, if only the stack that started the thread has it */
+	uint32_t leader; /* number of the leak that this is a part of, or its own */
+	uint32_t line;   /* frame of the application; TH_NO_FRAME: none is known */
+	uint32_t path;   /* the stack with the line */
+	/*
+	 * The same, if only the stack that started its thread has it; TH_NO_FRAME: its own has, or none
+	 * is known.
+	 */
+	uint32_t starter;
 };
 
 /* A site of a finding, in any heap. */
@@ -131,8 +135,7 @@ struct th_leaks {
 	double growth_limit[TH_HEAPS]; /* detection limit; infinite: not judged */
 	double row_limit[TH_HEAPS];    /* of rows that are no leaks: th_leaks_find_bounds() */
 	const struct th_listed *unsettled; /* the same; NULL: none */
-	struct th_leak_cause *causes;      /* by number of a leak */
-	uint32_t causes_count;
+	struct th_leak_cause *causes;      /* of all tallies, then of all findings */
 	struct th_outcome outcome;
 	struct th_leaks_work *work; /* input for computing findings */
 };

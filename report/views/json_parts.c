@@ -305,7 +305,7 @@ th_json_set_part(json_t *json, const struct th_leaks *leaks, uint32_t number)
 {
 	if (th_causes_is_part(leaks, number))
 		th_json_set(
-			json, "verdict part_of", "part", th_causes_leader_index(leaks, number));
+			json, "verdict part_of", "part", (size_t)leaks->causes[number].leader);
 }
 
 /* The detection limits of judged heaps; null: not judged, 0: every allocation was recorded. */

@@ -155,7 +155,7 @@ print_unclosed(FILE *file, const struct th_leaks *leaks, const struct th_finding
 static const char *
 starter_text(const struct th_leaks *leaks, uint32_t number)
 {
-	uint32_t line = th_causes_starter(leaks, number);
+	uint32_t line = leaks->causes[number].starter;
 
 	return line == TH_NO_FRAME ? ""
 				   : th_printed(", on threads started at {}",
@@ -199,7 +199,7 @@ print_next(FILE *file, const struct th_leaks *leaks, const struct th_leak_site *
 static const char *
 cause_part_text(const struct th_leaks *leaks, uint32_t number)
 {
-	size_t tallies = leaks->tallies.leaks_count;
+	size_t tallies = leaks->tallies.items_count;
 
 	if (number < tallies)
 		return th_tallied_headline(leaks, &leaks->tallies.items[number], ": ");
@@ -590,7 +590,7 @@ finding_json(
 	uint32_t number = th_causes_number_of(leaks, listed);
 	uint32_t creator = TH_NO_FRAME;
 	/* Of what has no creator, the line that started the threads on which it is. */
-	uint32_t user = th_causes_starter(leaks, number);
+	uint32_t user = leaks->causes[number].starter;
 	if (place->creator) {
 		creator = th_leak_sites_creator_frame(&leaks->places, place);
 		user = th_leak_sites_user_frame(&leaks->places, place);
