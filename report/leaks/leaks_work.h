@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Shared by the parts of `leaks`: the evaluation of sites (leaks.c), tests of growth spread over
- * many sites (levels.c), groups of related sites (groups.c), findings of several groups (unite.c),
+ * many sites (levels.c), groups of related sites and findings of several groups (groups.c),
  * owners (owners.c), sums over findings and the answer (outcome.c).
  */
 #ifndef TH_REPORT_LEAKS_LEAKS_WORK_H
@@ -76,7 +76,6 @@ void th_levels_judge(struct th_leaks_work *work);
 
 /* Groups judged sites; related groups with a leak become one finding. */
 void th_groups_form(struct th_leaks_work *work);
-void th_groups_unite(struct th_leaks_work *work);
 void th_groups_deinit(struct th_leaks_work *work);
 
 /* Verdict, figures and owner of a group. */
