@@ -25,10 +25,7 @@
 #include "report/profile/leak_sites.h"
 #include "report/profile/profile.h"
 
-/*
- * The Java objects that own native blocks: their constructor allocated the blocks, or another
- * method of their class did and elsewhere the blocks are freed when the objects die.
- */
+/* The Java objects that own native blocks: their constructor allocated the blocks. */
 struct th_owner {
 	uint32_t place; /* site of the objects; TH_NO_PLACE = none were sampled */
 	uint64_t samples;

@@ -34,9 +34,8 @@ struct th_leak_node {
 
 /* What was asked about a function; zeroed: nothing. */
 struct th_leaks_function {
-	uint32_t class_name;    /* string of a method's class, once `may_own` was asked */
-	uint8_t is_owning;      /* enum th_answer: see owners.c */
-	uint8_t may_own;        /* the same */
+	uint32_t class_name;    /* string of a constructor's class, once `may_own` was asked */
+	uint8_t may_own;        /* enum th_answer: see owners.c */
 	uint8_t is_constructor; /* enum th_answer: of the application */
 };
 
