@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/leaks/causes.h"
+#include "report/leaks/leaks_work.h"
 
 #include <stdlib.h>
 
 #include "report/base/allocate.h"
 #include "report/base/log_text.h"
-#include "report/leaks/leaks_work.h"
 
 /* Threads that start threads, followed towards the first. */
 #define STARTERS_MAX 8

@@ -11,8 +11,6 @@
 #include "report/base/allocate.h"
 #include "report/base/sort.h"
 #include "report/base/worker.h"
-#include "report/leaks/causes.h"
-#include "report/leaks/detection.h"
 #include "unify/shared/bisect.h"
 
 /* Sites with a smaller fraction of a heap's live bytes and fewer samples are not listed. */
@@ -419,12 +417,6 @@ th_leaks_next(const struct th_leaks *leaks, uint32_t next)
 
 	th_evidence_measure(&finding.evidence, &work->judges[group->heap], &finding.sums);
 	return finding;
-}
-
-struct th_finding
-th_leaks_measured(const struct th_leaks *leaks, const struct th_listed *listed)
-{
-	return th_leaks_next(leaks, listed->group);
 }
 
 const char *

@@ -69,7 +69,10 @@ struct th_finalizers {
 	char *class_name; /* of most of them; NULL: of none */
 };
 
-/* What leads to a leak, by its number: see report/leaks/causes.h. */
+/*
+ * What leads to a leak. Leaks with one cause: one line of the application leads to all of them, in their
+ * own stacks or in those that started their threads.  The largest leads; the others are its parts.
+ */
 struct th_leak_cause {
 	uint32_t leader; /* number of the leak that this is a part of, or its own */
 	uint32_t line;   /* frame of the application; TH_NO_FRAME: none is known */
@@ -149,13 +152,10 @@ void th_leaks_find(struct th_leaks *leaks);
 void th_leaks_deinit(struct th_leaks *leaks);
 
 /*
- * A finding with all its figures. Computed on demand: intervals are slow, and a heap may have
- * tens of thousands of findings that are never shown.
+ * A finding with all its figures in one heap, by its `group`, then by the `next` of the previous one.
+ * Computed on demand: intervals are slow, and a heap may have tens of thousands of findings that are
+ * never shown.
  */
-struct th_finding
-th_leaks_measured(const struct th_leaks *leaks, const struct th_listed *listed);
-
-/* The same finding in the next heap, with `next` from the previous one. */
 struct th_finding th_leaks_next(const struct th_leaks *leaks, uint32_t next);
 
 /*
@@ -200,6 +200,17 @@ int th_leaks_status(const struct th_leaks *leaks);
  * limit or that no limit was computed for.
  */
 bool th_leaks_is_listed(const struct th_leaks *leaks, const struct th_listed *listed);
+
+/* The number of a finding: tallies first, then findings, leaks or not. */
+uint32_t
+th_causes_number_of_tallied(const struct th_leaks *leaks, const struct th_tallied *tallied);
+uint32_t th_causes_number_of(const struct th_leaks *leaks, const struct th_listed *listed);
+
+/* Whether it is a part of another leak, in whose report it is shown. */
+bool th_causes_is_part(const struct th_leaks *leaks, uint32_t number);
+
+/* The next part after `number` of the leak `leader`; start with `leader`.  UINT32_MAX: no more. */
+uint32_t th_causes_next(const struct th_leaks *leaks, uint32_t leader, uint32_t number);
 
 /*
  * The sites of a heap with one path to one line of the application (leak_sites.h), leaking or not:

@@ -2,7 +2,7 @@
 /*
  * Shared by the parts of `leaks`: the evaluation of sites (leaks.c), tests of growth spread over
  * many sites (levels.c), groups of related sites and findings of several groups (groups.c),
- * owners (owners.c), sums over findings and the answer (outcome.c).
+ * owners (owners.c), causes (causes.c), sums over findings and the answer (outcome.c).
  */
 #ifndef TH_REPORT_LEAKS_LEAKS_WORK_H
 #define TH_REPORT_LEAKS_LEAKS_WORK_H
@@ -80,6 +80,9 @@ void th_groups_deinit(struct th_leaks_work *work);
 /* Verdict, figures and owner of a group. */
 struct th_finding
 th_groups_judge(struct th_leaks_work *work, const struct th_leak_group *group);
+
+/* Sets `causes` of the leaks, by number.  After tallies and findings are known. */
+void th_causes_find(struct th_leaks *leaks);
 
 /*
  * Sets row_limit, unsettled and outcome of the leaks, after the findings and their causes are known:

@@ -12,7 +12,6 @@
 
 #include "report/base/allocate.h"
 #include "report/base/sort.h"
-#include "report/leaks/causes.h"
 
 /*
  * Rows with fewer samples that became old or died old grow by less than the detection limit: the
@@ -288,16 +287,6 @@ is_asked_for(const struct th_leaks *leaks, enum th_heap heap)
 	       (heap != TH_HEAP_MAPPED || leaks->profile->options->heaps == 1u << heap);
 }
 
-/* Threads or class loaders that grow and were not judged; NULL: none. */
-static const struct th_tallied *
-find_unclear_tally(const struct th_leaks *leaks)
-{
-	for (size_t i = 0; i < leaks->tallies.items_count; i++)
-		if (leaks->tallies.items[i].verdict == TH_VERDICT_UNCLEAR)
-			return &leaks->tallies.items[i];
-	return NULL;
-}
-
 static void
 find_outcome(const struct th_leaks *leaks, struct th_outcome *outcome)
 {
@@ -306,7 +295,9 @@ find_outcome(const struct th_leaks *leaks, struct th_outcome *outcome)
 		.asked = (double)leaks->profile->options->limit,
 		.is_reached = true,
 		.is_complete = true,
-		.unclear = find_unclear_tally(leaks),
+		.unclear = leaks->tallies.leaks_count < leaks->tallies.items_count
+				   ? &leaks->tallies.items[leaks->tallies.leaks_count]
+				   : NULL,
 	};
 	add_all(leaks, outcome);
 	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {

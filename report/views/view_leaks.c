@@ -203,8 +203,8 @@ cause_part_text(const struct th_leaks *leaks, uint32_t number)
 
 	if (number < tallies)
 		return th_tallied_headline(leaks, &leaks->tallies.items[number], ": ");
-	struct th_finding finding = th_leaks_measured(
-		leaks, &leaks->findings[number - tallies]);
+	struct th_finding finding = th_leaks_next(
+		leaks, leaks->findings[number - tallies].group);
 	return th_printed("{}, {}: {b} live, {b}/s", heaps_text(leaks, finding),
 		th_view_finding_title(leaks, &finding), &finding.evidence.live_bytes,
 		&finding.evidence.growth);
@@ -231,7 +231,7 @@ static void
 print_finding(FILE *file, const struct th_leaks *leaks, const struct th_held_samples *held,
 	const struct th_listed *listed)
 {
-	struct th_finding finding = th_leaks_measured(leaks, listed);
+	struct th_finding finding = th_leaks_next(leaks, listed->group);
 	const struct th_frames *frames = leaks->profile->frames;
 	const struct th_leak_site *place = &leaks->places.items[finding.place];
 	enum th_verdict verdict = finding.evidence.verdict;
@@ -578,7 +578,7 @@ finding_json(
 {
 	const struct th_leaks *leaks = held->leaks;
 	const struct th_profile *profile = leaks->profile;
-	struct th_finding finding = th_leaks_measured(leaks, listed);
+	struct th_finding finding = th_leaks_next(leaks, listed->group);
 	const struct th_evidence *evidence = &finding.evidence;
 	const struct th_leak_site *place = place_of(leaks, finding.place);
 	const char *advice = th_ledger_parts_advice(leaks, place);

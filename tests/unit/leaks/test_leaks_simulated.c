@@ -303,7 +303,7 @@ static void
 expect_row(const struct leaks_found *found, const struct th_outcome *outcome, size_t index)
 {
 	const struct th_listed *listed = &found->leaks.findings[index];
-	struct th_finding finding = th_leaks_measured(&found->leaks, listed);
+	struct th_finding finding = th_leaks_next(&found->leaks, listed->group);
 	const struct th_estimate *growth = &finding.evidence.growth;
 
 	if (listed->verdict == TH_VERDICT_LEAK)

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "report/leaks/causes.h"
+#include "report/leaks/leaks.h"
 #include "tests/unit/leaks/leaks_fixture.h"
 
 #define MS UINT64_C(1000000)
