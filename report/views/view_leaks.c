@@ -276,35 +276,22 @@ is_listed(const struct th_leaks *leaks, const struct th_listed *listed)
 	       (leaks->profile->options->lists_all || th_leaks_is_listed(leaks, listed));
 }
 
-static size_t
-count_verdict(const struct th_leaks *leaks, enum th_verdict verdict)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < leaks->findings_count; i++)
-		count += leaks->findings[i].verdict == verdict &&
-			 is_listed(leaks, &leaks->findings[i]);
-	return count;
-}
-
 static void
 print_verdict(FILE *file, const struct th_leaks *leaks, const struct th_held_samples *held,
 	enum th_verdict verdict)
 {
-	size_t count = count_verdict(leaks, verdict);
-	uint64_t shown = 0;
+	uint64_t top = leaks->profile->options->top;
+	uint64_t count = 0;
 
-	for (size_t i = 0; i < leaks->findings_count && shown < leaks->profile->options->top;
-		i++) {
+	for (size_t i = 0; i < leaks->findings_count; i++) {
 		if (leaks->findings[i].verdict != verdict ||
-			!is_listed(leaks, &leaks->findings[i]))
+			!is_listed(leaks, &leaks->findings[i]) || count++ >= top)
 			continue;
 		fputc('\n', file);
 		print_finding(file, leaks, held, &leaks->findings[i]);
-		shown++;
 	}
-	if (shown < count)
-		th_print(file, "\nand {c} more with verdict {}\n", count - shown,
+	if (count > top)
+		th_print(file, "\nand {c} more with verdict {}\n", count - top,
 			th_verdict_names[verdict]);
 }
 
