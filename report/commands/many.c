@@ -15,7 +15,7 @@
 #include "report/commands/commands.h"
 #include "report/commands/files.h"
 #include "report/fleet/fleet.h"
-#include "report/leaks/outcome.h"
+#include "report/leaks/leaks.h"
 #include "report/views/parts.h"
 #include "report/views/view.h"
 

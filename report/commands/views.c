@@ -147,13 +147,12 @@ print_leaks(const struct th_options *options, struct th_recording *recording, in
 		error = NULL;
 	}
 	if (!error) {
-		struct th_outcome outcome = th_outcome_find(&found);
 		FILE *file = th_output_fit(options);
 
 		(options->format == TH_OUTPUT_JSON ? th_view_leaks_json : th_view_leaks)(
 			file, &found);
 		th_terminal_fitted(file);
-		*status_ret = th_outcome_status(&found, &outcome);
+		*status_ret = th_leaks_status(&found);
 		error = th_output_close(stdout, NULL);
 	}
 	th_leaks_deinit(&found);

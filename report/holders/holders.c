@@ -706,7 +706,7 @@ th_selection_of_finding(
 	if (!finding || finding > leaks->findings_count)
 		return;
 	const struct th_listed *listed = &leaks->findings[finding - 1];
-	struct th_finding measured = th_leaks_measured(leaks, listed);
+	struct th_finding measured = th_leaks_next(leaks, listed->group);
 	bool *places = places_of(leaks, listed, &measured);
 	const struct th_holders_of of = {.places = places};
 	select_objects(selection, leaks, &of, true);

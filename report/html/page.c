@@ -36,12 +36,10 @@ shown_count(const struct th_leaks *leaks)
 	return leaks->findings_count < FINDINGS_MAX ? leaks->findings_count : FINDINGS_MAX;
 }
 
-/* Their totals as well, which take as long. */
 static void *
 find(void *data)
 {
 	th_leaks_find(data);
-	th_leaks_totals(data);
 	return NULL;
 }
 

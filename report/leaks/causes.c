@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/leaks/causes.h"
+#include "report/leaks/leaks_work.h"
 
 #include <stdlib.h>
 
 #include "report/base/allocate.h"
 #include "report/base/log_text.h"
-#include "report/leaks/leaks_work.h"
 
 /* Threads that start threads, followed towards the first. */
 #define STARTERS_MAX 8
@@ -19,17 +18,6 @@ struct work {
 	TH_ARRAY(uint32_t, first); /* leak of each line */
 	double *bytes;             /* by number of the leak */
 };
-
-static uint32_t
-count_leaks(const struct th_leaks *leaks)
-{
-	size_t findings = 0;
-
-	while (findings < leaks->findings_count &&
-		leaks->findings[findings].verdict == TH_VERDICT_LEAK)
-		findings++;
-	return (uint32_t)(leaks->tallies.leaks_count + findings);
-}
 
 /* The application's line that leads to a path: outside of the library that allocates, if there is. */
 static uint32_t
@@ -110,14 +98,13 @@ starter_of_finding(const struct th_leaks *leaks, const struct th_listed *listed)
 
 /* Sets the line that leads to a leak, and whether it is in a stack that started its thread. */
 static void
-find_line(struct work *work, uint32_t number, uint32_t path, uint32_t starter)
+find_line(struct work *work, uint32_t number, double bytes, uint32_t path, uint32_t starter)
 {
 	struct th_leak_cause *cause = &work->leaks->causes[number];
 
-	*cause = (struct th_leak_cause){.leader = number,
-		.line = line_of_path(work->leaks, path),
-		.path = path,
-		.starter = TH_NO_FRAME};
+	work->bytes[number] = bytes;
+	cause->line = line_of_path(work->leaks, path);
+	cause->path = path;
 	find_line_of_starter(work->leaks, starter, cause);
 }
 
@@ -125,29 +112,39 @@ static void
 find_lines(struct work *work, uint32_t count)
 {
 	struct th_leaks *leaks = work->leaks;
-	uint32_t tallies = (uint32_t)leaks->tallies.leaks_count;
 
-	for (uint32_t i = 0; i < count; i++) {
-		if (i < tallies) {
-			const struct th_tallied *tallied = &leaks->tallies.items[i];
+	for (uint32_t i = 0; i < count; i++)
+		leaks->causes[i] = (struct th_leak_cause){
+			.leader = i, .line = TH_NO_FRAME, .starter = TH_NO_FRAME};
+	for (uint32_t i = 0; i < leaks->tallies.leaks_count; i++) {
+		const struct th_tallied *tallied = &leaks->tallies.items[i];
 
-			work->bytes[i] = th_tallied_bytes(tallied);
-			find_line(work, i, tallied->path, tallied->starter);
-			continue;
-		}
-		const struct th_listed *listed = &leaks->findings[i - tallies];
-		work->bytes[i] = listed->live;
-		find_line(work, i, leaks->places.items[listed->place].path,
-			starter_of_finding(leaks, listed));
+		find_line(work, i, th_tallied_bytes(tallied), tallied->path, tallied->starter);
 	}
+	for (size_t i = 0; i < leaks->findings_count; i++) {
+		const struct th_listed *listed = &leaks->findings[i];
+
+		if (listed->verdict == TH_VERDICT_LEAK)
+			find_line(work, th_causes_number_of(leaks, listed), listed->live,
+				leaks->places.items[listed->place].path,
+				starter_of_finding(leaks, listed));
+	}
+}
+
+static uint32_t
+leader_of(const struct th_leaks *leaks, uint32_t number)
+{
+	while (leaks->causes[number].leader != number)
+		number = leaks->causes[number].leader;
+	return number;
 }
 
 static void
 unite(struct work *work, uint32_t a, uint32_t b)
 {
 	struct th_leak_cause *causes = work->leaks->causes;
-	uint32_t left = th_causes_leader(work->leaks, a);
-	uint32_t right = th_causes_leader(work->leaks, b);
+	uint32_t left = leader_of(work->leaks, a);
+	uint32_t right = leader_of(work->leaks, b);
 
 	if (left == right)
 		return;
@@ -238,7 +235,7 @@ find_client(const struct th_leaks *leaks, const struct around *around, uint32_t 
 	uint32_t found = TH_NO_FRAME;
 
 	for (uint32_t i = 0; i < leaks->tallies.leaks_count; i++) {
-		uint32_t leader = th_causes_leader(leaks, i);
+		uint32_t leader = leader_of(leaks, i);
 
 		if (!is_near(&around[i], &around[number], shift) || leader == found)
 			continue;
@@ -258,7 +255,7 @@ static void
 unite_clients(struct work *work, uint32_t count)
 {
 	const struct th_leaks *leaks = work->leaks;
-	uint32_t tallies = (uint32_t)leaks->tallies.leaks_count;
+	uint32_t tallies = (uint32_t)leaks->tallies.items_count;
 	struct around *around = th_allocate(count, sizeof(*around));
 
 	for (uint32_t i = 0; i < count; i++)
@@ -320,78 +317,48 @@ unite_lines(struct work *work, uint32_t count)
 void
 th_causes_find(struct th_leaks *leaks)
 {
-	uint32_t count = count_leaks(leaks);
+	uint32_t count = (uint32_t)(leaks->tallies.items_count + leaks->findings_count);
 	struct work work = {.leaks = leaks, .bytes = th_allocate(count, sizeof(double))};
 
 	leaks->causes = th_allocate(count, sizeof(*leaks->causes));
-	leaks->causes_count = count;
 	find_lines(&work, count);
 	if (!leaks->profile->options->group_by) {
 		unite_lines(&work, count);
 		unite_clients(&work, count);
 	}
 	for (uint32_t i = 0; i < count; i++)
-		leaks->causes[i].leader = th_causes_leader(leaks, i);
+		leaks->causes[i].leader = leader_of(leaks, i);
 	th_id_map_deinit(&work.lines);
 	free(work.first);
 	free(work.bytes);
 }
 
-void
-th_causes_deinit(struct th_leaks *leaks)
-{
-	free(leaks->causes);
-}
-
 uint32_t
 th_causes_number_of_tallied(const struct th_leaks *leaks, const struct th_tallied *tallied)
 {
-	size_t index = (size_t)(tallied - leaks->tallies.items);
-
-	return index < leaks->tallies.leaks_count ? (uint32_t)index : UINT32_MAX;
+	return (uint32_t)(tallied - leaks->tallies.items);
 }
 
 uint32_t
 th_causes_number_of(const struct th_leaks *leaks, const struct th_listed *listed)
 {
-	return (uint32_t)(leaks->tallies.leaks_count + (size_t)(listed - leaks->findings));
-}
-
-uint32_t
-th_causes_leader(const struct th_leaks *leaks, uint32_t number)
-{
-	while (number < leaks->causes_count && leaks->causes[number].leader != number)
-		number = leaks->causes[number].leader;
-	return number;
+	return (uint32_t)(leaks->tallies.items_count + (size_t)(listed - leaks->findings));
 }
 
 bool
 th_causes_is_part(const struct th_leaks *leaks, uint32_t number)
 {
-	return th_causes_leader(leaks, number) != number;
-}
-
-size_t
-th_causes_leader_index(const struct th_leaks *leaks, uint32_t number)
-{
-	size_t leader = th_causes_leader(leaks, number);
-	size_t unclear = leaks->tallies.items_count - leaks->tallies.leaks_count;
-
-	return leader < leaks->tallies.leaks_count ? leader : leader + unclear;
+	return leaks->causes[number].leader != number;
 }
 
 uint32_t
 th_causes_next(const struct th_leaks *leaks, uint32_t leader, uint32_t number)
 {
+	size_t count = leaks->tallies.items_count + leaks->findings_count;
+
 	/* Both lists begin with the largest. */
-	for (uint32_t i = number == leader ? 0 : number + 1; i < leaks->causes_count; i++)
+	for (uint32_t i = number == leader ? 0 : number + 1; i < count; i++)
 		if (i != leader && leaks->causes[i].leader == leader)
 			return i;
 	return UINT32_MAX;
-}
-
-uint32_t
-th_causes_starter(const struct th_leaks *leaks, uint32_t number)
-{
-	return number < leaks->causes_count ? leaks->causes[number].starter : TH_NO_FRAME;
 }

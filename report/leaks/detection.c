@@ -9,11 +9,9 @@
  *
  *     (1 - sum over l < k of P(L = l) (P(E < K - l) + P(spread))) (1 - P(pause) - P(slow)) = 0.95
  */
-#include "report/leaks/detection.h"
+#include "report/leaks/evidence_rules.h"
 
 #include <math.h>
-
-#include "report/leaks/evidence_rules.h"
 
 /* No recording needs more survivors than this. */
 #define HITS_MAX 1000

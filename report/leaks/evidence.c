@@ -1,20 +1,177 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Figures of a site (evidence.h), computed from its samples in one pass: counts, sums for the
- * estimates, and birth times. The tests of birth times and the verdict are in evidence_births.c
- * and evidence_verdict.c.
+ * estimates, and birth times; and the intervals of the figures. The tests of birth times and the
+ * verdict are in evidence_verdict.c.
  */
 #include "report/leaks/evidence_rules.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/base/allocate.h"
 #include "report/base/sort.h"
 #include "report/statistics/forced_collection.h"
+#include "report/statistics/sampling_changes.h"
 
 /* Samples of a site are scattered in memory: this many are prefetched. */
 #define AHEAD 8
+
+/* Intervals */
+
+/* The point estimate of a sum. */
+static double
+bytes_in(const struct th_estimator *sum)
+{
+	return th_sums_point(&sum->bytes);
+}
+
+static double
+objects_in(const struct th_estimator *sum)
+{
+	return th_sums_point(&sum->objects);
+}
+
+/* Live bytes before the full GC at exit: what is in use after it is no limit for them. */
+static struct th_estimate
+bytes_before_exit(
+	const struct th_judge *judge, const struct th_estimator *sum, enum th_limit which)
+{
+	const struct th_profile *profile = judge->profile;
+	struct th_calibration calibration = th_lifetimes_calibration(&profile->lifetimes,
+		&profile->heaps[judge->heap], judge->heap, &profile->at, sum->samples);
+
+	return th_calibration_bytes_limit(&calibration, sum, which);
+}
+
+/*
+ * Many sites lost nothing. Their interval is the same for all, unless only some objects are
+ * followed: then it is wider by the number of samples that each followed sample represents.
+ */
+static struct th_estimate
+bytes_of(const struct th_judge *judge, const struct th_evidence_sums *sums,
+	const struct th_estimator *sum, enum th_limit which)
+{
+	struct th_estimate nothing = judge->nothing;
+
+	if (sum->samples && sums->is_before_exit && sum != &sums->live)
+		return bytes_before_exit(judge, sum, which);
+	if (sum->samples)
+		return th_profile_bytes_limit(
+			judge->profile, judge->heap, TH_MEASURE_LIVE, sum, which);
+	if (sums->samples > 0)
+		nothing.high *= sums->followed / sums->samples;
+	return nothing;
+}
+
+/*
+ * Old blocks that died: without a sample of them, or with few, the upper limit depends on how
+ * sparsely they may have been sampled. A site with many samples shows that itself, also where
+ * the heap as a whole was sampled more sparsely for some time.
+ */
+static struct th_estimate
+lost_bytes(const struct th_judge *judge, const struct th_evidence_sums *sums,
+	const struct th_estimator *sum, enum th_limit which)
+{
+	double gap = th_mean_interval_thin(&sums->gaps);
+
+	if (sums->samples < ENOUGH_FOR_GAP || judge->profile->lifetimes.followed || gap <= 0 ||
+		gap >= judge->profile->heaps[judge->heap].gap)
+		return bytes_of(judge, sums, sum, which);
+	return th_estimate_bytes_limit(sum, NULL, gap * judge->thinning, which);
+}
+
+/* Intervals are slow to compute: the limit is skipped for sites that have not grown at all. */
+double
+th_evidence_growth_limit(const struct th_judge *judge, const struct th_evidence_sums *sums,
+	const struct th_estimator *gained, const struct th_estimator *lost)
+{
+	double growth = bytes_in(gained) - bytes_in(lost);
+
+	if (growth <= 0)
+		return growth;
+	struct th_estimate more = bytes_of(judge, sums, gained, TH_LIMIT_LOW);
+	struct th_estimate less = lost_bytes(judge, sums, lost, TH_LIMIT_HIGH);
+	return th_estimate_difference(&more, &less).low;
+}
+
+double
+th_evidence_limit_of_hits(const struct th_judge *judge, uint32_t hits, double gap)
+{
+	struct th_estimator one = {0};
+	struct th_estimator gained = {0};
+	struct th_estimate nothing = judge->nothing;
+
+	/* A damaged log may claim any probability. */
+	th_estimator_add(&one, 1, (uint64_t)fmin(fmax(gap, 1), 0x1p63), 1, 1);
+	for (uint32_t i = 0; i < hits; i++)
+		th_estimator_merge(&gained, &one);
+	struct th_estimate bytes = th_estimate_bytes(&gained, NULL, gap);
+	if (judge->profile->lifetimes.followed)
+		nothing.high *= judge->thinning;
+	return th_estimate_difference(&bytes, &nothing).low;
+}
+
+static struct th_estimate
+per_second(struct th_estimate estimate, double seconds)
+{
+	double factor = seconds > 0 ? 1 / seconds : 0;
+
+	estimate.estimate *= factor;
+	estimate.low *= factor;
+	estimate.high *= factor;
+	return estimate;
+}
+
+/* Seconds between warm-up and horizon in which the heap was sampled. */
+static double
+sampled_seconds(const struct th_judge *judge)
+{
+	const struct th_observation_window *horizon = judge->horizon;
+
+	if (horizon->horizon <= horizon->warm)
+		return 0;
+	return (double)th_sampling_changes_sampled(judge->profile->recording, judge->heap,
+		       horizon->warm, horizon->horizon) /
+	       1e9;
+}
+
+static struct th_estimate
+live_bytes(const struct th_evidence *evidence, const struct th_judge *judge,
+	const struct th_evidence_sums *sums, enum th_limit which)
+{
+	return evidence->is_resident ? th_estimate_bytes_limit(&sums->resident, NULL,
+					       judge->profile->heaps[judge->heap].gap, which)
+				     : bytes_of(judge, sums, &sums->live, which);
+}
+
+double
+th_evidence_live_low(const struct th_evidence *evidence, const struct th_judge *judge,
+	const struct th_evidence_sums *sums)
+{
+	return live_bytes(evidence, judge, sums, TH_LIMIT_LOW).low;
+}
+
+static struct th_estimate
+growth_of(const struct th_judge *judge, const struct th_evidence_sums *sums)
+{
+	struct th_estimate gained = bytes_of(judge, sums, &sums->gained, TH_LIMIT_BOTH);
+	struct th_estimate lost = lost_bytes(judge, sums, &sums->lost, TH_LIMIT_BOTH);
+
+	return per_second(th_estimate_difference(&gained, &lost), judge->seconds);
+}
+
+void
+th_evidence_measure(struct th_evidence *evidence, const struct th_judge *judge,
+	const struct th_evidence_sums *sums)
+{
+	evidence->live_bytes = live_bytes(evidence, judge, sums, TH_LIMIT_BOTH);
+	evidence->live_objects = th_profile_objects(
+		judge->profile, judge->heap, TH_MEASURE_LIVE, &sums->live);
+	if (!sums->is_trend)
+		evidence->growth = growth_of(judge, sums);
+}
 
 /* Figures */
 
@@ -33,12 +190,6 @@ struct look {
 	struct sums sums;
 	uint64_t never_freed; /* samples so far */
 };
-
-static double
-objects_in(const struct th_estimator *sum)
-{
-	return th_sums_point(&sum->objects);
-}
 
 /* Whether a block was old and alive at a given time. */
 static bool
@@ -159,7 +310,7 @@ look_at_residency(struct look *look, const struct th_sample *sample, bool is_liv
 
 		if (!th_resident_blocks_find(&residency->blocks[i], sample, &word))
 			continue;
-		look->judge->resident[i] += th_evidence_bytes_in(&weight) *
+		look->judge->resident[i] += bytes_in(&weight) *
 					    (double)(word & TH_TOUCHED_BYTES);
 		if (!is_live || i < residency->blocks_count - 1)
 			continue;
@@ -190,7 +341,7 @@ look_at(struct look *look, size_t index)
 		return;
 	th_lifetimes_add(lifetimes, calibration, evidence->heap, index, sample,
 		th_lifetimes_keep(lifetimes, evidence->heap, &profile->at), &one);
-	count_freed(look, index, sample, th_evidence_bytes_in(&one));
+	count_freed(look, index, sample, bytes_in(&one));
 	struct th_birth birth = {
 		sample->time, th_lifetimes_weight(lifetimes, evidence->heap, index)};
 	sums->kept.samples++;
@@ -201,7 +352,7 @@ look_at(struct look *look, size_t index)
 	if (end == TH_END_NEVER) {
 		th_estimator_merge(&sums->kept.live, &one);
 		if (lifetimes->ends[evidence->heap][index] != TH_END_NEVER)
-			evidence->freed_after += th_evidence_bytes_in(&one);
+			evidence->freed_after += bytes_in(&one);
 		if (birth.time >= horizon->warm)
 			th_array_append(look->judge, births, birth);
 	}
@@ -213,9 +364,9 @@ look_at(struct look *look, size_t index)
 	sums->allocated += objects_in(&one);
 	if (end == TH_END_NEVER) {
 		sums->alive += objects_in(&one);
-		count_survivor(look, sample->time, th_evidence_bytes_in(&one));
+		count_survivor(look, sample->time, bytes_in(&one));
 	} else {
-		count_death(look, sample->time, end, th_evidence_bytes_in(&one),
+		count_death(look, sample->time, end, bytes_in(&one),
 			evidence->heap == TH_HEAP_JAVA &&
 				th_lifetimes_is_temporary(lifetimes, evidence->heap, index, 0));
 	}
@@ -241,7 +392,7 @@ size_of_survivors(const struct look *look)
 	const struct th_estimator *live = &look->sums.kept.live;
 	double objects = objects_in(live);
 
-	return objects > 0 ? th_evidence_bytes_in(live) / objects : 0;
+	return objects > 0 ? bytes_in(live) / objects : 0;
 }
 
 static void
@@ -331,7 +482,7 @@ th_judge_init(struct th_judge *judge, enum th_heap heap, const struct th_profile
 	th_sampling_density_init(
 		&judge->density, profile->recording, heap, horizon->warm, horizon->end);
 	th_sampling_clock_init(&judge->clock, &judge->density, 0);
-	judge->seconds = th_evidence_seconds(judge);
+	judge->seconds = sampled_seconds(judge);
 	if (heap == TH_HEAP_MAPPED && residency->has_data) {
 		judge->residency = residency;
 		judge->resident = th_allocate(residency->times_count, sizeof(*judge->resident));
@@ -367,20 +518,18 @@ set_points(struct look *look)
 	const struct sums *sums = &look->sums;
 	double seconds = look->judge->seconds;
 
-	evidence->live = th_evidence_bytes_in(&sums->kept.live);
+	evidence->live = bytes_in(&sums->kept.live);
 	evidence->live_samples = sums->kept.live.samples;
 	evidence->survivors = sums->allocated > 0 ? sums->alive / sums->allocated : 0;
 	evidence->live_bytes = th_estimate_exact(
-		th_evidence_bytes_in(
-			evidence->is_resident ? &sums->kept.resident : &sums->kept.live),
+		bytes_in(evidence->is_resident ? &sums->kept.resident : &sums->kept.live),
 		sums->kept.live.samples);
 	evidence->live_objects = th_estimate_exact(
 		objects_in(&sums->kept.live), sums->kept.live.samples);
 	evidence->growth = th_estimate_exact(
-		seconds > 0 ? (th_evidence_bytes_in(&sums->kept.gained) -
-				      th_evidence_bytes_in(&sums->kept.lost)) /
-				      seconds
-			    : 0,
+		seconds > 0
+			? (bytes_in(&sums->kept.gained) - bytes_in(&sums->kept.lost)) / seconds
+			: 0,
 		sums->kept.gained.samples + sums->kept.lost.samples);
 	evidence->gained_late = sums->gained_late.samples;
 	evidence->lost_late = sums->lost_late.samples;

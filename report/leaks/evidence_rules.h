@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shared by the parts of evidence: figures (evidence.c), tests of birth times
- * (evidence_births.c) and verdicts (evidence_verdict.c). Every threshold is defined here, with
- * its reason.
+ * Shared by the parts of evidence: figures (evidence.c), tests of birth times and verdicts
+ * (evidence_verdict.c), and the detection limit (detection.c). Every threshold is defined here,
+ * with its reason.
  */
 #ifndef TH_REPORT_LEAKS_EVIDENCE_RULES_H
 #define TH_REPORT_LEAKS_EVIDENCE_RULES_H
@@ -90,13 +90,6 @@
  */
 void th_evidence_test_births(struct th_evidence *evidence, struct th_judge *judge, double size);
 
-/* The point estimate of a sum. */
-static inline double
-th_evidence_bytes_in(const struct th_estimator *sum)
-{
-	return th_sums_point(&sum->bytes);
-}
-
 /*
  * Lower limit of the growth, bytes; the growth itself where that is not positive, since intervals
  * are slow to compute.
@@ -104,9 +97,6 @@ th_evidence_bytes_in(const struct th_estimator *sum)
 double
 th_evidence_growth_limit(const struct th_judge *judge, const struct th_evidence_sums *sums,
 	const struct th_estimator *gained, const struct th_estimator *lost);
-
-/* Seconds between warm-up and horizon in which the heap was sampled. */
-double th_evidence_seconds(const struct th_judge *judge);
 
 /* Lower limit of the growth that `hits` samples of small blocks show, one every `gap` bytes. */
 double th_evidence_limit_of_hits(const struct th_judge *judge, uint32_t hits, double gap);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Groups of judged sites (leaks_work.h). A group has one heap and one verdict; its sites share a
- * line of the application, or the node at which their growth was found.
+ * line of the application, or the node at which their growth was found. Several groups are one finding:
+ * leaks in several heaps that share a line of the application, and native blocks with the Java objects
+ * that own them. The group with most live bytes leads.
  */
 #include "report/leaks/leaks_work.h"
 
@@ -10,6 +12,7 @@
 
 #include "report/base/allocate.h"
 #include "report/profile/sites.h"
+#include "unify/shared/hash.h"
 
 /* Sites of one line */
 
@@ -201,30 +204,7 @@ judge_stopped(struct th_leaks_work *work)
 	}
 }
 
-void
-th_groups_form(struct th_leaks_work *work)
-{
-	for (uint32_t i = 0; i < work->leaks->places.items_count; i++)
-		join(work, i,
-			work->nodes[i] == TH_NO_NODE
-				? (enum th_verdict)work->outlines[i].verdict
-				: TH_VERDICT_LEAK);
-	judge_unclear(work);
-	judge_stopped(work);
-	if (!work->leaks->profile->options->group_by)
-		th_groups_unite(work);
-}
-
-void
-th_groups_deinit(struct th_leaks_work *work)
-{
-	for (size_t i = 0; i < work->groups_count; i++)
-		free(work->groups[i].places);
-	th_id_map_deinit(&work->group_ids);
-	free(work->groups);
-}
-
-/* Findings */
+/* Several groups */
 
 uint32_t
 th_groups_largest(const struct th_leaks_work *work, const struct th_leak_group *group)
@@ -239,6 +219,399 @@ th_groups_largest(const struct th_leaks_work *work, const struct th_leak_group *
 	}
 	return largest;
 }
+
+static double
+live_of(const struct th_leaks_work *work, uint32_t number)
+{
+	const struct th_leak_group *group = &work->groups[number];
+	double live = 0;
+
+	for (size_t i = 0; i < group->places_count; i++)
+		live += work->outlines[group->places[i]].live;
+	return live;
+}
+
+/*
+ * Whether group `a` is to lead a finding of both: a leak does, that of a method above several
+ * lines, the one with more live bytes.
+ */
+static bool
+leads(const struct th_leaks_work *work, uint32_t a, uint32_t b)
+{
+	enum th_verdict left = work->groups[a].verdict;
+	enum th_verdict right = work->groups[b].verdict;
+
+	if (left != right)
+		return left < right;
+	if ((work->groups[a].node == TH_NO_NODE) != (work->groups[b].node == TH_NO_NODE))
+		return work->groups[a].node != TH_NO_NODE;
+	return live_of(work, a) >= live_of(work, b);
+}
+
+/* The group that leads the finding of each group is kept in `leaders`, by group. */
+static uint32_t
+leader_of(const uint32_t *leaders, uint32_t number)
+{
+	while (leaders[number] != number)
+		number = leaders[number];
+	return number;
+}
+
+static void
+unite(struct th_leaks_work *work, uint32_t *leaders, uint32_t a, uint32_t b)
+{
+	uint32_t left = leader_of(leaders, a);
+	uint32_t right = leader_of(leaders, b);
+
+	if (leads(work, left, right))
+		leaders[right] = left;
+	else
+		leaders[left] = right;
+}
+
+/* What the groups of one line share, in any heap; 0: no line. */
+static uint64_t
+line_of(const struct th_leaks_work *work, const struct th_leak_group *group)
+{
+	const struct th_leak_site *place = &work->leaks->places.items[group->places[0]];
+
+	if (group->node != TH_NO_NODE)
+		return work->found[group->node].key;
+	return place->creator && !place->internal ? work->makers[group->places[0]] : 0;
+}
+
+/* Groups by what they have in common. */
+struct shared {
+	struct th_id_map keys;
+	TH_ARRAY(uint32_t, first); /* leak, by number of the key */
+};
+
+/*
+ * The first leak with this key, other than the group itself; TH_NO_GROUP: there is none.  What is
+ * unclear joins leaks only.
+ */
+static uint32_t
+first_with(
+	struct shared *shared, const struct th_leaks_work *work, uint64_t key, uint32_t number)
+{
+	bool added = false;
+	uint32_t index = !key ? TH_ID_MAP_NONE
+			 : work->groups[number].verdict == TH_VERDICT_LEAK
+				 ? th_id_map_intern(&shared->keys, key, &added)
+				 : th_id_map_find(&shared->keys, key);
+
+	if (added)
+		th_array_append(shared, first, number);
+	return added || index == TH_ID_MAP_NONE ? TH_NO_GROUP : shared->first[index];
+}
+
+static void
+shared_deinit(struct shared *shared)
+{
+	th_id_map_deinit(&shared->keys);
+	free(shared->first);
+}
+
+/* Leaks first, so that what is unclear joins a leak of its line in another heap. */
+static void
+unite_lines(struct th_leaks_work *work, uint32_t *leaders, enum th_verdict verdict,
+	struct shared *lines)
+{
+	for (uint32_t i = 0; i < work->groups_count; i++) {
+		const struct th_leak_group *group = &work->groups[i];
+
+		if (group->verdict != verdict || !group->places_count || live_of(work, i) <= 0)
+			continue;
+		uint32_t first = first_with(lines, work, line_of(work, group), i);
+		if (first != TH_NO_GROUP)
+			unite(work, leaders, first, i);
+	}
+}
+
+/* A leak of native blocks and that of the Java objects that own them. */
+static void
+unite_owners(struct th_leaks_work *work, uint32_t *leaders)
+{
+	size_t count = work->leaks->places.items_count;
+	uint32_t *leak_of_place = th_allocate(count, sizeof(*leak_of_place));
+
+	memset(leak_of_place, 0xff, count * sizeof(*leak_of_place)); /* TH_NO_GROUP */
+	for (uint32_t i = 0; i < work->groups_count; i++)
+		for (size_t k = 0; k < work->groups[i].places_count; k++)
+			if (work->groups[i].verdict == TH_VERDICT_LEAK)
+				leak_of_place[work->groups[i].places[k]] = i;
+	for (uint32_t i = 0; i < work->groups_count; i++) {
+		const struct th_leak_group *group = &work->groups[i];
+		struct th_owner owner;
+
+		if (group->verdict != TH_VERDICT_LEAK || !group->places_count)
+			continue;
+		owner = th_owners_find(work, group->places, group->places_count, 0);
+		if (owner.place != TH_NO_PLACE && leak_of_place[owner.place] != TH_NO_GROUP)
+			unite(work, leaders, leak_of_place[owner.place], i);
+	}
+	free(leak_of_place);
+}
+
+/* The library of the last method of a path (struct th_function). */
+static uint32_t
+library_of(const struct th_leaks_work *work, uint32_t way)
+{
+	return th_frames_function(
+		work->leaks->profile->frames, work->leaks->places.ways.items[way].function)
+		->library;
+}
+
+/* Moves the sites of a group to another one of the same heap. */
+static void
+absorb(struct th_leak_group *group, struct th_leak_group *other)
+{
+	for (size_t i = 0; i < other->places_count; i++)
+		th_array_append(group, places, other->places[i]);
+	other->places_count = 0;
+}
+
+/* A path to a method that uses a library. */
+static uint64_t
+key_of(const struct th_path_prefix_cursor *cursor, uint32_t library, enum th_heap heap)
+{
+	return th_hash_mix(cursor->hash ^ th_hash_mix((uint64_t)library << 8 | heap));
+}
+
+/* The leak at the nearest caller of a line for which `nodes` has its library; TH_NO_GROUP: none. */
+static uint32_t
+node_above(const struct th_leaks_work *work, const struct shared *nodes,
+	const struct th_leak_group *line, enum th_heap heap)
+{
+	uint32_t creator = work->leaks->places.items[line->places[0]].creator;
+	struct th_path_prefix_cursor cursor = th_path_prefixes_last(
+		&work->leaks->places.ways, creator);
+	uint32_t index = TH_ID_MAP_NONE;
+	uint32_t function;
+
+	while (creator && index == TH_ID_MAP_NONE && th_path_prefixes_step(&cursor, &function))
+		index = th_id_map_find(
+			&nodes->keys, key_of(&cursor, library_of(work, creator), heap));
+	return index == TH_ID_MAP_NONE ? TH_NO_GROUP : nodes->first[index];
+}
+
+/* The methods of others at which growth of lines of a library was found. */
+static void
+find_nodes(const struct th_leaks_work *work, struct shared *nodes)
+{
+	const struct th_leak_sites *places = &work->leaks->places;
+
+	for (uint32_t i = 0; i < work->groups_count; i++) {
+		const struct th_leak_group *group = &work->groups[i];
+
+		if (!group->places_count || group->node == TH_NO_NODE)
+			continue;
+		uint32_t creator = places->items[group->places[0]].creator;
+		uint32_t way = work->found[group->node].key;
+		struct th_path_prefix_cursor cursor = th_path_prefixes_last(&places->ways, way);
+		if (creator && library_of(work, creator) != library_of(work, way))
+			first_with(nodes, work,
+				key_of(&cursor, library_of(work, creator), group->heap), i);
+	}
+}
+
+/* Leaks of single lines of a library become part of the leak of the method that uses it. */
+static void
+unite_uses(struct th_leaks_work *work, uint32_t *leaders)
+{
+	struct shared nodes = {0};
+
+	find_nodes(work, &nodes);
+	for (uint32_t i = 0; i < work->groups_count && nodes.first_count; i++) {
+		struct th_leak_group *line = &work->groups[i];
+
+		if (line->verdict != TH_VERDICT_LEAK || !line->places_count ||
+			line->node != TH_NO_NODE)
+			continue;
+		uint32_t node = node_above(work, &nodes, line, line->heap);
+		if (node != TH_NO_GROUP)
+			absorb(&work->groups[node], line);
+		for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS && line->places_count;
+			heap++) {
+			node = node_above(work, &nodes, line, heap);
+			if (node != TH_NO_GROUP)
+				unite(work, leaders, node, i);
+		}
+	}
+	shared_deinit(&nodes);
+}
+
+/*
+ * What names the finding of a group: its heap, the line of the creator and that of its user, which is
+ * in another library; 0: it has none of them.
+ */
+static uint64_t
+title_of(const struct th_leaks_work *work, const struct th_leak_group *group)
+{
+	const struct th_leak_sites *places = &work->leaks->places;
+	const struct th_leak_site *place;
+	uint64_t user;
+
+	if (!group->places_count || group->node != TH_NO_NODE)
+		return 0;
+	place = &places->items[th_groups_largest(work, group)];
+	if (!place->creator || place->internal)
+		return 0;
+	user = th_leak_sites_user_frame(places, place);
+	if (user == TH_NO_FRAME)
+		return 0;
+	return ((uint64_t)th_leak_sites_creator_frame(places, place) << 32 | user) * TH_HEAPS +
+	       (uint64_t)group->heap;
+}
+
+/*
+ * Leaks of one line of a library that one line of its user leads to, on different ways through the
+ * library, and what is unclear there.  Those of a library that calls the creator's, as frameworks do,
+ * have creators of their own.
+ */
+static void
+unite_titles(struct th_leaks_work *work, enum th_verdict verdict, struct shared *titles)
+{
+	for (uint32_t i = 0; i < work->groups_count; i++) {
+		struct th_leak_group *group = &work->groups[i];
+		uint64_t title = group->verdict == verdict ? title_of(work, group) : 0;
+
+		if (!title || live_of(work, i) <= 0)
+			continue;
+		uint32_t first = first_with(titles, work, title, i);
+		if (first != TH_NO_GROUP)
+			absorb(&work->groups[first], group);
+	}
+}
+
+/* The method of the program that uses the library of a leak, and its caller; 0: it is no method of it. */
+struct user {
+	uint64_t method;
+	uint64_t caller;
+};
+
+static struct user
+user_of(const struct th_leaks_work *work, const struct th_leak_group *group)
+{
+	const struct th_frames *frames = work->leaks->profile->frames;
+	const struct th_leak_sites *places = &work->leaks->places;
+	const struct th_leak_site *place = &places->items[th_groups_largest(work, group)];
+	struct th_path_prefix_cursor before, cursor;
+	struct user user = {0};
+	uint32_t function, library;
+
+	if (!title_of(work, group))
+		return user;
+	library = library_of(work, place->creator);
+	cursor = th_path_prefixes_last(&places->ways, place->creator);
+	do {
+		before = cursor;
+		if (!th_path_prefixes_step(&cursor, &function))
+			return user;
+	} while (!th_frames_function(frames, function)->is_program ||
+		 th_frames_function(frames, function)->library == library);
+	user.method = key_of(&before, library, group->heap);
+	before = cursor;
+	if (th_path_prefixes_step(&cursor, &function) &&
+		th_frames_function(frames, function)->is_program)
+		user.caller = key_of(&before, library, group->heap);
+	return user;
+}
+
+/*
+ * Leaks of lines of one library that one method of the program uses, itself or through a method that it
+ * calls: what the library keeps for one object is allocated when that is made and when it is used.
+ */
+static void
+unite_users(struct th_leaks_work *work, uint32_t *leaders)
+{
+	struct user *users = th_allocate(work->groups_count, sizeof(*users));
+	struct shared methods = {0};
+
+	for (uint32_t i = 0; i < work->groups_count; i++) {
+		const struct th_leak_group *group = &work->groups[i];
+
+		if (group->verdict != TH_VERDICT_LEAK || !group->places_count)
+			continue;
+		users[i] = user_of(work, group);
+		uint32_t first = first_with(&methods, work, users[i].method, i);
+		if (first != TH_NO_GROUP)
+			unite(work, leaders, first, i);
+	}
+	for (uint32_t i = 0; i < work->groups_count; i++) {
+		uint32_t index = users[i].caller
+					 ? th_id_map_find(&methods.keys, users[i].caller)
+					 : TH_ID_MAP_NONE;
+
+		if (index != TH_ID_MAP_NONE)
+			unite(work, leaders, methods.first[index], i);
+	}
+	shared_deinit(&methods);
+	free(users);
+}
+
+/* Links the groups of each finding behind the one that leads it. */
+static void
+link_groups(struct th_leaks_work *work, const uint32_t *leaders)
+{
+	for (uint32_t i = 0; i < work->groups_count; i++) {
+		uint32_t leader = leader_of(leaders, i);
+
+		if (leader == i)
+			continue;
+		work->groups[i].is_part = true;
+		work->groups[i].next = work->groups[leader].next;
+		work->groups[leader].next = i;
+	}
+}
+
+static void
+unite_groups(struct th_leaks_work *work)
+{
+	uint32_t *leaders = th_allocate(work->groups_count, sizeof(*leaders));
+	struct shared lines = {0}, titles = {0};
+
+	for (uint32_t i = 0; i < work->groups_count; i++)
+		leaders[i] = i;
+	unite_uses(work, leaders);
+	unite_titles(work, TH_VERDICT_LEAK, &titles);
+	unite_titles(work, TH_VERDICT_UNCLEAR, &titles);
+	unite_users(work, leaders);
+	unite_lines(work, leaders, TH_VERDICT_LEAK, &lines);
+	unite_owners(work, leaders);
+	unite_lines(work, leaders, TH_VERDICT_UNCLEAR, &lines);
+	link_groups(work, leaders);
+	shared_deinit(&titles);
+	shared_deinit(&lines);
+	free(leaders);
+}
+
+/* All groups */
+
+void
+th_groups_form(struct th_leaks_work *work)
+{
+	for (uint32_t i = 0; i < work->leaks->places.items_count; i++)
+		join(work, i,
+			work->nodes[i] == TH_NO_NODE
+				? (enum th_verdict)work->outlines[i].verdict
+				: TH_VERDICT_LEAK);
+	judge_unclear(work);
+	judge_stopped(work);
+	if (!work->leaks->profile->options->group_by)
+		unite_groups(work);
+}
+
+void
+th_groups_deinit(struct th_leaks_work *work)
+{
+	for (size_t i = 0; i < work->groups_count; i++)
+		free(work->groups[i].places);
+	th_id_map_deinit(&work->group_ids);
+	free(work->groups);
+}
+
+/* Findings */
 
 /* The sites were judged before; the figures of the group must not overrule that. */
 static void

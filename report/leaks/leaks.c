@@ -11,8 +11,6 @@
 #include "report/base/allocate.h"
 #include "report/base/sort.h"
 #include "report/base/worker.h"
-#include "report/leaks/causes.h"
-#include "report/leaks/detection.h"
 #include "unify/shared/bisect.h"
 
 /* Sites with a smaller fraction of a heap's live bytes and fewer samples are not listed. */
@@ -198,20 +196,29 @@ is_notable(
 }
 
 /*
- * Result of th_groups_judge() in short; for a single site without owners it is already known.
+ * Result of th_groups_judge() in short; for a single site without owners it is already known.  Sets what
+ * the group adds to the sums of a leak.
  */
 static struct th_outline
 outline_group(struct th_leaks_work *work, struct th_leak_group *group)
 {
 	uint32_t first = group->places[0];
-	const struct th_outline *one = &work->outlines[first];
+	struct th_outline one = work->outlines[first];
 
-	if (group->places_count == 1 && one->verdict == group->verdict &&
-		!th_owners_find(work, &first, 1, one->survivors).is_collected)
-		return *one;
-	struct th_finding finding = th_groups_judge(work, group);
-	th_groups_sum(work, group, &finding);
-	return th_evidence_outline(&finding.evidence);
+	if (group->places_count > 1 || one.verdict != group->verdict ||
+		th_owners_find(work, &first, 1, one.survivors).is_collected) {
+		struct th_finding finding = th_groups_judge(work, group);
+
+		one = th_evidence_outline(&finding.evidence);
+		if (one.verdict == TH_VERDICT_LEAK)
+			one.live_low = th_evidence_live_low(
+				&finding.evidence, &work->judges[group->heap], &finding.sums);
+	}
+	if (one.verdict == TH_VERDICT_LEAK) {
+		group->leaked = one.live_low;
+		group->growth = one.growth;
+	}
+	return one;
 }
 
 /*
@@ -250,6 +257,10 @@ list_group(struct th_leaks_work *work, uint32_t number)
 	if (is_notable(work, group->heap, &outline) &&
 		!is_of_tallies(work->leaks, &work->leaks->places.items[listed.place]))
 		th_array_append(work->leaks, findings, listed);
+	while (listed.verdict == TH_VERDICT_LEAK && group->next != TH_NO_GROUP) {
+		group = &work->groups[group->next];
+		outline_group(work, group);
+	}
 }
 
 TH_COMPARE(compare_findings, struct th_listed,
@@ -373,8 +384,8 @@ th_leaks_find(struct th_leaks *leaks)
 			list_group(work, i);
 	}
 	th_sort(leaks->findings, leaks->findings_count, compare_findings);
-	th_leaks_find_bounds(leaks);
 	th_causes_find(leaks);
+	th_leaks_conclude(leaks);
 }
 
 void
@@ -387,7 +398,7 @@ th_leaks_init(struct th_leaks *leaks, const struct th_profile *profile)
 void
 th_leaks_deinit(struct th_leaks *leaks)
 {
-	th_causes_deinit(leaks);
+	free(leaks->causes);
 	work_destroy(leaks->work);
 	th_ledger_deinit(&leaks->ledger);
 	free(leaks->finalizers.class_name);
@@ -408,22 +419,8 @@ th_leaks_next(const struct th_leaks *leaks, uint32_t next)
 	return finding;
 }
 
-struct th_finding
-th_leaks_measured(const struct th_leaks *leaks, const struct th_listed *listed)
-{
-	return th_leaks_next(leaks, listed->group);
-}
-
 const char *
 th_leak_level_name(enum th_leak_level level)
 {
 	return level == TH_LEVEL_PATH ? "path" : "line";
-}
-
-bool
-th_leaks_has_leak(const struct th_leaks *leaks)
-{
-	/* Worst first. */
-	return leaks->tallies.leaks_count ||
-	       (leaks->findings_count && leaks->findings[0].verdict == TH_VERDICT_LEAK);
 }

@@ -25,10 +25,7 @@
 #include "report/profile/leak_sites.h"
 #include "report/profile/profile.h"
 
-/*
- * The Java objects that own native blocks: their constructor allocated the blocks, or another
- * method of their class did and elsewhere the blocks are freed when the objects die.
- */
+/* The Java objects that own native blocks: their constructor allocated the blocks. */
 struct th_owner {
 	uint32_t place; /* site of the objects; TH_NO_PLACE = none were sampled */
 	uint64_t samples;
@@ -72,12 +69,19 @@ struct th_finalizers {
 	char *class_name; /* of most of them; NULL: of none */
 };
 
-/* What leads to a leak, by its number: see report/leaks/causes.h. */
+/*
+ * What leads to a leak. Leaks with one cause: one line of the application leads to all of them, in their
+ * own stacks or in those that started their threads.  The largest leads; the others are its parts.
+ */
 struct th_leak_cause {
-	uint32_t leader;  /* number of the leak that this is a part of, or its own */
-	uint32_t line;    /* frame of the application; TH_NO_FRAME: none is known */
-	uint32_t path;    /* the stack with the line */
-	uint32_t starter; /* the same, if only the stack that started the thread has it */
+	uint32_t leader; /* number of the leak that this is a part of, or its own */
+	uint32_t line;   /* frame of the application; TH_NO_FRAME: none is known */
+	uint32_t path;   /* the stack with the line */
+	/*
+	 * The same, if only the stack that started its thread has it; TH_NO_FRAME: its own has, or none
+	 * is known.
+	 */
+	uint32_t starter;
 };
 
 /* A site of a finding, in any heap. */
@@ -85,6 +89,37 @@ struct th_leak_part {
 	uint32_t place;
 	double live; /* bytes, point estimate */
 	uint64_t samples;
+};
+
+enum th_outcome_verdict {
+	TH_OUTCOME_FOUND,
+	TH_OUTCOME_NONE,         /* no leak above the detection limits */
+	TH_OUTCOME_INCONCLUSIVE, /* a heap was not judged, or growth is not clear yet */
+};
+
+extern const char *const th_outcome_names[];
+
+/* The answer as a whole: found, none above a detection limit, or inconclusive. */
+struct th_outcome {
+	enum th_outcome_verdict verdict;
+	uint64_t leaks;          /* findings, parts of others aside */
+	uint64_t unclosed;       /* of these, of reason TH_REASON_UNCLOSED */
+	uint64_t of_vm;          /* more of them: th_leaks_of_vm() */
+	double bytes;            /* of all leaks, live, at the lower ends of their intervals */
+	double growth;           /* of all leaks, bytes per second, point estimates */
+	bool is_asked[TH_HEAPS]; /* it is about this heap */
+	bool is_judged[TH_HEAPS];
+	bool is_complete; /* all of these heaps were judged */
+	const struct th_tallied
+		*unclear; /* threads or loaders that were not judged; NULL: none */
+	/*
+	 * Bytes per second, th_detection_limit(); 0: every allocation was recorded. Of judged
+	 * heaps only.
+	 */
+	double limits[TH_HEAPS];
+	/* The limit asked for (--limit), and whether all judged and unjudged heaps reach it. */
+	double asked;
+	bool is_reached;
 };
 
 struct th_leaks {
@@ -100,8 +135,8 @@ struct th_leaks {
 	double growth_limit[TH_HEAPS]; /* detection limit; infinite: not judged */
 	double row_limit[TH_HEAPS];    /* of rows that are no leaks: th_leaks_find_bounds() */
 	const struct th_listed *unsettled; /* the same; NULL: none */
-	struct th_leak_cause *causes;      /* by number of a leak */
-	uint32_t causes_count;
+	struct th_leak_cause *causes;      /* of all tallies, then of all findings */
+	struct th_outcome outcome;
 	struct th_leaks_work *work; /* input for computing findings */
 };
 
@@ -117,13 +152,10 @@ void th_leaks_find(struct th_leaks *leaks);
 void th_leaks_deinit(struct th_leaks *leaks);
 
 /*
- * A finding with all its figures. Computed on demand: intervals are slow, and a heap may have
- * tens of thousands of findings that are never shown.
+ * A finding with all its figures in one heap, by its `group`, then by the `next` of the previous one.
+ * Computed on demand: intervals are slow, and a heap may have tens of thousands of findings that are
+ * never shown.
  */
-struct th_finding
-th_leaks_measured(const struct th_leaks *leaks, const struct th_listed *listed);
-
-/* The same finding in the next heap, with `next` from the previous one. */
 struct th_finding th_leaks_next(const struct th_leaks *leaks, uint32_t next);
 
 /*
@@ -149,31 +181,36 @@ struct th_path th_leaks_path(const struct th_leaks *leaks, const struct th_leak_
 /* The function number of a site's group; 0 without --group-by. */
 uint32_t th_leaks_group(const struct th_leaks *leaks, const struct th_leak_site *place);
 
-struct th_leaks_totals {
-	uint64_t leaks;    /* findings, parts of others aside */
-	uint64_t unclosed; /* of these, of reason TH_REASON_UNCLOSED */
-	double bytes;      /* live, at the lower ends of their intervals */
-	double growth;     /* bytes per second, point estimates */
-};
-
 /*
  * Number of leaks in what native code holds of the Java VM: entries of the ledger that grow, or
  * without it references whose number grows, and threads that ended while attached, as one.
  */
 uint64_t th_leaks_of_vm(const struct th_leaks *leaks);
 
-/* Of all findings with verdict leak. Computed once, by one thread at a time. */
-struct th_leaks_totals th_leaks_totals(const struct th_leaks *leaks);
-
-/* Their live bytes. */
-double th_leaks_bytes(const struct th_leaks *leaks);
-bool th_leaks_has_leak(const struct th_leaks *leaks);
+/*
+ * Exit status of `leaks` with --fail-on: 0 none, 1 leaks as asked for, TH_STATUS_LIMIT no leak,
+ * but the limit was not reached, TH_STATUS_INCONCLUSIVE. 0 without --fail-on.
+ */
+#define TH_STATUS_LIMIT 5
+#define TH_STATUS_INCONCLUSIVE 6
+int th_leaks_status(const struct th_leaks *leaks);
 
 /*
  * Whether a finding is listed by default: a leak, or unclear with a growth that is above the detection
  * limit or that no limit was computed for.
  */
 bool th_leaks_is_listed(const struct th_leaks *leaks, const struct th_listed *listed);
+
+/* The number of a finding: tallies first, then findings, leaks or not. */
+uint32_t
+th_causes_number_of_tallied(const struct th_leaks *leaks, const struct th_tallied *tallied);
+uint32_t th_causes_number_of(const struct th_leaks *leaks, const struct th_listed *listed);
+
+/* Whether it is a part of another leak, in whose report it is shown. */
+bool th_causes_is_part(const struct th_leaks *leaks, uint32_t number);
+
+/* The next part after `number` of the leak `leader`; start with `leader`.  UINT32_MAX: no more. */
+uint32_t th_causes_next(const struct th_leaks *leaks, uint32_t leader, uint32_t number);
 
 /*
  * The sites of a heap with one path to one line of the application (leak_sites.h), leaking or not:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Shared by the parts of `leaks`: the evaluation of sites (leaks.c), tests of growth spread over
- * many sites (levels.c), groups of related sites (groups.c), findings of several groups (unite.c),
- * owners (owners.c) and sums over findings (totals.c).
+ * many sites (levels.c), groups of related sites and findings of several groups (groups.c),
+ * owners (owners.c), causes (causes.c), sums over findings and the answer (outcome.c).
  */
 #ifndef TH_REPORT_LEAKS_LEAKS_WORK_H
 #define TH_REPORT_LEAKS_LEAKS_WORK_H
@@ -18,12 +18,11 @@ struct th_leak_group {
 	TH_ARRAY(uint32_t, places);
 	enum th_heap heap;
 	enum th_verdict verdict;
-	uint32_t node;  /* of th_leaks_work; TH_NO_NODE: sites of one line */
-	uint32_t next;  /* next group of the same finding; TH_NO_GROUP */
-	bool is_part;   /* of a finding that another group leads */
-	bool is_summed; /* these are known */
-	double leaked;  /* live bytes, the lower end of the interval; 0: no leak */
-	double growth;  /* bytes per second, of a leak that grows */
+	uint32_t node; /* of th_leaks_work; TH_NO_NODE: sites of one line */
+	uint32_t next; /* next group of the same finding; TH_NO_GROUP */
+	bool is_part;  /* of a finding that another group leads */
+	double leaked; /* live bytes, the lower end of the interval; 0: no leak */
+	double growth; /* bytes per second, of a leak */
 };
 
 /* Where growth that no single site shows became significant. */
@@ -35,9 +34,8 @@ struct th_leak_node {
 
 /* What was asked about a function; zeroed: nothing. */
 struct th_leaks_function {
-	uint32_t class_name;    /* string of a method's class, once `may_own` was asked */
-	uint8_t is_owning;      /* enum th_answer: see owners.c */
-	uint8_t may_own;        /* the same */
+	uint32_t class_name;    /* string of a constructor's class, once `may_own` was asked */
+	uint8_t may_own;        /* enum th_answer: see owners.c */
 	uint8_t is_constructor; /* enum th_answer: of the application */
 };
 
@@ -58,9 +56,7 @@ struct th_leaks_work {
 	struct th_id_map group_ids; /* heap, creator or site, verdict */
 	TH_ARRAY(struct th_leak_group, groups);
 	TH_ARRAY(struct th_leak_node, found);
-	TH_ARRAY(uint32_t, gathered);  /* samples */
-	struct th_leaks_totals totals; /* if computed before */
-	bool has_totals;
+	TH_ARRAY(uint32_t, gathered); /* samples */
 };
 
 /* Evaluates sites of one heap together, with this error rate. */
@@ -79,24 +75,22 @@ void th_levels_judge(struct th_leaks_work *work);
 
 /* Groups judged sites; related groups with a leak become one finding. */
 void th_groups_form(struct th_leaks_work *work);
-void th_groups_unite(struct th_leaks_work *work);
 void th_groups_deinit(struct th_leaks_work *work);
 
 /* Verdict, figures and owner of a group. */
 struct th_finding
 th_groups_judge(struct th_leaks_work *work, const struct th_leak_group *group);
 
-/* Sets what a group adds to the totals; `finding`: its own. */
-void th_groups_sum(struct th_leaks_work *work, struct th_leak_group *group,
-	const struct th_finding *finding);
+/* Sets `causes` of the leaks, by number.  After tallies and findings are known. */
+void th_causes_find(struct th_leaks *leaks);
 
 /*
- * Sets row_limit of the leaks to the largest upper end of the growth of a row that is no leak and has
- * not stopped growing, by heap: what "no leak above" may claim at most.  And `unsettled` to the finding
- * of most live bytes that is unclear and may grow by more than the detection limit.  After the findings
- * are known.
+ * Sets row_limit, unsettled and outcome of the leaks, after the findings and their causes are known:
+ * row_limit to the largest upper end of the growth of a row that is no leak and has not stopped growing,
+ * by heap, which is what "no leak above" may claim at most; `unsettled` to the finding of most live bytes
+ * that is unclear and may grow by more than the detection limit.
  */
-void th_leaks_find_bounds(struct th_leaks *leaks);
+void th_leaks_conclude(struct th_leaks *leaks);
 
 /* The site of a group with most live bytes. */
 uint32_t th_groups_largest(const struct th_leaks_work *work, const struct th_leak_group *group);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Java objects that own native blocks. A path to the blocks has a method of the objects' class,
- * and the method's caller allocated the objects. That alone is coincidence for any object that
- * a method is called on, so one of two signs is required: the method is the constructor, or at
- * another site blocks of the same method are freed when the objects are collected.
+ * Java objects that own native blocks: a path to the blocks has the constructor of the objects' class,
+ * and its caller allocated the objects. For other methods that would be coincidence: it is true of any
+ * object that they are called on.
  */
 #include "report/leaks/leaks_work.h"
 
@@ -26,12 +25,6 @@
 
 /* Sites of a finding whose owner is searched; the others are allocated in the same way. */
 #define SITES_MAX 16
-
-/* A method on the path to native blocks, and the objects that its caller allocated. */
-struct candidate {
-	uint32_t function;
-	uint32_t place; /* of the objects; TH_NO_PLACE: none were sampled */
-};
 
 /*
  * The string number of the class in "pkg.Class.method", the name of `function`; TH_NO_STRING if
@@ -95,95 +88,6 @@ look_at_owners(struct th_leaks_work *work, uint32_t place)
 	return work->owners[index];
 }
 
-/*
- * Whether objects of the class of a Java method were sampled anywhere: else it is no candidate. Sets
- * the class.
- */
-static bool
-may_be_candidate(struct th_leaks_work *work, uint32_t number, uint32_t *class_name_ret)
-{
-	struct th_leaks_function *function = &work->functions[number];
-
-	if (function->may_own == TH_NOT_ASKED) {
-		function->may_own = TH_ANSWER_NO;
-		if (th_frames_function(work->leaks->profile->frames, number)->kind ==
-			TH_KIND_JAVA)
-			function->class_name = class_of_method(work, number);
-		else
-			function->class_name = TH_NO_STRING;
-		if (function->class_name != TH_NO_STRING &&
-			th_id_map_find(&work->sampled_classes, function->class_name) !=
-				TH_ID_MAP_NONE)
-			function->may_own = TH_ANSWER_YES;
-	}
-	*class_name_ret = function->class_name;
-	return function->may_own == TH_ANSWER_YES;
-}
-
-/* The next candidate towards the root; false: there is none. */
-static bool
-next_candidate(
-	struct th_leaks_work *work, struct th_path_prefix_cursor *step, struct candidate *ret)
-{
-	uint32_t class_name;
-
-	while (th_path_prefixes_step(step, &ret->function)) {
-		/* The number of the caller takes much longer to find. */
-		uint32_t caller = may_be_candidate(work, ret->function, &class_name)
-					  ? th_path_prefixes_left(step)
-					  : TH_NO_WAY;
-		if (caller == TH_NO_WAY)
-			continue;
-		ret->place = th_leak_sites_find(
-			&work->leaks->places, TH_HEAP_JAVA, caller, class_name);
-		if (ret->place != TH_NO_PLACE)
-			return true;
-	}
-	return false;
-}
-
-static bool
-is_native(const struct th_leak_site *place)
-{
-	return !place->internal && place->heap != TH_HEAP_JAVA;
-}
-
-/* Whether a site frees the blocks of a method when the objects of its class are collected. */
-static bool
-is_freed_with_owner(struct th_leaks_work *work, uint32_t number, uint32_t function)
-{
-	const struct th_leak_site *place = &work->leaks->places.items[number];
-	const struct th_outline *outline = &work->outlines[number];
-	struct th_path_prefix_cursor step = th_path_prefixes_last(
-		&work->leaks->places.ways, place->way);
-	struct candidate candidate;
-
-	if (!is_native(place) || outline->allocated < ENOUGH_OWNERS)
-		return false;
-	while (next_candidate(work, &step, &candidate)) {
-		if (candidate.function != function)
-			continue;
-		struct th_owner owner = look_at_owners(work, candidate.place);
-		return owner.is_collected && !outlive_owners(outline->survivors, &owner);
-	}
-	return false;
-}
-
-/* Whether the blocks of this method are freed with the objects of its class at some site. */
-static bool
-is_owning(struct th_leaks_work *work, uint32_t function)
-{
-	uint8_t *known = &work->functions[function].is_owning;
-	bool found = false;
-
-	if (*known == TH_NOT_ASKED) {
-		for (uint32_t i = 0; i < work->leaks->places.items_count && !found; i++)
-			found = is_freed_with_owner(work, i, function);
-		*known = found ? TH_ANSWER_YES : TH_ANSWER_NO;
-	}
-	return *known == TH_ANSWER_YES;
-}
-
 static bool
 is_constructor(const struct th_leaks_work *work, uint32_t function)
 {
@@ -193,21 +97,55 @@ is_constructor(const struct th_leaks_work *work, uint32_t function)
 	return dot && !strcmp(dot, ".<init>");
 }
 
-/* The owner of the blocks of a site, if there is a sign of it. */
-static struct th_owner
-find_owner(struct th_leaks_work *work, const struct th_leak_site *place, double survivors)
+/*
+ * Whether a function is the constructor of a class of which objects were sampled anywhere. Sets the
+ * class.
+ */
+static bool
+may_own(struct th_leaks_work *work, uint32_t number, uint32_t *class_name_ret)
 {
-	struct th_path_prefix_cursor step = th_path_prefixes_last(
-		&work->leaks->places.ways, place->way);
-	struct candidate candidate;
+	const struct th_frames *frames = work->leaks->profile->frames;
+	struct th_leaks_function *function = &work->functions[number];
 
-	while (next_candidate(work, &step, &candidate)) {
-		struct th_owner owner = look_at_owners(work, candidate.place);
+	if (function->may_own == TH_NOT_ASKED) {
+		function->may_own = TH_ANSWER_NO;
+		function->class_name = TH_NO_STRING;
+		if (th_frames_function(frames, number)->kind == TH_KIND_JAVA &&
+			is_constructor(work, number))
+			function->class_name = class_of_method(work, number);
+		if (function->class_name != TH_NO_STRING &&
+			th_id_map_find(&work->sampled_classes, function->class_name) !=
+				TH_ID_MAP_NONE)
+			function->may_own = TH_ANSWER_YES;
+	}
+	*class_name_ret = function->class_name;
+	return function->may_own == TH_ANSWER_YES;
+}
 
-		if (is_constructor(work, candidate.function) ||
-			(owner.is_collected && outlive_owners(survivors, &owner) &&
-				is_owning(work, candidate.function)))
-			return owner;
+static bool
+is_native(const struct th_leak_site *place)
+{
+	return !place->internal && place->heap != TH_HEAP_JAVA;
+}
+
+/* The owner of the blocks of a site. */
+static struct th_owner
+find_owner(struct th_leaks_work *work, const struct th_leak_site *place)
+{
+	struct th_leak_sites *places = &work->leaks->places;
+	struct th_path_prefix_cursor step = th_path_prefixes_last(&places->ways, place->way);
+	uint32_t function, class_name;
+
+	while (th_path_prefixes_step(&step, &function)) {
+		/* The number of the caller takes much longer to find. */
+		uint32_t caller = may_own(work, function, &class_name)
+					  ? th_path_prefixes_left(&step)
+					  : TH_NO_WAY;
+		uint32_t owner = caller == TH_NO_WAY ? TH_NO_PLACE
+						     : th_leak_sites_find(places, TH_HEAP_JAVA,
+							       caller, class_name);
+		if (owner != TH_NO_PLACE)
+			return look_at_owners(work, owner);
 	}
 	return (struct th_owner){.place = TH_NO_PLACE};
 }
@@ -222,7 +160,7 @@ th_owners_find(
 		const struct th_leak_site *place = &work->leaks->places.items[places[i]];
 
 		if (is_native(place))
-			owner = find_owner(work, place, survivors);
+			owner = find_owner(work, place);
 	}
 	if (owner.place == TH_NO_PLACE || !outlive_owners(survivors, &owner))
 		owner.is_collected = false;

@@ -15,7 +15,6 @@
 #include "report/base/terminal.h"
 #include "report/control/running.h"
 #include "report/leaks/leaks.h"
-#include "report/leaks/outcome.h"
 #include "report/symbols/symbols.h"
 #include "report/views/view.h"
 #include "unify/shared/clock.h"
@@ -150,12 +149,9 @@ judge(FILE *file, struct th_live *live)
 	if (file)
 		th_view_leaks(file, &leaks);
 	if (!th_options_filter_stacks(&live->options)) {
-		struct th_outcome outcome = th_outcome_find(&leaks);
-
 		free(live->headline);
-		live->headline = outcome.verdict == TH_OUTCOME_FOUND
-					 ? th_format_new(
-						   "%s", th_outcome_headline(&leaks, &outcome))
+		live->headline = leaks.outcome.verdict == TH_OUTCOME_FOUND
+					 ? th_format_new("%s", th_outcome_headline(&leaks))
 					 : NULL;
 	}
 	live->judged_due = live->now + JUDGE_NS;

@@ -77,7 +77,7 @@ record_json(const struct th_leaks *leaks, const struct th_listed *listed, const 
 	const char *time)
 {
 	const struct th_frames *frames = leaks->profile->frames;
-	struct th_finding finding = th_leaks_measured(leaks, listed);
+	struct th_finding finding = th_leaks_next(leaks, listed->group);
 	const struct th_leak_site *site = &leaks->places.items[finding.place];
 	const char *class_name = th_frames_string(frames, site->class_name);
 	const char *body = th_printed("leak: {b} live, {b}/s, {}: {}",

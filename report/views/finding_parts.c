@@ -268,7 +268,7 @@ th_stack_lines_of_leak(FILE *file, const struct th_leaks *leaks,
 	if (place->internal)
 		return;
 	th_stack_lines_print(file, leaks->profile, th_leaks_path(leaks, place), "by");
-	if (th_causes_starter(leaks, number) == TH_NO_FRAME)
+	if (leaks->causes[number].starter == TH_NO_FRAME)
 		return;
 	starter.path = leaks->causes[number].path;
 	th_stack_lines_print(file, leaks->profile, th_leaks_path(leaks, &starter), "start");
@@ -308,8 +308,7 @@ th_tallied_headline(
 	const struct th_leaks *leaks, const struct th_tallied *tallied, const char *between)
 {
 	const char *made = is_threads(tallied) ? "threads started at " : "classes defined at ";
-	uint32_t starter = th_causes_starter(
-		leaks, th_causes_number_of_tallied(leaks, tallied));
+	uint32_t starter = leaks->causes[th_causes_number_of_tallied(leaks, tallied)].starter;
 
 	return th_printed("{}{}{}{}{}{}", line_text(leaks, made, starter),
 		line_text(leaks, starter == TH_NO_FRAME ? made : ", through ", tallied->line),
@@ -341,7 +340,7 @@ user_json(const struct th_leaks *leaks, const struct th_tallied *tallied)
 	uint32_t frame = tallied->user;
 
 	if (frame == TH_NO_FRAME)
-		frame = th_causes_starter(leaks, th_causes_number_of_tallied(leaks, tallied));
+		frame = leaks->causes[th_causes_number_of_tallied(leaks, tallied)].starter;
 	return th_json_frame(leaks->profile->frames, frame);
 }
 

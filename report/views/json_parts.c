@@ -305,7 +305,7 @@ th_json_set_part(json_t *json, const struct th_leaks *leaks, uint32_t number)
 {
 	if (th_causes_is_part(leaks, number))
 		th_json_set(
-			json, "verdict part_of", "part", th_causes_leader_index(leaks, number));
+			json, "verdict part_of", "part", (size_t)leaks->causes[number].leader);
 }
 
 /* The detection limits of judged heaps; null: not judged, 0: every allocation was recorded. */
@@ -319,17 +319,16 @@ limits_json(const struct th_outcome *outcome)
 json_t *
 th_json_outcome(const struct th_leaks *leaks, bool with_headline)
 {
-	struct th_outcome outcome = th_outcome_find(leaks);
+	const struct th_outcome *outcome = &leaks->outcome;
 	json_t *json = th_json("verdict leaks growth_bytes_per_s "
 			       "detection_limits_bytes_per_s reason advice",
-		th_outcome_names[outcome.verdict], outcome.leaks, outcome.growth,
-		limits_json(&outcome), th_outcome_reason(leaks, &outcome),
-		th_outcome_advice(leaks, &outcome));
+		th_outcome_names[outcome->verdict], outcome->leaks, outcome->growth,
+		limits_json(outcome), th_outcome_reason(leaks), th_outcome_advice(leaks));
 
-	if (outcome.asked > 0)
-		th_json_set(json, "limit_bytes_per_s limit_reached", outcome.asked,
-			outcome.is_reached);
+	if (outcome->asked > 0)
+		th_json_set(json, "limit_bytes_per_s limit_reached", outcome->asked,
+			outcome->is_reached);
 	if (with_headline)
-		th_json_set(json, "headline", th_outcome_headline(leaks, &outcome));
+		th_json_set(json, "headline", th_outcome_headline(leaks));
 	return json;
 }

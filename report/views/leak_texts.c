@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "report/base/heap_names.h"
-#include "report/leaks/outcome.h"
 #include "report/profile/values.h"
 #include "report/views/view.h"
 
@@ -352,8 +351,10 @@ growth_reason(const struct th_leaks *leaks, const struct th_outcome *outcome)
 }
 
 const char *
-th_outcome_reason(const struct th_leaks *leaks, const struct th_outcome *outcome)
+th_outcome_reason(const struct th_leaks *leaks)
 {
+	const struct th_outcome *outcome = &leaks->outcome;
+
 	if (outcome->verdict != TH_OUTCOME_INCONCLUSIVE)
 		return NULL;
 	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
@@ -386,8 +387,9 @@ advise_limit(const struct th_leaks *leaks, const struct th_outcome *outcome)
 }
 
 const char *
-th_outcome_advice(const struct th_leaks *leaks, const struct th_outcome *outcome)
+th_outcome_advice(const struct th_leaks *leaks)
 {
+	const struct th_outcome *outcome = &leaks->outcome;
 	const struct th_listed *suspect = leaks->unsettled;
 	struct th_pid_text pid = th_recording_pid(leaks->profile->recording);
 
@@ -450,7 +452,7 @@ found_headline(const struct th_leaks *leaks, const struct th_outcome *outcome)
 		return th_printed("{c leak} of what native code holds of the Java VM, in {s}",
 			outcome->of_vm, duration_of(leaks));
 	return th_printed("{c leak}, {}{b}/s, at least {b}, in {s}{}{}", outcome->leaks,
-		outcome->leaks == 1 ? "" : "together ", outcome->growth, th_leaks_bytes(leaks),
+		outcome->leaks == 1 ? "" : "together ", outcome->growth, outcome->bytes,
 		duration_of(leaks),
 		outcome->of_vm
 			? th_printed(", and {c} of what native code holds of the Java VM",
@@ -460,8 +462,9 @@ found_headline(const struct th_leaks *leaks, const struct th_outcome *outcome)
 }
 
 const char *
-th_outcome_headline(const struct th_leaks *leaks, const struct th_outcome *outcome)
+th_outcome_headline(const struct th_leaks *leaks)
 {
+	const struct th_outcome *outcome = &leaks->outcome;
 	const char *limits = limits_text(outcome);
 
 	switch (outcome->verdict) {
@@ -472,6 +475,6 @@ th_outcome_headline(const struct th_leaks *leaks, const struct th_outcome *outco
 			*limits ? "," : "", duration_of(leaks));
 	default:
 		return th_printed("inconclusive after {s}: {}", duration_of(leaks),
-			th_outcome_reason(leaks, outcome));
+			th_outcome_reason(leaks));
 	}
 }

@@ -13,7 +13,6 @@
 
 #include "report/base/heap_names.h"
 #include "report/holders/holders.h"
-#include "report/leaks/causes.h"
 #include "report/leaks/leaks.h"
 #include "report/profile/profile.h"
 #include "report/profile/values.h"
@@ -136,7 +135,7 @@ void th_stack_lines_print(
 	FILE *file, const struct th_profile *profile, struct th_path path, const char *label);
 
 /*
- * The stack of a leak, by its number (causes.h), and the one that started its thread if only that
+ * The stack of a leak, by its number (leaks.h), and the one that started its thread if only that
  * contains the line of the application.  None for memory of the VM.
  */
 void th_stack_lines_of_leak(FILE *file, const struct th_leaks *leaks,

@@ -11,7 +11,6 @@
 
 #include "report/fleet/fleet.h"
 #include "report/leaks/leaks.h"
-#include "report/leaks/outcome.h"
 #include "report/profile/diff.h"
 #include "report/profile/profile.h"
 
@@ -101,11 +100,11 @@ const char *th_view_line_text(const struct th_frames *frames, uint32_t number);
  * Why it is inconclusive, and what would make it conclusive; for a limit that is not reached,
  * what would reach it. NULL: nothing to say.
  */
-const char *th_outcome_reason(const struct th_leaks *leaks, const struct th_outcome *outcome);
-const char *th_outcome_advice(const struct th_leaks *leaks, const struct th_outcome *outcome);
+const char *th_outcome_reason(const struct th_leaks *leaks);
+const char *th_outcome_advice(const struct th_leaks *leaks);
 
 /* The first line without its end. */
-const char *th_outcome_headline(const struct th_leaks *leaks, const struct th_outcome *outcome);
+const char *th_outcome_headline(const struct th_leaks *leaks);
 
 /* Findings, as text and as JSON. */
 void th_view_leaks(FILE *file, const struct th_leaks *leaks);

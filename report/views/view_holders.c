@@ -374,7 +374,7 @@ show_findings(const struct output *output, const struct th_held_samples *held)
 
 		if (options->finding && options->finding != i + 1)
 			continue;
-		struct th_finding finding = th_leaks_measured(leaks, &leaks->findings[i]);
+		struct th_finding finding = th_leaks_next(leaks, leaks->findings[i].group);
 		th_holders_of_finding(held, &leaks->findings[i], &finding, &holders);
 		left -= holders.items_count > 0;
 		if (holders.items_count)

@@ -155,7 +155,7 @@ print_unclosed(FILE *file, const struct th_leaks *leaks, const struct th_finding
 static const char *
 starter_text(const struct th_leaks *leaks, uint32_t number)
 {
-	uint32_t line = th_causes_starter(leaks, number);
+	uint32_t line = leaks->causes[number].starter;
 
 	return line == TH_NO_FRAME ? ""
 				   : th_printed(", on threads started at {}",
@@ -199,12 +199,12 @@ print_next(FILE *file, const struct th_leaks *leaks, const struct th_leak_site *
 static const char *
 cause_part_text(const struct th_leaks *leaks, uint32_t number)
 {
-	size_t tallies = leaks->tallies.leaks_count;
+	size_t tallies = leaks->tallies.items_count;
 
 	if (number < tallies)
 		return th_tallied_headline(leaks, &leaks->tallies.items[number], ": ");
-	struct th_finding finding = th_leaks_measured(
-		leaks, &leaks->findings[number - tallies]);
+	struct th_finding finding = th_leaks_next(
+		leaks, leaks->findings[number - tallies].group);
 	return th_printed("{}, {}: {b} live, {b}/s", heaps_text(leaks, finding),
 		th_view_finding_title(leaks, &finding), &finding.evidence.live_bytes,
 		&finding.evidence.growth);
@@ -231,7 +231,7 @@ static void
 print_finding(FILE *file, const struct th_leaks *leaks, const struct th_held_samples *held,
 	const struct th_listed *listed)
 {
-	struct th_finding finding = th_leaks_measured(leaks, listed);
+	struct th_finding finding = th_leaks_next(leaks, listed->group);
 	const struct th_frames *frames = leaks->profile->frames;
 	const struct th_leak_site *place = &leaks->places.items[finding.place];
 	enum th_verdict verdict = finding.evidence.verdict;
@@ -276,35 +276,22 @@ is_listed(const struct th_leaks *leaks, const struct th_listed *listed)
 	       (leaks->profile->options->lists_all || th_leaks_is_listed(leaks, listed));
 }
 
-static size_t
-count_verdict(const struct th_leaks *leaks, enum th_verdict verdict)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < leaks->findings_count; i++)
-		count += leaks->findings[i].verdict == verdict &&
-			 is_listed(leaks, &leaks->findings[i]);
-	return count;
-}
-
 static void
 print_verdict(FILE *file, const struct th_leaks *leaks, const struct th_held_samples *held,
 	enum th_verdict verdict)
 {
-	size_t count = count_verdict(leaks, verdict);
-	uint64_t shown = 0;
+	uint64_t top = leaks->profile->options->top;
+	uint64_t count = 0;
 
-	for (size_t i = 0; i < leaks->findings_count && shown < leaks->profile->options->top;
-		i++) {
+	for (size_t i = 0; i < leaks->findings_count; i++) {
 		if (leaks->findings[i].verdict != verdict ||
-			!is_listed(leaks, &leaks->findings[i]))
+			!is_listed(leaks, &leaks->findings[i]) || count++ >= top)
 			continue;
 		fputc('\n', file);
 		print_finding(file, leaks, held, &leaks->findings[i]);
-		shown++;
 	}
-	if (shown < count)
-		th_print(file, "\nand {c} more with verdict {}\n", count - shown,
+	if (count > top)
+		th_print(file, "\nand {c} more with verdict {}\n", count - top,
 			th_verdict_names[verdict]);
 }
 
@@ -400,13 +387,12 @@ print_outcome(FILE *file, const struct th_leaks *leaks)
 		[TH_OUTCOME_INCONCLUSIVE] = TH_STYLE_DOUBT,
 	};
 	const struct th_profile *profile = leaks->profile;
-	struct th_outcome outcome = th_outcome_find(leaks);
-	const char *advice = th_outcome_advice(leaks, &outcome);
+	const struct th_outcome *outcome = &leaks->outcome;
+	const char *advice = th_outcome_advice(leaks);
 
-	th_print(file, "{#}{}{/}\n", styles[outcome.verdict],
-		th_outcome_headline(leaks, &outcome));
-	if (!outcome.is_reached && outcome.verdict == TH_OUTCOME_NONE)
-		th_print(file, "limit of {b}/s not reached\n", outcome.asked);
+	th_print(file, "{#}{}{/}\n", styles[outcome->verdict], th_outcome_headline(leaks));
+	if (!outcome->is_reached && outcome->verdict == TH_OUTCOME_NONE)
+		th_print(file, "limit of {b}/s not reached\n", outcome->asked);
 	if (advice)
 		th_print(file, "to decide: {}\n", advice);
 	th_view_filters(file, profile->options);
@@ -579,7 +565,7 @@ finding_json(
 {
 	const struct th_leaks *leaks = held->leaks;
 	const struct th_profile *profile = leaks->profile;
-	struct th_finding finding = th_leaks_measured(leaks, listed);
+	struct th_finding finding = th_leaks_next(leaks, listed->group);
 	const struct th_evidence *evidence = &finding.evidence;
 	const struct th_leak_site *place = place_of(leaks, finding.place);
 	const char *advice = th_ledger_parts_advice(leaks, place);
@@ -591,7 +577,7 @@ finding_json(
 	uint32_t number = th_causes_number_of(leaks, listed);
 	uint32_t creator = TH_NO_FRAME;
 	/* Of what has no creator, the line that started the threads on which it is. */
-	uint32_t user = th_causes_starter(leaks, number);
+	uint32_t user = leaks->causes[number].starter;
 	if (place->creator) {
 		creator = th_leak_sites_creator_frame(&leaks->places, place);
 		user = th_leak_sites_user_frame(&leaks->places, place);

@@ -123,8 +123,8 @@ leaks_find(struct leaks_found *found, struct log_builder *log)
 	assert_true(
 		found->findings_count <= sizeof(found->findings) / sizeof(found->findings[0]));
 	for (size_t i = 0; i < found->findings_count; i++)
-		found->findings[i] = th_leaks_measured(
-			&found->leaks, &found->leaks.findings[i]);
+		found->findings[i] = th_leaks_next(
+			&found->leaks, found->leaks.findings[i].group);
 }
 
 void

@@ -38,8 +38,8 @@ test_leak(void **state)
 	assert_int_equal(evidence->alive_old, 91);
 	assert_int_equal(evidence->born_late, 40);
 	assert_true(evidence->is_growing);
-	assert_true(th_leaks_has_leak(&found.leaks));
-	assert_true(th_leaks_bytes(&found.leaks) == 100 * BLOCK);
+	assert_true(found.leaks.outcome.leaks);
+	assert_true(found.leaks.outcome.bytes == 100 * BLOCK);
 	leaks_end(&found, &log);
 }
 
@@ -382,7 +382,7 @@ test_saw_is_no_leak(void **state)
 						.life = 4000 * (batch + 1) - ms});
 	}
 	leaks_find(&found, &log);
-	assert_false(th_leaks_has_leak(&found.leaks));
+	assert_false(found.leaks.outcome.leaks);
 	leaks_end(&found, &log);
 }
 
@@ -689,7 +689,7 @@ test_object_of_a_library(void **state)
 	leaks_add_leak(&log, STACK_EXECUTE);
 	leaks_add_leak(&log, STACK_ELSEWHERE);
 	leaks_find(&found, &log);
-	assert_int_equal(th_leaks_totals(&found.leaks).leaks, 2);
+	assert_int_equal(found.leaks.outcome.leaks, 2);
 	char *text = leaks_print(&found, th_view_leaks);
 	expect_text(text, "         and    native, org.sqlite.DB.");
 	free(text);

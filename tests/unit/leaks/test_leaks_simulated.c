@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "report/base/allocate.h"
-#include "report/leaks/outcome.h"
+#include "report/leaks/leaks.h"
 #include "tests/unit/leaks/leaks_fixture.h"
 #include "tests/unit/leaks/simulated_program.h"
 
@@ -42,7 +42,7 @@ find_alarms(double sparse_from, uint32_t sparser)
 		simulation.sparser = sparser;
 		program_allocate_all(&simulation, seed % 2);
 		leaks_find(&found, &simulation.log);
-		alarms += th_leaks_has_leak(&found.leaks);
+		alarms += found.leaks.outcome.leaks;
 		leaks_end(&found, &simulation.log);
 	}
 	print_message("%u alarms in %u clean programs\n", alarms, CLEAN_PROGRAMS);
@@ -171,7 +171,7 @@ is_leak_found(const struct leaks_found *found, enum th_leak_level level)
 	const struct th_leak_site *place = &found->leaks.places.items[finding->place];
 	uint32_t node = level == TH_LEVEL_LINE ? place->creator : finding->key;
 
-	return th_leaks_has_leak(&found->leaks) && finding->level == level &&
+	return found->leaks.outcome.leaks && finding->level == level &&
 	       finding->place_count >= LEAK_STACKS / 3 &&
 	       !strcmp(th_frames_function_name(found->shown.profile->frames,
 			       found->leaks.places.ways.items[node].function),
@@ -263,7 +263,7 @@ finds_leak(uint64_t seed, double limits, bool halves)
 		}
 		leaks_find(&found, &simulation.log);
 		limit = found.leaks.growth_limit[TH_HEAP_NATIVE];
-		is_found = th_leaks_has_leak(&found.leaks);
+		is_found = found.leaks.outcome.leaks;
 		leaks_end(&found, &simulation.log);
 		if (with_leak)
 			return is_found;
@@ -303,7 +303,7 @@ static void
 expect_row(const struct leaks_found *found, const struct th_outcome *outcome, size_t index)
 {
 	const struct th_listed *listed = &found->leaks.findings[index];
-	struct th_finding finding = th_leaks_measured(&found->leaks, listed);
+	struct th_finding finding = th_leaks_next(&found->leaks, listed->group);
 	const struct th_estimate *growth = &finding.evidence.growth;
 
 	if (listed->verdict == TH_VERDICT_LEAK)
@@ -353,7 +353,7 @@ test_properties(void **state)
 						     .samples = 6.0 * (double)(seed % 8),
 						     .life_of = program_for_ever});
 		leaks_find(&found, &simulation.log);
-		struct th_outcome outcome = th_outcome_find(&found.leaks);
+		struct th_outcome outcome = found.leaks.outcome;
 		for (size_t i = 0; i < found.leaks.findings_count; i++)
 			expect_row(&found, &outcome, i);
 		expect_sum(&found);

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "report/leaks/causes.h"
+#include "report/leaks/leaks.h"
 #include "tests/unit/leaks/leaks_fixture.h"
 
 #define MS UINT64_C(1000000)
@@ -95,7 +95,7 @@ expect_none(struct log_builder *log)
 	struct leaks_found found;
 
 	assert_null(find(&found, log));
-	assert_false(th_leaks_has_leak(&found.leaks));
+	assert_false(found.leaks.outcome.leaks);
 	leaks_end(&found, log);
 }
 
@@ -117,7 +117,7 @@ threads_that_stay_are_a_leak(void **state)
 	assert_float_equal(th_tallied_rate(tallied), 20, 0.1);
 	for (int i = 0; i < TH_TALLIED_QUARTERS; i++)
 		assert_float_equal(tallied->births[i], 35, 0.2);
-	assert_true(th_leaks_has_leak(&found.leaks));
+	assert_true(found.leaks.outcome.leaks);
 	leaks_end(&found, &log);
 }
 
@@ -181,7 +181,7 @@ expect_after_collection(uint64_t ended, enum th_reason reason)
 	assert_non_null(tallied);
 	assert_int_equal(tallied->verdict, TH_VERDICT_LEAK);
 	assert_int_equal(th_tallied_reason(tallied), reason);
-	assert_int_equal(th_leaks_totals(&found.leaks).unclosed, reason == TH_REASON_UNCLOSED);
+	assert_int_equal(found.leaks.outcome.unclosed, reason == TH_REASON_UNCLOSED);
 	leaks_end(&found, &log);
 }
 
@@ -404,7 +404,7 @@ loaders_without_a_full_collection_are_unclear(void **state)
 	tallied = find(&found, &log);
 	assert_non_null(tallied);
 	assert_int_equal(tallied->verdict, TH_VERDICT_UNCLEAR);
-	assert_false(th_leaks_has_leak(&found.leaks));
+	assert_false(found.leaks.outcome.leaks);
 	leaks_end(&found, &log);
 }
 
@@ -466,10 +466,10 @@ one_cause_is_one_leak(void **state)
 	leaks_find(&found, &log);
 	const struct th_leaks *leaks = &found.leaks;
 	assert_int_equal(leaks->tallies.leaks_count, 2);
-	assert_int_equal(leaks->causes_count, 3);
-	assert_int_equal(th_leaks_totals(leaks).leaks, 1);
-	for (uint32_t i = 0; i < leaks->causes_count; i++)
-		assert_int_equal(th_causes_leader(leaks, i), th_causes_leader(leaks, 0));
+	assert_int_equal(leaks->findings_count, 1);
+	assert_int_equal(leaks->outcome.leaks, 1);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(leaks->causes[i].leader, leaks->causes[0].leader);
 	char *text = leaks_print(&found, th_view_leaks);
 	expect_text(text, "1 leak, ");
 	expect_text(text, " with   ");
@@ -512,8 +512,8 @@ a_client_is_one_leak(void **state)
 		add_tally(&log, TH_TALLY_THREADS, i * SLOT_MS - 1, CONNECT, births, 0);
 	}
 	leaks_find(&found, &log);
-	assert_int_equal(found.leaks.causes_count, 3);
-	assert_int_equal(th_leaks_totals(&found.leaks).leaks, 2);
+	assert_int_equal(found.leaks.tallies.leaks_count + found.leaks.findings_count, 3);
+	assert_int_equal(found.leaks.outcome.leaks, 2);
 	char *text = leaks_print(&found, th_view_leaks);
 	expect_text(text, "\nleak     native, app.Main.send (Source.java:10)\n");
 	expect_text(text, " with   threads started at app.Main.connect (Source.java:10)");
@@ -560,8 +560,8 @@ two_clients_are_two_leaks(void **state)
 		add_tally(&log, TH_TALLY_THREADS, i * SLOT_MS - 1, OPEN, births, 0);
 	}
 	leaks_find(&found, &log);
-	assert_int_equal(found.leaks.causes_count, 4);
-	assert_int_equal(th_leaks_totals(&found.leaks).leaks, 3);
+	assert_int_equal(found.leaks.tallies.leaks_count + found.leaks.findings_count, 4);
+	assert_int_equal(found.leaks.outcome.leaks, 3);
 	char *text = leaks_print(&found, th_view_leaks);
 	expect_text(text, "\nleak     native, app.Main.connect (Source.java:11)\n");
 	expect_text(text, " with   threads started at app.Main.connect (Source.java:10)");
@@ -593,7 +593,7 @@ objects_of_a_library_are_separate(void **state)
 	leaks_add_leak(&log, SEND);
 	leaks_add_leak(&log, OTHER);
 	leaks_find(&found, &log);
-	assert_int_equal(th_leaks_totals(&found.leaks).leaks, 2);
+	assert_int_equal(found.leaks.outcome.leaks, 2);
 	leaks_end(&found, &log);
 }
 
@@ -615,7 +615,7 @@ unknown_starters_join_nothing(void **state)
 		add_tally(&log, TH_TALLY_THREADS, i * SLOT_MS - 1, STACK_RUNTIME, births, 0);
 	}
 	leaks_find(&found, &log);
-	assert_int_equal(th_leaks_totals(&found.leaks).leaks, 2);
+	assert_int_equal(found.leaks.outcome.leaks, 2);
 	leaks_end(&found, &log);
 }
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "report/leaks/outcome.h"
+#include "report/leaks/leaks.h"
 #include "tests/unit/leaks/leaks_fixture.h"
 
 #define MS UINT64_C(1000000)
@@ -88,8 +88,8 @@ test_freed_by_the_collection_at_exit(void **state)
 	end(&program, &found);
 	const struct th_finding *finding = leaks_only_finding(&found);
 	const struct th_evidence *evidence = &finding->evidence;
-	struct th_outcome outcome = th_outcome_find(&found.leaks);
-	const char *headline = th_outcome_headline(&found.leaks, &outcome);
+	struct th_outcome outcome = found.leaks.outcome;
+	const char *headline = th_outcome_headline(&found.leaks);
 	const char *wrapper = th_owners_wrapper(&found.leaks, finding);
 
 	assert_string_equal(
@@ -121,7 +121,7 @@ test_owners_wait_for_finalize(void **state)
 	char *text = leaks_print(&found, th_view_leaks);
 
 	assert_int_equal(finding->evidence.reason, TH_REASON_UNCLOSED);
-	assert_int_equal(th_outcome_find(&found.leaks).unclosed, 1);
+	assert_int_equal(found.leaks.outcome.unclosed, 1);
 	expect_text(text,
 		"owner  app.Peer, unreachable: not closed by the program; 90 wait for "
 		"finalize(), whose thread is slower\n");

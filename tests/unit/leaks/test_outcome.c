@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "report/leaks/outcome.h"
+#include "report/leaks/leaks_work.h"
 #include "tests/unit/leaks/leaks_fixture.h"
 
 #define INTERVAL (8 * BLOCK)
@@ -63,9 +63,9 @@ test_none(void **state)
 	add_garbage(&log, FULL);
 	leaks_find(&found, &log);
 	expect_headline(&found, "no leak above 21.7 KiB/s native, 24.4 KiB/s Java, in 10.0 s");
-	struct th_outcome outcome = th_outcome_find(&found.leaks);
+	struct th_outcome outcome = found.leaks.outcome;
 	assert_int_equal(outcome.verdict, TH_OUTCOME_NONE);
-	assert_null(th_outcome_advice(&found.leaks, &outcome));
+	assert_null(th_outcome_advice(&found.leaks));
 	leaks_end(&found, &log);
 }
 
@@ -157,8 +157,8 @@ expect_status(struct leaks_found *found, enum th_fail_on fail_on, uint64_t limit
 {
 	found->shown.options.fail_on = fail_on;
 	found->shown.options.limit = limit;
-	struct th_outcome outcome = th_outcome_find(&found->leaks);
-	assert_int_equal(th_outcome_status(&found->leaks, &outcome), status);
+	th_leaks_conclude(&found->leaks);
+	assert_int_equal(th_leaks_status(&found->leaks), status);
 }
 
 static void
@@ -178,8 +178,7 @@ test_status(void **state)
 	leaks_find(&found, &log);
 	expect_status(&found, TH_FAIL_LEAK, 0, 0);
 	expect_status(&found, TH_FAIL_LEAK, 20 << 10, TH_STATUS_LIMIT);
-	struct th_outcome outcome = th_outcome_find(&found.leaks);
-	const char *advice = th_outcome_advice(&found.leaks, &outcome);
+	const char *advice = th_outcome_advice(&found.leaks);
 	/* 24.4 / 20 times as long, and a tenth more; 8,000 bytes divided by the same. */
 	assert_string_equal(advice, "record for 13.4 s, or with -i 5k");
 	expect_status(&found, TH_FAIL_LEAK, 30 << 10, 0);

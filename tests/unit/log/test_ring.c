@@ -438,7 +438,7 @@ judge(struct verdicts *verdicts)
 	struct th_profile *profile = th_profile_create(recording, &options, NULL, NULL);
 	th_leaks_init(&leaks, profile);
 	for (size_t i = 0; i < leaks.findings_count; i++) {
-		struct th_finding finding = th_leaks_measured(&leaks, &leaks.findings[i]);
+		struct th_finding finding = th_leaks_next(&leaks, leaks.findings[i].group);
 
 		if (finding.evidence.verdict != TH_VERDICT_LEAK)
 			continue;

@@ -20,7 +20,7 @@
 #include <cmocka.h>
 #include <jansson.h>
 
-#include "report/leaks/outcome.h"
+#include "report/leaks/leaks.h"
 #include "tests/unit/log/log_builder.h"
 
 #define TOOL TH_TEST_BUILD "/twinheap"
