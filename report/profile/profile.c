@@ -21,8 +21,10 @@
 #include "report/symbols/java_names.h"
 #include "report/symbols/mapped_names.h"
 
-/* Stacks and samples are scattered in memory: the next ones are prefetched. */
+/* Samples for whose sums memory is prefetched. */
 #define AHEAD 8
+/* Stacks after which the pages of the log that have been read are released. */
+#define STACKS_PER_RELEASE (1 << 16)
 
 /*
  * A snapshot taken after the start of teardown is used if no more than this part of the live bytes
@@ -260,24 +262,6 @@ row_of(struct builder *builder, enum th_heap heap, uint32_t actor,
 	return builder->raw_rows[raw];
 }
 
-/* Prefetches what the samples after number `i` need, step by step; most stacks are resolved. */
-static void
-expect_samples(const struct builder *builder, const struct th_samples *samples, size_t i)
-{
-	const struct th_paths *paths = builder->profile->paths;
-	const struct home *homes = builder->homes;
-	size_t count = samples->items_count;
-	uint32_t far = samples->items[i + 3 * AHEAD < count ? i + 3 * AHEAD : i].stack;
-	uint32_t middle = samples->items[i + 2 * AHEAD < count ? i + 2 * AHEAD : i].stack;
-	uint32_t near = samples->items[i + AHEAD < count ? i + AHEAD : i].stack;
-
-	__builtin_prefetch(&homes[far], 1);
-	if (!homes[middle].actor)
-		th_paths_expect_start(paths, middle);
-	if (!homes[near].actor)
-		th_paths_expect(paths, near);
-}
-
 /* Adds the samples of a heap to sums. */
 struct adder {
 	struct th_profile *profile;
@@ -345,17 +329,39 @@ find_actors(struct builder *builder, const struct th_samples *samples, uint32_t 
 				    : TH_NO_ROW;
 }
 
+/* Finds the paths of the stacks of all samples with an actor, in the order of the log. */
+static void
+resolve_stacks(struct th_profile *profile, enum th_heap heap, const uint32_t *actors)
+{
+	const struct th_recording *recording = profile->recording;
+	const struct th_samples *samples = &recording->samples[heap];
+	bool *is_used = th_allocate(recording->stacks_count, sizeof(*is_used));
+
+	for (size_t i = 0; i < samples->items_count; i++)
+		is_used[samples->items[i].stack] |= actors[i] != TH_NO_ROW;
+	for (uint32_t i = 0; i < recording->stacks_count; i++) {
+		th_progress_often("reading stacks", i, recording->stacks_count);
+		if (is_used[i])
+			th_paths_resolve(profile->paths, i, heap);
+		if (!((i + 1) % STACKS_PER_RELEASE))
+			th_recording_release(recording);
+	}
+	th_recording_release(recording);
+	th_progress_clear();
+	free(is_used);
+}
+
 static void
 find_rows(struct builder *builder, enum th_heap heap, uint32_t *rows)
 {
 	const struct th_samples *samples = &builder->profile->recording->samples[heap];
 
 	find_actors(builder, samples, rows);
+	resolve_stacks(builder->profile, heap, rows);
 	builder->homes = th_allocate(
 		builder->profile->recording->stacks_count, sizeof(*builder->homes));
 	for (size_t i = 0; i < samples->items_count; i++) {
 		th_progress_often("summing up", i, samples->items_count);
-		expect_samples(builder, samples, i);
 		if (rows[i] != TH_NO_ROW)
 			rows[i] = row_of(builder, heap, rows[i], &samples->items[i]);
 	}
@@ -594,10 +600,8 @@ build(struct th_profile *profile)
 	profile->internal_threads = th_internal_threads_find(
 		profile->recording, profile->frames);
 	init_estimators(profile);
-	th_paths_number(profile->paths);
 	builder_init(&builder, profile);
 	make_rows(&builder);
-	th_paths_forget_numbers(profile->paths);
 	if (profile->account)
 		th_resident_blocks_init(
 			&builder.touched, profile->recording, profile->account->account);
