@@ -64,7 +64,7 @@ static bool
 is_remark(struct th_text name)
 {
 	static const char *const names[] = {"java_stack_gc", "java_stack_in_java",
-		"java_stack_failed", "java_stack_starting", "seam_guessed", "unwind_stopped",
+		"java_stack_failed", "java_stack_starting", "unwind_stopped",
 		"methods_nameless", "names_full", NULL};
 
 	return is_among(name, names);

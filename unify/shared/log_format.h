@@ -1001,7 +1001,6 @@ enum th_jvm_feature {
 enum th_stack_flag {
 	TH_STACK_TRUNCATED = 1,    /* deeper than the limit: the root end is missing */
 	TH_STACK_NO_JAVA = 2,      /* a Java thread whose Java frames could not be read */
-	TH_STACK_SEAM_GUESSED = 4, /* of older logs: the position of a native segment is uncertain */
 	TH_STACK_NATIVE_CUT = 8,   /* a native segment ends early: no unwind information */
 };
 
