@@ -20,7 +20,7 @@
  *                           variance, doubt}: struct th_estimator, doubt being unseen -
  *                           missed
  *   heaps                   calibration of a heap, struct th_calibration: {exact, bytes,
- *                           total_error, share_error, outside, figures}; outside is a
+ *                           total_error, outside, figures}; outside is a
  *                           sum: the part of the whole that is in no row; figures has {share, gap,
  *                           bytes, objects} of all rows by figure: share is true if its sums are
  *                           shares of the whole, gap is the sampling gap; bytes and objects are

@@ -275,10 +275,9 @@ heap_json(const struct rows *rows, enum th_heap heap)
 	for (int figure = 0; figure < FIGURES; figure++)
 		th_json_put(figures, figure_names[figure],
 			figure_json(rows, heap, (enum figure)figure));
-	return th_json("exact bytes total_error share_error outside figures",
+	return th_json("exact bytes total_error outside figures",
 		(bool)calibration->bytes.exact, estimate_json(&calibration->bytes),
-		calibration->total_error, calibration->share_error, outside_json(rows, heap),
-		figures);
+		calibration->total_error, outside_json(rows, heap), figures);
 }
 
 static json_t *

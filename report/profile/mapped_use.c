@@ -23,15 +23,6 @@ th_mapped_use_at(const struct th_profile *profile)
 	return found;
 }
 
-/* Pauses and thread filters: mappings made in that time are in the sums, but in no sample. */
-static bool
-has_gaps(const struct th_recording *recording)
-{
-	struct th_text threads = th_recording_setting(recording, "TWINHEAP_THREADS");
-
-	return recording->changes_count || threads.length;
-}
-
 /*
  * Whether the sums are those of the time of the view: written with the mark of teardown, or as the
  * last of a complete recording.
@@ -53,9 +44,10 @@ th_mapped_use_live(const struct th_profile *profile, struct th_estimate *ret)
 	const struct th_recording *recording = profile->recording;
 	const struct th_decoded_mapped_use *use = th_mapped_use_at(profile);
 
+	/* Pauses: mappings made in that time are in the sums, but in no sample. */
 	if (!use || !is_of_moment(profile, use) || profile->window.from > 0 ||
 		profile->window.to < UINT64_MAX || th_options_filter_stacks(profile->options) ||
-		has_gaps(recording))
+		recording->changes_count)
 		return false;
 	*ret = th_estimate_exact((double)use->accessible,
 		profile->selected[TH_HEAP_MAPPED][TH_MEASURE_LIVE].samples);

@@ -20,14 +20,11 @@
 #include "report/statistics/sampling_changes.h"
 #include "report/symbols/java_names.h"
 #include "report/symbols/mapped_names.h"
-#include "unify/shared/bisect.h"
 
-/* Stacks and samples are scattered in memory: the next ones are prefetched. */
+/* Samples for whose sums memory is prefetched. */
 #define AHEAD 8
-/* Samples are added to this many rows at a time, whose sums fit in a cache of 1 MiB. */
-#define BLOCK_BITS 12
-/* Rows whose samples are listed at a time, for their memory. */
-#define ROWS_AT_ONCE (1u << 18)
+/* Stacks after which the pages of the log that have been read are released. */
+#define STACKS_PER_RELEASE (1 << 16)
 
 /*
  * A snapshot taken after the start of teardown is used if no more than this part of the live bytes
@@ -265,24 +262,6 @@ row_of(struct builder *builder, enum th_heap heap, uint32_t actor,
 	return builder->raw_rows[raw];
 }
 
-/* Prefetches what the samples after number `i` need, step by step; most stacks are resolved. */
-static void
-expect_samples(const struct builder *builder, const struct th_samples *samples, size_t i)
-{
-	const struct th_paths *paths = builder->profile->paths;
-	const struct home *homes = builder->homes;
-	size_t count = samples->items_count;
-	uint32_t far = samples->items[i + 3 * AHEAD < count ? i + 3 * AHEAD : i].stack;
-	uint32_t middle = samples->items[i + 2 * AHEAD < count ? i + 2 * AHEAD : i].stack;
-	uint32_t near = samples->items[i + AHEAD < count ? i + AHEAD : i].stack;
-
-	__builtin_prefetch(&homes[far], 1);
-	if (!homes[middle].actor)
-		th_paths_expect_start(paths, middle);
-	if (!homes[near].actor)
-		th_paths_expect(paths, near);
-}
-
 /* Adds the samples of a heap to sums. */
 struct adder {
 	struct th_profile *profile;
@@ -350,83 +329,63 @@ find_actors(struct builder *builder, const struct th_samples *samples, uint32_t 
 				    : TH_NO_ROW;
 }
 
+/* Finds the paths of the stacks of all samples with an actor, in the order of the log. */
+static void
+resolve_stacks(struct th_profile *profile, enum th_heap heap, const uint32_t *actors)
+{
+	const struct th_recording *recording = profile->recording;
+	const struct th_samples *samples = &recording->samples[heap];
+	bool *is_used = th_allocate(recording->stacks_count, sizeof(*is_used));
+
+	for (size_t i = 0; i < samples->items_count; i++)
+		is_used[samples->items[i].stack] |= actors[i] != TH_NO_ROW;
+	for (uint32_t i = 0; i < recording->stacks_count; i++) {
+		th_progress_often("reading stacks", i, recording->stacks_count);
+		if (is_used[i])
+			th_paths_resolve(profile->paths, i, heap);
+		if (!((i + 1) % STACKS_PER_RELEASE))
+			th_recording_release(recording);
+	}
+	th_recording_release(recording);
+	th_progress_clear();
+	free(is_used);
+}
+
 static void
 find_rows(struct builder *builder, enum th_heap heap, uint32_t *rows)
 {
 	const struct th_samples *samples = &builder->profile->recording->samples[heap];
 
 	find_actors(builder, samples, rows);
+	resolve_stacks(builder->profile, heap, rows);
 	builder->homes = th_allocate(
 		builder->profile->recording->stacks_count, sizeof(*builder->homes));
 	for (size_t i = 0; i < samples->items_count; i++) {
 		th_progress_often("summing up", i, samples->items_count);
-		expect_samples(builder, samples, i);
 		if (rows[i] != TH_NO_ROW)
 			rows[i] = row_of(builder, heap, rows[i], &samples->items[i]);
 	}
 	th_progress_clear();
 }
 
-/* The samples of a heap whose rows are in [first, end), by blocks; the caller frees the array. */
-static uint32_t *
-order_by_block(const struct th_profile *profile, enum th_heap heap, uint32_t first,
-	uint32_t end, size_t *count_ret)
-{
-	const uint32_t *rows = profile->sample_rows[heap];
-	size_t count = profile->recording->samples[heap].items_count;
-	size_t blocks = (size_t)((end - first) >> BLOCK_BITS) + 1;
-	size_t *starts = th_allocate(blocks + 1, sizeof(*starts));
-
-	for (size_t i = 0; i < count; i++)
-		if (rows[i] - first < end - first)
-			starts[((rows[i] - first) >> BLOCK_BITS) + 1]++;
-	for (size_t i = 0; i < blocks; i++)
-		starts[i + 1] += starts[i];
-	*count_ret = starts[blocks];
-	uint32_t *order = th_allocate(*count_ret, sizeof(*order));
-	for (size_t i = 0; i < count; i++)
-		if (rows[i] - first < end - first)
-			order[starts[(rows[i] - first) >> BLOCK_BITS]++] = (uint32_t)i;
-	free(starts);
-	return order;
-}
-
-/* Prefetches the sums to which most samples are added. */
 static void
-expect_sums(const struct th_profile *profile, uint32_t row)
-{
-	static const enum th_measure measures[] = {TH_MEASURE_ALLOC, TH_MEASURE_LIVE};
-
-	for (size_t i = 0; i < sizeof(measures) / sizeof(measures[0]); i++) {
-		const struct th_estimator *sum = &profile->sums[measures[i]][row];
-
-		__builtin_prefetch(sum, 1);
-		__builtin_prefetch((const char *)(sum + 1) - 1, 1);
-	}
-}
-
-static void
-add_to_rows(const struct adder *adder, uint32_t first, uint32_t end)
+add_to_rows(const struct adder *adder)
 {
 	const struct th_profile *profile = adder->profile;
-	const struct th_sample *samples = profile->recording->samples[adder->heap].items;
 	const uint32_t *rows = profile->sample_rows[adder->heap];
-	const uint64_t *ends = profile->lifetimes.ends[adder->heap];
-	size_t count;
-	uint32_t *order = order_by_block(profile, adder->heap, first, end, &count);
+	size_t count = profile->recording->samples[adder->heap].items_count;
 
 	for (size_t i = 0; i < count; i++) {
-		uint32_t far = order[i + 2 * AHEAD < count ? i + 2 * AHEAD : i];
-		uint32_t near = order[i + AHEAD < count ? i + AHEAD : i];
+		/* Sums are scattered in memory. */
+		uint32_t next = rows[i + AHEAD < count ? i + AHEAD : i];
 
-		__builtin_prefetch(&samples[far]);
-		__builtin_prefetch((const char *)&samples[far + 1] - 1);
-		__builtin_prefetch(&ends[far]);
-		__builtin_prefetch(&rows[far]);
-		expect_sums(profile, rows[near]);
-		add_sample(adder, order[i], profile->sums, rows[order[i]]);
+		if (next != TH_NO_ROW) {
+			__builtin_prefetch(&profile->sums[TH_MEASURE_ALLOC][next], 1);
+			__builtin_prefetch(&profile->sums[TH_MEASURE_LIVE][next], 1);
+		}
+		if (rows[i] != TH_NO_ROW)
+			add_sample(adder, i, profile->sums, rows[i]);
 	}
-	free(order);
 }
 
 /* Adds those that only the options leave out. */
@@ -460,12 +419,7 @@ add_heap(struct builder *builder, enum th_heap heap)
 
 	if (!(profile->options->heaps & 1u << heap))
 		return;
-	/* make_rows() makes those of one heap after those of another. */
-	size_t start = th_bisect(profile->rows_count, i, profile->rows[i].heap < heap);
-	size_t end = th_bisect(profile->rows_count, i, profile->rows[i].heap <= heap);
-	for (size_t first = start; first < end; first += ROWS_AT_ONCE)
-		add_to_rows(&adder, (uint32_t)first,
-			(uint32_t)(first + ROWS_AT_ONCE < end ? first + ROWS_AT_ONCE : end));
+	add_to_rows(&adder);
 	add_left_out(&adder);
 }
 
@@ -646,10 +600,8 @@ build(struct th_profile *profile)
 	profile->internal_threads = th_internal_threads_find(
 		profile->recording, profile->frames);
 	init_estimators(profile);
-	th_paths_number(profile->paths);
 	builder_init(&builder, profile);
 	make_rows(&builder);
-	th_paths_forget_numbers(profile->paths);
 	if (profile->account)
 		th_resident_blocks_init(
 			&builder.touched, profile->recording, profile->account->account);

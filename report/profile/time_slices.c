@@ -15,9 +15,6 @@
 #include "report/base/allocate.h"
 #include "report/profile/sample_order.h"
 
-/* Samples of a row are scattered in memory: this many are prefetched. */
-#define AHEAD 16
-
 struct maker {
 	const struct th_profile *profile;
 	struct th_time_slices *cells;
@@ -155,23 +152,6 @@ are_more(const struct maker *maker, size_t most)
 	return count > most;
 }
 
-/* Prefetches a sample that will be used soon, if it is of this heap. */
-static void
-expect_sample(const struct maker *maker, enum th_heap heap, uint32_t at)
-{
-	const struct th_profile *profile = maker->profile;
-	const struct th_samples *samples = &profile->recording->samples[heap];
-
-	if (at >= maker->order.starts[profile->rows_count])
-		return;
-	uint32_t index = maker->order.samples[at];
-	if (index < samples->items_count) {
-		__builtin_prefetch(&samples->items[index]);
-		__builtin_prefetch((const char *)&samples->items[index + 1] - 1);
-		__builtin_prefetch(&maker->places[heap][index]);
-	}
-}
-
 /* Adds a sample to a cell of the current row. */
 static void
 add_sample(const struct maker *maker, uint32_t cell, enum th_heap heap, size_t index)
@@ -243,7 +223,6 @@ add_row(struct maker *maker, uint32_t row)
 		uint32_t place = maker->places[heap][index];
 		uint32_t before = count;
 
-		expect_sample(maker, heap, i + AHEAD);
 		uint32_t number = find_cell(maker, place, first, &count);
 		if (number == before)
 			begin_cell(maker, row, place);

@@ -13,12 +13,6 @@
 #include "report/statistics/factors.h"
 #include "report/statistics/mean_interval.h"
 
-/*
- * On the VMs whose sampler is biased (JDK-8356372), objects just outside the TLABs of many
- * small threads are up to 7 % off after all corrections: measured on 17 and 21 in thirteen
- * mixes of sizes, 1 to 200 threads.
- */
-#define CURED_SHARE_ERROR 0.07
 /* Bytes outside all thread records that a bounded window may ignore. */
 #define NEGLIGIBLE_PART 1e-3
 
@@ -434,19 +428,6 @@ sum_window(const struct th_calibration *calibration, const struct th_recording *
 	return sum;
 }
 
-/* Objects of the whole window; their interval follows that of the bytes. */
-static struct th_estimate
-estimate_objects(const struct th_calibration *calibration, const struct th_estimator *sum)
-{
-	const struct th_estimator *whole = calibration->is_calibrated ? &calibration->whole
-								      : NULL;
-	struct th_estimate objects = th_estimate_objects(sum, whole, calibration->gap);
-
-	return calibration->total_error > 0
-		       ? th_estimate_widen(&objects, calibration->total_error)
-		       : objects;
-}
-
 /* Uses the window's own counts. */
 static void
 calibrate(struct th_calibration *calibration, const struct th_recording *recording,
@@ -475,7 +456,7 @@ calibrate(struct th_calibration *calibration, const struct th_recording *recordi
 					th_sums_point(&calibration->whole.bytes);
 	}
 	calibration->window_samples = sampled.samples;
-	calibration->objects = estimate_objects(calibration, &calibration->whole);
+	calibration->objects = th_calibration_objects(calibration, &calibration->whole);
 	free(work.threads);
 	th_factors_deinit(&work.factors);
 }
@@ -493,7 +474,7 @@ calibrate_as_share(struct th_calibration *calibration, const struct th_recording
 		sum = sum_window(&all, recording, heap, window);
 		all.bytes = th_calibration_bytes(&all, &sum);
 		all.window_samples = sum.samples;
-		all.objects = estimate_objects(&all, &sum);
+		all.objects = th_calibration_objects(&all, &sum);
 		th_calibration_deinit(calibration);
 		*calibration = all;
 		return;
@@ -525,8 +506,6 @@ th_calibration_init(struct th_calibration *calibration, const struct th_recordin
 	th_strata_init(&calibration->strata, recording, heap);
 	calibration->factors = new_factors(
 		recording->thread_names_count, th_strata_parts(&calibration->strata));
-	if (heap == TH_HEAP_JAVA && recording->jvm.features & TH_JVM_TLAB_CURE)
-		calibration->share_error = CURED_SHARE_ERROR;
 	calibrate(calibration, recording, heap, window);
 	if (!calibration->is_calibrated && is_bounded(window))
 		calibrate_as_share(calibration, recording, heap, window);
@@ -552,26 +531,13 @@ th_calibration_thinned_gap(const struct th_calibration *calibration, double keep
 	return whole->samples ? fmax(whole->bytes.seen / (double)whole->samples, 1) / keep : 0;
 }
 
-/*
- * Errors beyond sampling: the total is itself uncertain, and the VM's sampler errs on a share,
- * by less the larger the share is.
- */
+/* The total is itself uncertain. */
 static struct th_estimate
-widen(const struct th_calibration *calibration, const struct th_estimate *estimate,
-	double share_of_whole)
+widen(const struct th_calibration *calibration, const struct th_estimate *estimate)
 {
-	double share_error = calibration->share_error * (1 - share_of_whole);
-	double error = hypot(calibration->total_error, share_error);
+	double error = calibration->total_error;
 
 	return error > 0 && !estimate->exact ? th_estimate_widen(estimate, error) : *estimate;
-}
-
-static double
-share_of(const struct th_calibration *calibration, const struct th_estimator *part)
-{
-	double all = th_sums_point(&calibration->whole.bytes);
-
-	return all > 0 ? fmin(th_sums_point(&part->bytes) / all, 1) : 0;
 }
 
 /* No part of a counted total is larger than the total. */
@@ -597,7 +563,7 @@ th_calibration_bytes_limit(const struct th_calibration *calibration,
 	struct th_estimate bytes = th_estimate_bytes_limit(
 		part, whole, calibration->gap, which);
 
-	bytes = widen(calibration, &bytes, share_of(calibration, part));
+	bytes = widen(calibration, &bytes);
 	return within_total(calibration, bytes);
 }
 
@@ -615,5 +581,5 @@ th_calibration_objects(
 								      : NULL;
 	struct th_estimate objects = th_estimate_objects(part, whole, calibration->gap);
 
-	return widen(calibration, &objects, share_of(calibration, part));
+	return widen(calibration, &objects);
 }

@@ -61,7 +61,6 @@ struct th_calibration {
 	struct th_estimate objects; /* never exact, except when every allocation was recorded */
 	double unplaced;            /* bytes of the total that no sample represents */
 	double total_error; /* relative uncertainty of the bytes that the weights add up to */
-	double share_error; /* relative error that the VM's own sampler adds to a share */
 };
 
 /*

@@ -120,32 +120,11 @@ tell_of_heaps(const struct listener *listener, uint64_t heaps, double seconds)
 }
 
 static void
-tell_of_threads(const struct listener *listener, struct th_text globs, double seconds)
-{
-	const char *text = th_text_printable(globs);
-
-	if (!globs.length && seconds > 0)
-		tell(listener, th_text_format("from %s s on all threads are sampled and "
-					      "counted",
-				       th_format_time(seconds).text));
-	else if (globs.length && seconds > 0)
-		tell(listener, th_text_format("from %s s on only threads matching %s are "
-					      "sampled and counted",
-				       th_format_time(seconds).text, text));
-	else if (globs.length)
-		tell(listener,
-			th_text_format(
-				"only threads matching %s are sampled and counted", text));
-}
-
-static void
 tell_of_change(const struct listener *listener, const struct th_recording *recording,
 	const struct th_decoded_control *change)
 {
 	double seconds = (double)(change->time - recording->start) / 1e9;
 
-	if (th_text_equals(change->name, "threads"))
-		tell_of_threads(listener, change->text, seconds);
 	if (th_text_equals(change->name, "heaps"))
 		tell_of_heaps(listener, change->value, seconds);
 	if (th_text_equals(change->name, "stop"))
@@ -164,7 +143,6 @@ th_sampling_changes_tell(const struct th_recording *recording,
 	if (!warn)
 		return;
 	th_sampling_changes_each_pause(recording, add_pause, &paused);
-	tell_of_threads(&listener, th_recording_setting(recording, "TWINHEAP_THREADS"), 0);
 	if (paused)
 		tell(&listener,
 			th_text_format("paused for %s of %s: allocations in that time "

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Control requests during a recording: pauses, heaps, names of threads, its end. Excluded
+ * Control requests during a recording: pauses, heaps, its end. Excluded
  * allocations are neither in samples nor in totals, so estimates are not affected; but rates
  * are (bytes per second of sampled time), and readers of the report have to know.
  */

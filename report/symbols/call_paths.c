@@ -8,11 +8,6 @@
 #include "report/base/allocate.h"
 #include "report/base/hash.h"
 #include "report/base/id_map.h"
-#include "report/base/progress.h"
-
-/* Stacks after which the pages of the log that have been read are released. */
-#define STACKS_PER_RELEASE (1 << 16)
-#define CACHE_LINE 64
 
 struct path {
 	size_t start; /* in `path_frames` */
@@ -29,10 +24,10 @@ struct th_paths {
 	TH_ARRAY(uint32_t, path_frames); /* root first */
 	TH_ARRAY(uint32_t, stack);       /* the current stack, leaf first */
 	uint32_t *resolved[TH_HEAPS];    /* by stack index: number of its path plus one */
-	/* Between th_paths_number() and th_paths_forget_numbers(): words by th_frames_number(). */
-	TH_ARRAY(uint32_t, numbers);
-	TH_ARRAY(size_t, stack_starts); /* in `numbers`, by stack, with one more for the end */
-	uint32_t virtual_marker;
+	/* The last stack read: most of its frames are also those of the next one in the log. */
+	struct th_words words;
+	TH_ARRAY(uint32_t, read);  /* its frames, root first */
+	TH_ARRAY(uint32_t, ends);  /* by word from the root: number of frames up to it */
 	struct th_id_map fold_ids; /* entry of a run of VM frames */
 	TH_ARRAY(uint32_t, folds); /* the frame that replaces the run */
 };
@@ -242,115 +237,38 @@ shared_words(const struct th_words *a, const struct th_words *b)
 	return shared;
 }
 
-/* Appends the numbers of the words of a stack to `numbers`, of which `before` has the last ones. */
+/*
+ * Sets the current stack to the frames of these words.  All words are numbered first, since these
+ * lookups do not wait for one another.
+ */
 static void
-number_words(
-	struct th_paths *paths, const struct th_words *words, const struct th_words *before)
+read_words(struct th_paths *paths, const struct th_words *words)
 {
-	uint32_t shared = shared_words(words, before);
-	uint32_t count = words->count - shared;
-	size_t shared_start = paths->numbers_count - shared;
+	uint32_t shared = shared_words(words, &paths->words);
+	size_t known = shared ? paths->ends[shared - 1] : 0;
 
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t number = th_frames_number(paths->frames, words->words[i]);
+	while (paths->ends_count < words->count)
+		th_array_append(paths, ends, 0);
+	uint32_t *numbers = paths->ends;
+	for (uint32_t i = shared; i < words->count; i++)
+		numbers[i] = th_frames_number(
+			paths->frames, words->words[words->count - 1 - i]);
+	for (uint32_t i = words->count; i-- > shared;) {
+		const uint32_t *frames;
+		uint32_t count = th_frames_expand_number(paths->frames, numbers[i], &frames);
 
-		th_array_append(paths, numbers, number);
-	}
-	for (uint32_t i = 0; i < shared; i++) {
-		uint32_t number = paths->numbers[shared_start + i];
-
-		th_array_append(paths, numbers, number);
-	}
-}
-
-void
-th_paths_number(struct th_paths *paths)
-{
-	const struct th_recording *recording = paths->recording;
-	const struct th_words none = {0};
-
-	if (paths->stack_starts_count)
-		return;
-	th_array_append(paths, stack_starts, 0);
-	for (size_t i = 0; i < recording->stacks_count; i++) {
-		th_progress_often("reading stacks", i, recording->stacks_count);
-		number_words(paths, &recording->stacks[i].frames,
-			i ? &recording->stacks[i - 1].frames : &none);
-		th_array_append(paths, stack_starts, paths->numbers_count);
-		if (!((i + 1) % STACKS_PER_RELEASE))
-			th_recording_release(recording);
-	}
-	th_recording_release(recording);
-	th_progress_clear();
-}
-
-void
-th_paths_forget_numbers(struct th_paths *paths)
-{
-	free(paths->numbers);
-	free(paths->stack_starts);
-	paths->numbers = NULL;
-	paths->stack_starts = NULL;
-	paths->numbers_count = paths->numbers_capacity = 0;
-	paths->stack_starts_count = paths->stack_starts_capacity = 0;
-}
-
-void
-th_paths_expect_start(const struct th_paths *paths, uint32_t stack)
-{
-	if (stack + 1 < paths->stack_starts_count)
-		__builtin_prefetch(&paths->stack_starts[stack]);
-}
-
-void
-th_paths_expect(const struct th_paths *paths, uint32_t stack)
-{
-	if (stack + 1 >= paths->stack_starts_count)
-		return;
-	for (size_t i = paths->stack_starts[stack]; i < paths->stack_starts[stack + 1];
-		i += CACHE_LINE / sizeof(*paths->numbers))
-		__builtin_prefetch(&paths->numbers[i]);
-}
-
-/* Appends the frames of numbers[start] to numbers[end - 1]; of most words they are known. */
-static void
-push_numbers(struct th_paths *paths, size_t start, size_t end)
-{
-	const uint32_t *singles = th_frames_singles(paths->frames);
-
-	for (size_t i = start; i < end; i++) {
-		uint32_t number = paths->numbers[i];
-		const uint32_t *frames = &singles[number];
-		uint32_t count = 1;
-
-		if (*frames == TH_NO_SINGLE_FRAME) {
-			count = th_frames_expand_number(paths->frames, number, &frames);
-			singles = th_frames_singles(paths->frames);
-		}
+		paths->ends[i] = (uint32_t)paths->stack_count;
 		for (uint32_t k = 0; k < count; k++)
 			push(paths, frames[k]);
 	}
-}
-
-/* Appends the frames of a stack. The marker of virtual threads at its root end is no frame. */
-static void
-push_words(struct th_paths *paths, uint32_t stack, bool *is_virtual_ret)
-{
-	const struct th_words none = {0};
-	size_t before = paths->numbers_count;
-	size_t start = before;
-	size_t end;
-
-	if (stack + 1 < paths->stack_starts_count) {
-		start = paths->stack_starts[stack];
-		end = paths->stack_starts[stack + 1];
-	} else {
-		number_words(paths, &paths->recording->stacks[stack].frames, &none);
-		end = paths->numbers_count;
-	}
-	*is_virtual_ret = end > start && paths->numbers[end - 1] == paths->virtual_marker;
-	push_numbers(paths, start, end - *is_virtual_ret);
-	paths->numbers_count = before;
+	for (uint32_t i = shared; i < words->count; i++)
+		paths->ends[i] = (uint32_t)(known + paths->stack_count) - paths->ends[i];
+	paths->read_count = known;
+	for (size_t i = paths->stack_count; i-- > 0;)
+		th_array_append(paths, read, paths->stack[i]);
+	for (size_t i = known; i-- > 0;)
+		push(paths, paths->read[i]);
+	paths->words = *words;
 }
 
 /* Two frames per step. */
@@ -420,14 +338,18 @@ static uint32_t
 resolve(struct th_paths *paths, uint32_t stack, enum th_heap heap)
 {
 	const struct th_decoded_stack *info = &paths->recording->stacks[stack];
-	bool is_virtual;
+	struct th_words words = info->frames;
+	/* The marker at the root end is no frame. */
+	bool is_virtual = words.count && words.words[words.count - 1] ==
+						 th_frame_marker(TH_MARKER_VIRTUAL_THREAD);
 
 	paths->stack_count = 0;
 	if (!info->stack) {
 		push_special(paths, "[lost stack]");
 		return intern_path(paths, false);
 	}
-	push_words(paths, stack, &is_virtual);
+	words.count -= is_virtual;
+	read_words(paths, &words);
 	if (heap != TH_HEAP_JAVA)
 		drop_allocation_functions(paths);
 	if (!paths->all_vm_frames) {
@@ -476,8 +398,6 @@ th_paths_create(
 	paths->all_vm_frames = all_vm_frames;
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		paths->resolved[heap] = th_allocate(recording->stacks_count, sizeof(uint32_t));
-	paths->virtual_marker = th_frames_number(
-		frames, th_frame_marker(TH_MARKER_VIRTUAL_THREAD));
 	return paths;
 }
 
@@ -492,7 +412,8 @@ th_paths_destroy(struct th_paths *paths)
 	free(paths->paths);
 	free(paths->path_frames);
 	free(paths->stack);
-	th_paths_forget_numbers(paths);
+	free(paths->read);
+	free(paths->ends);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		free(paths->resolved[heap]);
 	free(paths);

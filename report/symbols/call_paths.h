@@ -33,18 +33,9 @@ struct th_paths *th_paths_create(
 void th_paths_destroy(struct th_paths *paths);
 
 /*
- * Reads all stacks of the recording in the order of the log, for th_paths_resolve() in another
- * order, unless some were resolved before. Until forgotten they take half the memory of their
- * records.
+ * The number of the path of a stack (by index) as shown for a sample of `heap`.  The first time is fastest
+ * in the order of the log, in which neighbors have most frames in common.
  */
-void th_paths_number(struct th_paths *paths);
-void th_paths_forget_numbers(struct th_paths *paths);
-
-/* Prefetches a stack that will be resolved soon, after what the first of these prefetches. */
-void th_paths_expect_start(const struct th_paths *paths, uint32_t stack);
-void th_paths_expect(const struct th_paths *paths, uint32_t stack);
-
-/* The number of the path of a stack (by index) as shown for a sample of `heap`. */
 uint32_t th_paths_resolve(struct th_paths *paths, uint32_t stack, enum th_heap heap);
 
 /* The number of the path with these frames, root first. */

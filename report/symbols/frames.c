@@ -52,8 +52,6 @@ struct th_frames {
 
 	struct th_id_map word_ids; /* frame word */
 	TH_ARRAY(struct span, words);
-	TH_ARRAY(uint32_t,
-		singles); /* by word: its only frame; TH_NO_SINGLE_FRAME: see its span */
 	TH_ARRAY(uint32_t, word_frames); /* innermost first */
 };
 
@@ -478,33 +476,25 @@ find_method(const struct th_frames *frames, uint64_t word)
 									   : TH_ID_MAP_NONE;
 }
 
-/* The frame of a word in a method (by index). */
-static uint32_t
-find_java_frame(struct th_frames *frames, uint64_t word, uint32_t method)
-{
-	const struct known_method *known = know_method(frames, method);
-	uint32_t line = find_line(known, th_frame_bci(word));
-
-	return intern_frame(
-		frames, (struct th_frame){
-				.function = known->function - 1,
-				.file = known->file,
-				.line = line ? (uint32_t)known->lines.words[line - 1] : 0,
-				.word = word,
-			});
-}
-
 static void
-add_unknown_method(struct th_frames *frames, uint64_t word)
+add_java_frame(struct th_frames *frames, uint64_t word)
 {
-	uint32_t frame = intern_frame(
-		frames, (struct th_frame){
-				.function = intern_function(
-					frames, "[unknown Java method]", "", TH_KIND_JAVA),
-				.word = word,
-			});
+	uint32_t method = find_method(frames, word);
+	struct th_frame frame = {.word = word};
 
-	th_array_append(frames, word_frames, frame);
+	if (method == TH_ID_MAP_NONE) {
+		frame.function = intern_function(
+			frames, "[unknown Java method]", "", TH_KIND_JAVA);
+	} else {
+		const struct known_method *known = know_method(frames, method);
+		uint32_t line = find_line(known, th_frame_bci(word));
+
+		frame.function = known->function - 1;
+		frame.file = known->file;
+		frame.line = line ? (uint32_t)known->lines.words[line - 1] : 0;
+	}
+	uint32_t number = intern_frame(frames, frame);
+	th_array_append(frames, word_frames, number);
 }
 
 /* All kinds */
@@ -519,24 +509,15 @@ add_marker(struct th_frames *frames, uint64_t word)
 	th_array_append(frames, word_frames, frame);
 }
 
-/* Looks up the frames of a word, unless its span has them. */
-static const struct span *
-expand(struct th_frames *frames, uint32_t number)
+static void
+add_frames(struct th_frames *frames, uint64_t word)
 {
-	struct span span = frames->words[number];
-
-	if (span.count)
-		return &frames->words[number];
-	span.start = (uint32_t)frames->word_frames_count;
-	if (th_frame_kind(span.word) == TH_FRAME_NATIVE)
-		add_native_frames(frames, span.word);
-	else if (th_frame_kind(span.word) == TH_FRAME_JAVA)
-		add_unknown_method(frames, span.word);
+	if (th_frame_kind(word) == TH_FRAME_NATIVE)
+		add_native_frames(frames, word);
+	else if (th_frame_kind(word) == TH_FRAME_JAVA)
+		add_java_frame(frames, word);
 	else
-		add_marker(frames, span.word);
-	span.count = (uint32_t)frames->word_frames_count - span.start;
-	frames->words[number] = span;
-	return &frames->words[number];
+		add_marker(frames, word);
 }
 
 uint32_t
@@ -545,31 +526,21 @@ th_frames_number(struct th_frames *frames, uint64_t word)
 	bool added;
 	uint32_t number = th_id_map_intern(&frames->word_ids, word, &added);
 
-	if (added) {
+	if (added)
 		th_array_append(frames, words, (struct span){.word = word});
-		th_array_append(frames, singles, TH_NO_SINGLE_FRAME);
-	}
 	return number;
 }
 
 uint32_t
 th_frames_expand_number(struct th_frames *frames, uint32_t number, const uint32_t **frames_ret)
 {
-	uint32_t *single = &frames->singles[number];
-	uint64_t word;
-	uint32_t method = TH_ID_MAP_NONE;
+	struct span *span = &frames->words[number];
 
-	*frames_ret = single;
-	if (*single != TH_NO_SINGLE_FRAME)
-		return 1;
-	word = frames->words[number].word;
-	if (th_frame_kind(word) == TH_FRAME_JAVA)
-		method = find_method(frames, word);
-	if (method != TH_ID_MAP_NONE) {
-		*single = find_java_frame(frames, word, method);
-		return 1;
+	if (!span->count) {
+		span->start = (uint32_t)frames->word_frames_count;
+		add_frames(frames, span->word);
+		span->count = (uint32_t)frames->word_frames_count - span->start;
 	}
-	const struct span *span = expand(frames, number);
 	*frames_ret = &frames->word_frames[span->start];
 	return span->count;
 }
@@ -578,12 +549,6 @@ uint32_t
 th_frames_expand(struct th_frames *frames, uint64_t word, const uint32_t **frames_ret)
 {
 	return th_frames_expand_number(frames, th_frames_number(frames, word), frames_ret);
-}
-
-const uint32_t *
-th_frames_singles(const struct th_frames *frames)
-{
-	return frames->singles;
 }
 
 /* Traits */
@@ -657,7 +622,6 @@ th_frames_destroy(struct th_frames *frames)
 	free(frames->frame_functions);
 	free(frames->methods);
 	free(frames->words);
-	free(frames->singles);
 	free(frames->word_frames);
 	free(frames);
 }

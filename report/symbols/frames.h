@@ -61,18 +61,11 @@ uint32_t th_frames_number(struct th_frames *frames, uint64_t word);
 
 /*
  * The numbers of the frames of a word, innermost first; returns their number, at least 1.
- * *frames_ret is valid until the next call. The second is by th_frames_number(), and faster.
+ * *frames_ret is valid until the next call. The second is by th_frames_number().
  */
 uint32_t th_frames_expand(struct th_frames *frames, uint64_t word, const uint32_t **frames_ret);
 uint32_t
 th_frames_expand_number(struct th_frames *frames, uint32_t number, const uint32_t **frames_ret);
-
-/*
- * The only frame of each word that was expanded, by th_frames_number(); TH_NO_SINGLE_FRAME: it has
- * several, or is to be expanded. Valid until the next call.
- */
-#define TH_NO_SINGLE_FRAME UINT32_MAX
-const uint32_t *th_frames_singles(const struct th_frames *frames);
 
 /* The number of a frame in a function that is not in the log. */
 uint32_t th_frames_special(struct th_frames *frames, const char *name, const char *module,

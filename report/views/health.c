@@ -63,9 +63,9 @@ is_drop(struct th_text name)
 static bool
 is_remark(struct th_text name)
 {
-	static const char *const names[] = {"rate_thinned", "java_stack_gc",
-		"java_stack_in_java", "java_stack_failed", "java_stack_starting",
-		"seam_guessed", "unwind_stopped", "methods_nameless", "names_full", NULL};
+	static const char *const names[] = {"java_stack_gc", "java_stack_in_java",
+		"java_stack_failed", "java_stack_starting", "unwind_stopped",
+		"methods_nameless", "names_full", NULL};
 
 	return is_among(name, names);
 }
@@ -76,26 +76,21 @@ add_sum(struct th_health *health, const struct th_recording *recording)
 {
 	static const char *const recorded_names[] = {
 		"native_samples", "java_samples", "mapped_samples", NULL};
-	/* In logs of earlier versions. */
-	static const char *const thinned_names[] = {"rate_thinned", "java_thinned", NULL};
 	uint64_t due = th_recording_counter(recording, "samples_due");
-	uint64_t recorded = 0, thinned = 0, lost = 0;
+	uint64_t recorded = 0, lost = 0;
 
 	for (size_t i = 0; i < recording->counters_count; i++) {
 		const struct th_counter_info *counter = &recording->counters[i];
 
 		if (is_among(counter->name, recorded_names))
 			recorded += counter->value;
-		else if (is_among(counter->name, thinned_names))
-			thinned += counter->value;
 		else if (is_drop_of_sample(counter->name))
 			lost += counter->value;
 	}
 	if (!due)
 		return;
-	add(health, false, "{c} samples were due: {c} recorded, {}{c} lost", due, recorded,
-		thinned ? th_printed("thinned out {c}, ", thinned) : "", lost);
-	if (recording->is_complete && recorded + thinned + lost != due)
+	add(health, false, "{c} samples were due: {c} recorded, {c} lost", due, recorded, lost);
+	if (recording->is_complete && recorded + lost != due)
 		add(health, true, "these counters do not add up");
 }
 
@@ -149,10 +144,6 @@ add_jvm(struct th_health *health, const struct th_recording *recording)
 			"the sampling bias of this Java VM cannot be corrected: "
 			"Java totals are exact, shares of them approximate");
 	add_missed(health, recording);
-	if (jvm->features & TH_JVM_TLAB_CURE)
-		add(health, false,
-			"the sampling bias of this Java VM (JDK-8356372) is corrected; "
-			"what remains widens the confidence intervals of Java shares");
 	if (!(jvm->features & TH_JVM_SAMPLED_ALLOC))
 		add(health, true, "the Java heap was not sampled");
 	if (!(jvm->features & TH_JVM_JAVA_FRAMES))

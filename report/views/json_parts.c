@@ -146,7 +146,7 @@ add_pause(void *data, uint64_t from, uint64_t to)
 				      seconds_at(pauses->recording, to)));
 }
 
-/* A change of the sampled heaps or threads, with its time. */
+/* A change of the sampled heaps, with its time. */
 static json_t *
 change_json(const struct th_recording *recording, const struct th_decoded_control *change)
 {
@@ -154,8 +154,6 @@ change_json(const struct th_recording *recording, const struct th_decoded_contro
 
 	if (th_text_equals(change->name, "heaps"))
 		return th_json("from_s heaps", at, heaps_json(change->value));
-	if (th_text_equals(change->name, "threads"))
-		return th_json("from_s threads?", at, change->text);
 	return NULL;
 }
 
@@ -184,9 +182,8 @@ th_json_recorded(const struct th_recording *recording)
 	struct pauses pauses = {recording, json_array()};
 
 	th_sampling_changes_each_pause(recording, add_pause, &pauses);
-	return th_json("heaps threads? pauses changes stopped_s sampled_s",
-		heaps_json(th_recording_heaps(recording)),
-		th_recording_setting(recording, "TWINHEAP_THREADS"), pauses.json,
+	return th_json("heaps pauses changes stopped_s sampled_s",
+		heaps_json(th_recording_heaps(recording)), pauses.json,
 		th_json_map(change, recording->changes, recording->changes_count,
 			change_json(recording, change)),
 		stop_json(recording), sampled_json(recording));

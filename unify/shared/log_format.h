@@ -988,7 +988,6 @@ enum th_jvm_feature {
 	TH_JVM_JAVA_FRAMES = 2,     /* native samples carry Java frames */
 	TH_JVM_SEAMS = 4,           /* older native segments are found */
 	TH_JVM_THREAD_BYTES = 8,    /* exact Java bytes per thread are known */
-	TH_JVM_TLAB_CURE = 16,      /* of older logs: the sampler's bias is corrected in part */
 	TH_JVM_SHARES_APPROXIMATE = 32, /* the sampler is biased */
 	TH_JVM_FOLLOWS_FEW = 64, /* only Java objects with a JAVA_FOLLOWED have a known end */
 	TH_JVM_TABLES = 128,     /* the VM exports its layout */
@@ -1002,7 +1001,6 @@ enum th_jvm_feature {
 enum th_stack_flag {
 	TH_STACK_TRUNCATED = 1,    /* deeper than the limit: the root end is missing */
 	TH_STACK_NO_JAVA = 2,      /* a Java thread whose Java frames could not be read */
-	TH_STACK_SEAM_GUESSED = 4, /* of older logs: the position of a native segment is uncertain */
 	TH_STACK_NATIVE_CUT = 8,   /* a native segment ends early: no unwind information */
 };
 

@@ -344,15 +344,12 @@ function estimateSum(sum, heap, figure, unit) {
 	const known = data.heaps[heap];
 	if (!sum.samples)
 		return {estimate: 0, low: 0, high: 0};
-	const all = wholeOf(heap);
-	const {share: isShare, gap} = known.figures[figure], whole = isShare ? all : null;
+	const {share: isShare, gap} = known.figures[figure];
+	const whole = isShare ? wholeOf(heap) : null;
 	let estimate = unit === "bytes" ? estimateBytes(sum, whole, gap)
 		: estimateObjects(sum, whole, gap);
-	const share = Math.min((sum.bytes.seen + sum.bytes.unseen)
-		/ (all.bytes.seen + all.bytes.unseen) || 0, 1);
-	const error = Math.hypot(known.total_error, known.share_error * (1 - share));
-	if (error > 0 && gap > 0)
-		estimate = widenEstimate(estimate, error);
+	if (known.total_error > 0 && gap > 0)
+		estimate = widenEstimate(estimate, known.total_error);
 	if (unit === "bytes" && known.exact)
 		for (const name of ["estimate", "low", "high"])
 			estimate[name] = Math.min(estimate[name], known.bytes.estimate);

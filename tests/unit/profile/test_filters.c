@@ -405,20 +405,18 @@ log_change(struct log_builder *log, uint64_t second, const char *name, uint64_t 
 		LOG_U64(value), LOG_TEXT(name), LOG_TEXT(text));
 }
 
-/* Ten seconds in which the sampled heaps and threads change. */
+/* Ten seconds in which the sampled heaps change. */
 static void
 build_changing(struct log_builder *log)
 {
 	log_init(log, 0);
 	log_add_fields(log, TH_EVENT_SETTING, LOG_TEXT("TWINHEAP_HEAPS"), LOG_TEXT("all"));
-	log_add_fields(log, TH_EVENT_SETTING, LOG_TEXT("TWINHEAP_THREADS"), LOG_TEXT("wor*"));
 	add_names(log);
 	log_native(log, (struct log_sample){
 				.ms = 10, .size = (uint64_t)C, .thread = 2, .stack = STACK_C});
 	log_change(log, 1, "paused", 1, "");
 	log_change(log, 3, "paused", 0, "");
 	log_change(log, 4, "heaps", 1u << TH_HEAP_JAVA | 1u << TH_HEAP_MAPPED, "java,mapped");
-	log_change(log, 5, "threads", 0, "");
 	log_change(log, 8, "paused", 1, "");
 	log_change(log, 9, "stop", 0, "");
 	log_end(log, END_MS);
@@ -444,10 +442,9 @@ test_recorded_part_is_said(void **state)
 	show(&shown, &log, "--focus", "work", NULL);
 	json_t *root = show_json(&shown);
 	expect_json(json_object_get(root, "recorded"),
-		"{\"heaps\":[\"java\",\"native\",\"mapped\"],\"threads\":\"wor*\","
+		"{\"heaps\":[\"java\",\"native\",\"mapped\"],"
 		"\"pauses\":[{\"from_s\":1.0,\"to_s\":3.0},{\"from_s\":8.0,\"to_s\":10.0}],"
-		"\"changes\":[{\"from_s\":4.0,\"heaps\":[\"java\",\"mapped\"]},"
-		"{\"from_s\":5.0,\"threads\":null}],"
+		"\"changes\":[{\"from_s\":4.0,\"heaps\":[\"java\",\"mapped\"]}],"
 		"\"stopped_s\":9.0,"
 		"\"sampled_s\":{\"java\":6.0,\"native\":2.0,\"mapped\":6.0}}");
 	json_decref(root);
@@ -459,7 +456,7 @@ test_recorded_part_is_said(void **state)
 	json_decref(root);
 	free(text);
 	expect_in(show_text(&shown, th_view_speedscope),
-		"(--focus work; only threads matching wor* are sampled and counted; "
+		"(--focus work; "
 		"paused for 4.0 s of 10.0 s: allocations in that time are not counted; "
 		"sampled from 4 s on: Java heap, mapped; ");
 	show_end(&shown);
@@ -468,7 +465,7 @@ test_recorded_part_is_said(void **state)
 	show(&shown, &built, NULL);
 	root = show_json(&shown);
 	expect_json(json_object_get(root, "recorded"),
-		"{\"heaps\":[\"java\",\"native\"],\"threads\":null,\"pauses\":[],"
+		"{\"heaps\":[\"java\",\"native\"],\"pauses\":[],"
 		"\"changes\":[],\"stopped_s\":null,"
 		"\"sampled_s\":{\"java\":10.0,\"native\":10.0,\"mapped\":0.0}}");
 	json_decref(root);

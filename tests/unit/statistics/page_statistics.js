@@ -22,9 +22,9 @@ function takeSum(numbers) {
 }
 
 // A heap whose rows are all hidden: its whole is that of the case.
-function setHeap([isShare, gap, totalError, shareError, isExact, total], whole) {
+function setHeap([isShare, gap, totalError, isExact, total], whole) {
 	globalThis.data = {rows: {count: 0}, heaps: [{outside: whole, exact: isExact === 1,
-		bytes: {estimate: total}, total_error: totalError, share_error: shareError,
+		bytes: {estimate: total}, total_error: totalError,
 		figures: {alloc: {share: isShare === 1, gap}}}]};
 	vm.runInThisContext("knownWholes.length = 0");
 }
@@ -42,7 +42,7 @@ const answers = {
 			...limits(estimateObjects(part, whole, gap))];
 	},
 	heap(numbers) {
-		const heap = numbers.splice(0, 6), part = takeSum(numbers);
+		const heap = numbers.splice(0, 5), part = takeSum(numbers);
 		setHeap(heap, takeSum(numbers));
 		return [...limits(estimateSum(part, 0, "alloc", "bytes")),
 			...limits(estimateSum(part, 0, "alloc", "objects"))];

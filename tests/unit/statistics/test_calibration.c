@@ -523,50 +523,6 @@ test_every_allocation(void **state)
 	th_recording_destroy(recording);
 }
 
-/*
- * On a VM with a biased sampler a share has an additional error, larger for smaller parts of
- * the whole; the whole itself stays exact.
- */
-static void
-test_cured_vm_widens_shares(void **state)
-{
-	double width[2];
-
-	(void)state;
-	for (int cured = 0; cured < 2; cured++) {
-		struct log_builder log;
-
-		log_init(&log, INTERVAL);
-		log_jvm(&log, 17, TH_JVM_SAMPLED_ALLOC | (cured ? TH_JVM_TLAB_CURE : 0));
-		for (uint32_t i = 0; i < 4000; i++)
-			log_java(&log, (struct log_sample){.ms = i,
-					       .size = 100,
-					       .interval = INTERVAL,
-					       .thread_bytes = (i + 1) * 1000,
-					       .thread = 1,
-					       .stack = 1,
-					       .class = 1});
-		log_thread_bytes(&log, 4001, TH_HEAP_JAVA, 1, 4000000);
-		log_end(&log, 4002);
-		struct th_recording *recording = load(&log);
-		struct th_calibration calibration = calibrate(
-			recording, TH_HEAP_JAVA, TH_WINDOW_ALL);
-		struct th_estimator part = {0};
-
-		for (size_t i = 0; i < 1000; i++)
-			th_calibration_add(&calibration, recording,
-				&recording->samples[TH_HEAP_JAVA].items[i], &part);
-		struct th_estimate share = th_calibration_bytes(&calibration, &part);
-		assert_true(calibration.bytes.exact);
-		assert_near(share.estimate, 1000000);
-		width[cured] = share.high - share.estimate;
-		th_calibration_deinit(&calibration);
-		th_recording_destroy(recording);
-	}
-	/* 7 % of a share that is a quarter: 0.07 * 0.75 * 1,000,000, in quadrature. */
-	assert_near(width[1], hypot(width[0], 52500));
-}
-
 int
 main(void)
 {
@@ -587,7 +543,6 @@ main(void)
 		cmocka_unit_test(test_small_window_is_a_share),
 		cmocka_unit_test(test_no_java),
 		cmocka_unit_test(test_every_allocation),
-		cmocka_unit_test(test_cured_vm_widens_shares),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

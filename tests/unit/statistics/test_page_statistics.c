@@ -177,7 +177,7 @@ case_estimate(FILE *file, struct expected *to)
 	want_estimate(to, th_estimate_objects(&part, is_share ? &whole : NULL, gap));
 }
 
-/* A part of a heap with the errors of its total and of the VM's sampler. */
+/* A part of a heap with the error of its total. */
 static void
 case_heap(FILE *file, struct expected *to)
 {
@@ -188,7 +188,6 @@ case_heap(FILE *file, struct expected *to)
 		.whole = part,
 		.gap = draw(10) ? draw_between(1 << 10, 1 << 26) : 0,
 		.total_error = draw(2) ? 0 : draw_between(1e-6, 0.1),
-		.share_error = draw(2) ? 0 : 0.08,
 	};
 
 	if (draw(10))
@@ -196,8 +195,8 @@ case_heap(FILE *file, struct expected *to)
 	heap.bytes.exact = draw(2);
 	heap.bytes.estimate = th_sums_point(&heap.whole.bytes) *
 			      (draw(2) ? 1 : draw_between(0.5, 2));
-	fprintf(file, "heap %d %.17g %.17g %.17g %d %.17g", heap.is_calibrated, heap.gap,
-		heap.total_error, heap.share_error, heap.bytes.exact, heap.bytes.estimate);
+	fprintf(file, "heap %d %.17g %.17g %d %.17g", heap.is_calibrated, heap.gap,
+		heap.total_error, heap.bytes.exact, heap.bytes.estimate);
 	write_sum(file, &part);
 	write_sum(file, &heap.whole);
 	fputc('\n', file);

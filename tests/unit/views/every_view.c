@@ -222,9 +222,7 @@ add_definitions(struct log_builder *log)
 	const uint64_t java[] = {th_frame_java(8, 3), th_frame_java(7, TH_BCI_UNKNOWN),
 		th_frame_marker(TH_MARKER_VIRTUAL_THREAD)};
 
-	log_jvm(log, 17,
-		TH_JVM_SAMPLED_ALLOC | TH_JVM_JAVA_FRAMES | TH_JVM_THREAD_BYTES |
-			TH_JVM_TLAB_CURE);
+	log_jvm(log, 17, TH_JVM_SAMPLED_ALLOC | TH_JVM_JAVA_FRAMES | TH_JVM_THREAD_BYTES);
 	log_add_fields(log, TH_EVENT_SETTING, LOG_TEXT("interval"), LOG_TEXT("4096"));
 	log_add_fields(log, TH_EVENT_NOTE, LOG_U64(LOG_START), LOG_U32(1), LOG_TEXT("a note"));
 	log_thread(log, 1, "main");
