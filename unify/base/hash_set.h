@@ -58,7 +58,7 @@ uint32_t th_hash_set_find(struct th_hash_set *set, uint64_t word);
 /* Empties a set that others may be using: what they add meanwhile may stay. [any] */
 void th_hash_set_clear(struct th_hash_set *set);
 
-/* Empties a set that nobody uses, and gives its memory back. [any] */
+/* Empties a set that is not in use, and releases its memory. [any] */
 void th_hash_set_reset(struct th_hash_set *set);
 
 #endif
