@@ -44,9 +44,8 @@ struct remembered {
 };
 
 static struct {
-	struct th_hash_set
-		known; /* hashes of names; ids are the numbers; added to under the lock */
-	unsigned char *mounts; /* atomic, enum th_method_mount, by id - 1 */
+	struct th_hash_set known; /* of hashes of names; ids are the numbers */
+	unsigned char *mounts;    /* atomic, enum th_method_mount, by id - 1 */
 	/* atomic: bits id % FILTER_BITS of the ids in `mounts`, which are few */
 	uint64_t filter[FILTER_BITS / 64];
 	struct remembered *remembered;
