@@ -319,12 +319,13 @@ calls_past_the_slots(const struct th_jdk *jdk)
 
 	beside(jdk, "-Xint -agentpath:" PROGRAM("libcopies.so"), "Attached",
 		TH_TOOL " attach -q $pid -i 16k -o late.thl || echo failed\n" TH_TOOL
-			" rss $pid >/dev/null; touch leak\n"
+			" rss $pid >/dev/null; echo rss $? >&2; touch leak\n"
 			"until grep -q leaked out; do sleep 0.1; done\n" TH_TOOL
 			" detach $pid >/dev/null\n" TH_TOOL " summary late.thl >&2\n" TH_TOOL
 			" summary --format json late.thl >report\n"
 			"cat report; echo; echo end of report\n",
 		&outcome);
+	th_assert_contains(outcome.errors, "rss 0\n");
 	th_assert_contains(outcome.errors,
 		"warning: not seen by import slots: calls by 2 pointers to allocation "
 		"functions in the data of objects (libcopies.so 2); ");
