@@ -26,6 +26,7 @@ struct death {
 	bool is_complete; /* it exited by itself while its threads continued */
 	/* allocations before its end as printed by the program; a lower bound */
 	double completed;
+	double lost; /* of them, as counted in the log; by check_log() */
 };
 
 static double
@@ -79,26 +80,29 @@ death_deinit(struct death *death)
 }
 
 /*
- * Every allocation that the program has counted, and for each thread one that it has not yet.
- * A program that exits runs for a short time after the log is closed.
+ * Every allocation that the program has counted, and for each thread one that it has not yet.  A
+ * few are only counted as lost where the machine is so busy that a thread does not run for 20 ms
+ * while it extends the log.  A program that exits runs for a short time after the log is closed.
  */
 static void
 check_samples(const struct death *death, double samples, unsigned others)
 {
-	assert_true(samples >= (death->is_complete ? atof(BLOCKS) : death->completed));
+	assert_true(death->lost <= death->completed / 1000);
+	assert_true(samples + death->lost >=
+		    (death->is_complete ? atof(BLOCKS) : death->completed));
 	assert_true(samples <= death->completed + THREADS + others);
 }
 
 static void
-check_log(const struct death *death)
+check_log(struct death *death)
 {
 	struct th_dump dump;
 
 	th_dump_init(&dump, death->log);
 	double samples = (double)th_dump_count(&dump, "native_alloc");
-	print_message("%.0f allocations completed, %.0f recorded, %zu torn, %.0f dropped\n",
-		death->completed, samples, th_dump_torn(&dump),
-		(double)th_dump_counter(&dump, "dropped_busy"));
+	death->lost = (double)th_dump_counter(&dump, "dropped_busy");
+	print_message("%.0f allocations completed, %.0f recorded, %zu torn, %.0f lost\n",
+		death->completed, samples, th_dump_torn(&dump), death->lost);
 	check_samples(death, samples, OTHERS_MAX);
 	assert_true(th_dump_torn(&dump) <= THREADS);
 	assert_int_equal(th_dump_damaged(&dump), 0);

@@ -250,6 +250,8 @@ run_tests_names_the_tests_that_failed(void **state)
 {
 	char *good = make_program("test_good", "echo '[  PASSED  ] 3 test(s).'");
 	char *bad = make_program("test_bad",
+		"echo '[ RUN      ] good'\necho fine\n"
+		"echo '[ RUN      ] early'\necho 'seen 3'\n"
 		"echo '[  FAILED  ] early'\n"
 		"echo '[  PASSED  ] 1 test(s).'\n"
 		"echo '[  FAILED  ] group: 2 test(s), listed below:'\n"
@@ -264,7 +266,7 @@ run_tests_names_the_tests_that_failed(void **state)
 		&outcome);
 	assert_int_equal(outcome.status, 1);
 	assert_non_null(strstr(outcome.output,
-		"\nfailed: test_bad early\nfailed: test_bad late\n"
+		"\nfailed: test_bad early\n| seen 3\nfailed: test_bad late\n"
 		"failed: test_dead (ended with status 3)\n4 passed, 3 failed\n"));
 	th_outcome_deinit(&outcome);
 	free(good);
