@@ -348,7 +348,7 @@ look_at(struct look *look, size_t index)
 	sums->kept.followed += birth.weight;
 	th_mean_interval_add(&sums->kept.gaps, sample->size,
 		th_recording_sample_interval(profile->recording, sample), (double)sample->keep,
-		(double)sample->keep / th_recording_thinned(profile->recording, sample));
+		1);
 	if (end == TH_END_NEVER) {
 		th_estimator_merge(&sums->kept.live, &one);
 		if (lifetimes->ends[evidence->heap][index] != TH_END_NEVER)

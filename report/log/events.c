@@ -53,9 +53,9 @@ on_counter_name(struct th_recording *recording, const struct th_decoded_counter_
 
 /* The probability of a sample must be above 0, or its weight would be infinite. */
 static bool
-is_possible(uint64_t size, uint64_t interval, double keep)
+is_possible(const struct th_recording *recording, uint64_t size, uint64_t interval)
 {
-	return keep >= KEEP_MIN && size <= TH_SIZE_MAX && interval <= TH_SIZE_MAX &&
+	return recording->keep >= KEEP_MIN && size <= TH_SIZE_MAX && interval <= TH_SIZE_MAX &&
 	       (size || !interval);
 }
 
@@ -70,20 +70,6 @@ th_recording_intern_interval(struct th_recording *recording, uint64_t interval)
 	return index;
 }
 
-static void
-add_gap(struct th_recording *recording, enum th_heap heap, const struct th_sample *sample,
-	uint64_t interval)
-{
-	/*
-	 * Every allocation was a candidate: thinned samples are counted in blocks like this
-	 * one.
-	 */
-	double keep = (double)sample->keep / th_recording_thinned(recording, sample);
-	uint64_t alone = keep < 1 ? sample->size : 0;
-
-	recording->gaps[heap] += (double)(interval ? interval : alone) / keep;
-}
-
 static bool
 add_sample(struct th_recording *recording, enum th_heap heap, struct th_sample sample,
 	uint64_t interval)
@@ -95,7 +81,7 @@ add_sample(struct th_recording *recording, enum th_heap heap, struct th_sample s
 	if (index >> 23)
 		return false;
 	sample.interval = index & 0x7fffff;
-	add_gap(recording, heap, &sample, interval);
+	recording->gaps[heap] += (double)interval;
 	th_array_append(samples, items, sample);
 	return true;
 }
@@ -105,13 +91,13 @@ add_sample(struct th_recording *recording, enum th_heap heap, struct th_sample s
 	.time = (alloc)->time, .size = (alloc)->size, .record = (offset),  \
 	.stack = th_recording_intern((recording), stacks, (alloc)->stack), \
 	.name = th_recording_thread_name((recording), (alloc)->thread),    \
-	.keep = (float)(alloc)->keep, .flags = (alloc)->flags & 15
+	.keep = (recording)->keep, .flags = (alloc)->flags & 15
 
 static bool
 on_native_alloc(struct th_recording *recording, const struct th_decoded_native_alloc *alloc,
 	uint32_t record)
 {
-	if (!is_possible(alloc->size, alloc->interval, alloc->keep))
+	if (!is_possible(recording, alloc->size, alloc->interval))
 		return false;
 	struct th_sample sample = {
 		COMMON_MEMBERS(recording, alloc, record),
@@ -125,7 +111,7 @@ static bool
 on_java_alloc(struct th_recording *recording, const struct th_decoded_java_alloc *alloc,
 	uint32_t record)
 {
-	if (!is_possible(alloc->size, alloc->interval, alloc->keep))
+	if (!is_possible(recording, alloc->size, alloc->interval))
 		return false;
 	struct th_sample sample = {
 		COMMON_MEMBERS(recording, alloc, record),
@@ -170,7 +156,7 @@ static bool
 on_mapped_alloc(struct th_recording *recording, const struct th_decoded_mapped_alloc *alloc,
 	uint32_t record)
 {
-	if (!is_possible(alloc->size, alloc->interval, alloc->keep))
+	if (!is_possible(recording, alloc->size, alloc->interval))
 		return false;
 	if (alloc->flags & TH_MAPPED_RESERVED)
 		return add_reservation(recording, alloc);
@@ -559,39 +545,6 @@ enter_id(struct th_recording *recording, const struct th_record *record)
 	return th_recording_record(recording, record->offset);
 }
 
-/*
- * An old sample that a ring kept at random also represents those that it did not keep; false: another
- * event.
- */
-static bool
-thin(const struct th_record *record, union th_decoded *event)
-{
-	if (!(record->thinned > 0))
-		return false;
-	switch ((enum th_event_type)record->type) {
-	case TH_EVENT_NATIVE_ALLOC:
-		event->native_alloc.keep *= record->thinned;
-		return true;
-	case TH_EVENT_JAVA_ALLOC:
-		event->java_alloc.keep *= record->thinned;
-		return true;
-	case TH_EVENT_MAPPED_ALLOC:
-		event->mapped_alloc.keep *= record->thinned;
-		return true;
-	default:
-		return false;
-	}
-}
-
-static void
-note_thinned(struct th_recording *recording, const struct th_record *record)
-{
-	struct th_thinned_info thinned = {
-		th_recording_record(recording, record->offset), (float)record->thinned};
-
-	th_array_append(recording, thinned, thinned);
-}
-
 void
 th_recording_add_event(struct th_recording *recording, const struct th_record *record)
 {
@@ -609,8 +562,8 @@ th_recording_add_event(struct th_recording *recording, const struct th_record *r
 		recording->undecodable++;
 		return;
 	}
-	if (thin(record, &event))
-		note_thinned(recording, record);
+	recording->keep = record->thinned > 0 && record->thinned < 1 ? (float)record->thinned
+								     : 1;
 	if (!add(recording, record->type, &event, number))
 		recording->undecodable++;
 	else if (recording->is_ring && !recording->whole_from && is_sample(record->type) &&

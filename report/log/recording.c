@@ -152,7 +152,6 @@ th_recording_destroy(struct th_recording *recording)
 	free(recording->losses);
 	free(recording->followed);
 	free(recording->ids);
-	free(recording->thinned);
 	free(recording->thread_bytes);
 	free(recording->accounts);
 	th_schema_destroy(recording->schema);
@@ -240,18 +239,6 @@ th_recording_id(const struct th_recording *recording, uint32_t record)
 	if (!recording->is_ring)
 		return (uint64_t)record * 8;
 	return record < recording->ids_count ? recording->ids[record] : 0;
-}
-
-double
-th_recording_find_thinned(const struct th_recording *recording, const struct th_sample *sample)
-{
-	const struct th_thinned_info *thinned = recording->thinned;
-	size_t index = th_bisect(
-		recording->thinned_count, i, thinned[i].record < sample->record);
-
-	return index < recording->thinned_count && thinned[index].record == sample->record
-		       ? (double)thinned[index].keep
-		       : 1;
 }
 
 /* Samples are in the order of the log, so their records ascend. Steps double away from `near`. */

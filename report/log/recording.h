@@ -54,7 +54,7 @@ struct th_sample {
 	uint32_t stack;        /* indices into the arrays of the recording */
 	uint32_t name;  /* of its thread at that time; the thread: th_recording_thread() */
 	uint32_t class; /* Java: index; mapped: see TH_MAPPED_PLACE_SHIFT */
-	float keep;
+	float keep; /* probability with which a ring kept it although it had ended; else 1 */
 	uint32_t interval : 23; /* index of `intervals` */
 	uint32_t
 		is_part : 1; /* mapped: part of the sample before it, which represents the mapping */
@@ -92,12 +92,6 @@ struct th_mapped_end_info {
 	uint64_t time;
 	uint64_t bytes;
 	uint32_t record; /* of the allocation */
-};
-
-/* A sample that a ring kept although it had ended, with this probability. */
-struct th_thinned_info {
-	uint32_t record; /* as in struct th_sample */
-	float keep;
 };
 
 /* A Java object of a VM that follows few of them: see TH_EVENT_JAVA_FOLLOWED. */
@@ -234,7 +228,7 @@ struct th_recording {
 
 	TH_ARRAY(uint64_t, intervals); /* that occur in samples, bytes */
 	struct th_id_map interval_ids;
-	double gaps[TH_HEAPS]; /* sums of interval / keep over the samples, bytes */
+	double gaps[TH_HEAPS];                 /* sums of the intervals of the samples, bytes */
 	struct th_samples samples[TH_HEAPS];   /* mapped ones: see mapped_parts.h */
 	TH_ARRAY(struct th_free_info, frees);  /* native */
 	TH_ARRAY(struct th_free_info, deaths); /* Java */
@@ -249,7 +243,7 @@ struct th_recording {
 	TH_ARRAY(struct th_followed_info,
 		followed);       /* in order: the last one of an object counts */
 	TH_ARRAY(uint64_t, ids); /* of a ring: of samples, by `record`, ascending */
-	TH_ARRAY(struct th_thinned_info, thinned); /* of a ring, ascending */
+	float keep;              /* of the sample that is being added */
 	TH_ARRAY(struct th_thread_bytes_info, thread_bytes);
 	TH_ARRAY(struct th_ledger_take, ledger_takes);
 	TH_ARRAY(struct th_ledger_give, ledger_gives);
@@ -341,18 +335,6 @@ th_recording_allocations(const struct th_recording *recording, enum th_heap heap
  */
 uint32_t th_recording_record(const struct th_recording *recording, uint64_t id);
 uint64_t th_recording_id(const struct th_recording *recording, uint32_t record);
-
-/*
- * The probability with which a ring kept this sample although it had ended; it is part of `keep`.
- * 1 in other logs, and of samples that have not ended.
- */
-double
-th_recording_find_thinned(const struct th_recording *recording, const struct th_sample *sample);
-static inline double
-th_recording_thinned(const struct th_recording *recording, const struct th_sample *sample)
-{
-	return recording->thinned_count ? th_recording_find_thinned(recording, sample) : 1;
-}
 
 /*
  * The index of the sample with this record, SIZE_MAX if there is none; of several mapped parts

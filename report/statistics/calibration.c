@@ -27,7 +27,6 @@ struct thread_state {
 	struct th_estimator sum; /* of its samples in the window, factor 1 */
 	struct knowledge from;
 	struct knowledge to;
-	const struct th_sample *last; /* in the window, so far */
 	double reached;   /* its bytes so far; those before the window are included */
 	uint32_t stratum; /* of the bytes after the last sample */
 	bool has_stratum;
@@ -240,18 +239,10 @@ divide_up_to(struct work *work, const struct th_sample *sample)
 	size_t index;
 	struct thread_state *thread = state_of(work, sample, &index);
 	double bytes = fmax((double)sample->thread_bytes - thread->reached, 0);
-	double before = 0;
 
-	if (thread->last) {
-		before = th_strata_split(work->strata, thread->last, sample, bytes);
-		th_factors_count(&work->factors, index,
-			th_strata_of(work->strata, thread->last), before);
-	}
-	th_factors_count(
-		&work->factors, index, th_strata_of(work->strata, sample), bytes - before);
-	thread->reached += bytes;
-	thread->last = sample;
 	thread->stratum = th_strata_of(work->strata, sample);
+	th_factors_count(&work->factors, index, thread->stratum, bytes);
+	thread->reached += bytes;
 	thread->has_stratum = true;
 }
 
@@ -372,7 +363,7 @@ thin_gap(const struct th_recording *recording, enum th_heap heap,
 		count++;
 		th_mean_interval_add(&gaps, sample->size,
 			th_recording_sample_interval(recording, sample), keep,
-			is_live ? keep / th_recording_thinned(recording, sample) : keep);
+			is_live ? 1 : keep);
 	}
 	return count ? th_mean_interval_thin(&gaps) : (double)th_recording_gap(recording, heap);
 }

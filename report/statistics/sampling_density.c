@@ -31,11 +31,10 @@ add_sample(struct part_sums *sums, const struct th_recording *recording,
 	double place = (double)(sample->time - from) / (double)(to - from);
 	unsigned part = (unsigned)fmin(place * TH_DENSITY_PARTS, TH_DENSITY_PARTS - 1);
 	/* Those that a ring left out count as well: they were recorded. */
-	double recorded = 1 / th_recording_thinned(recording, sample);
+	double recorded = 1 / (double)sample->keep;
 	sums[part].samples += recorded;
-	/* Earlier versions recorded only a part of the samples, `keep`: as at a larger interval. */
-	sums[part].intervals += (double)th_recording_sample_interval(recording, sample) /
-				(double)sample->keep;
+	sums[part].intervals += (double)th_recording_sample_interval(recording, sample) *
+				recorded;
 }
 
 static bool

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/statistics/strata.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "report/base/allocate.h"
-#include "report/statistics/estimate.h"
 #include "unify/shared/bisect.h"
 
 /* Interval 0, and one class for each power of two. */
@@ -118,37 +116,4 @@ th_strata_at(const struct th_strata *strata, uint64_t time)
 	if (next == samples->items_count)
 		next--;
 	return th_strata_of(strata, &samples->items[next]);
-}
-
-/* Bytes that one sample represents. */
-static double
-weight_of(const struct th_recording *recording, const struct th_sample *sample)
-{
-	struct th_estimator one = {0};
-
-	th_estimator_add(&one, sample->size, th_recording_sample_interval(recording, sample),
-		(double)sample->keep, 1);
-	return th_sums_point(&one.bytes);
-}
-
-/*
- * The change happened at a sample that was due between the two, or at the first. If it was
- * thinned out, w (1 - keep) bytes lie on average between the first and it, and w' between it and
- * the second (w: what a sample represents). The smaller of the two is the smaller error.
- */
-double
-th_strata_split(const struct th_strata *strata, const struct th_sample *first,
-	const struct th_sample *second, double bytes)
-{
-	double room = bytes - (double)second->size;
-	double after, before;
-
-	/* Nearly all pairs; weights take time. */
-	if (room <= 0 || th_strata_of(strata, first) == th_strata_of(strata, second))
-		return 0;
-	after = weight_of(strata->recording, first) * (1 - (double)first->keep);
-	if (after <= 0)
-		return 0;
-	before = weight_of(strata->recording, second);
-	return after <= before ? fmin(after, room) : fmin(fmax(bytes - before, 0), room);
 }

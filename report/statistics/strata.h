@@ -10,8 +10,7 @@
  * two samples of a thread belong to the stratum of the second: whatever the time at which a
  * thread took up a change. A stratum of a thread ends with a sample, and the error of its
  * estimate up to a stopping time has mean 0 as at a fixed time (it is a martingale, block by
- * block). If samples were thinned out, the border may be at one that is missing; th_strata_split()
- * estimates it.
+ * block). In a ring the border may be at one that is missing: no coverage changes by that.
  */
 #ifndef TH_REPORT_STATISTICS_STRATA_H
 #define TH_REPORT_STATISTICS_STRATA_H
@@ -77,12 +76,5 @@ th_strata_part(const struct th_strata *strata, const struct th_sample *sample)
 
 /* The stratum in which the heap was at a time, by the next sample of any thread. */
 uint32_t th_strata_at(const struct th_strata *strata, uint64_t time);
-
-/*
- * Of the `bytes` from one sample of a thread to the next, the second included, those that belong
- * to the stratum of the first.
- */
-double th_strata_split(const struct th_strata *strata, const struct th_sample *first,
-	const struct th_sample *second, double bytes);
 
 #endif

@@ -340,7 +340,7 @@ encode(const struct items *items, struct log_builder *log, size_t ring_at)
 		}
 		offsets[i] = log_add(log, item.type, item.fields, item.count);
 		if (i + 1 == ring_at)
-			log_keep_past(log);
+			log_keep_past(log, NULL);
 	}
 }
 

@@ -161,7 +161,8 @@ static bool (*is_thread_alive)(uint32_t thread);
  */
 #define SAME(first, second, field) \
 	offsetof(struct th_event_##first, field) == offsetof(struct th_event_##second, field)
-_Static_assert(SAME(native_alloc, java_alloc, keep) && SAME(native_alloc, mapped_alloc, keep),
+_Static_assert(
+	SAME(native_alloc, java_alloc, interval) && SAME(native_alloc, mapped_alloc, interval),
 	"one way to read all samples");
 _Static_assert(SAME(native_free, java_death, sample) && SAME(native_free, mapped_end, sample) &&
 		       SAME(native_free, java_lost, sample) &&
@@ -474,8 +475,6 @@ begin_sample(const struct th_ring_record *record)
 		/* They are few: without an end all stay. */
 		sample.weight = 0x1p60F;
 		sample.is_needed_alive = true;
-	} else if (alloc->keep > 0 && alloc->keep < 1) {
-		sample.weight /= (float)alloc->keep;
 	}
 	if (record->type == TH_EVENT_NATIVE_ALLOC) {
 		is_tracked = alloc->flags & TH_NATIVE_TRACKED;

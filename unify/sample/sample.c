@@ -25,7 +25,6 @@
 	SAME_FIELD(event, time, time);         \
 	SAME_FIELD(event, size, size);         \
 	SAME_FIELD(event, interval, interval); \
-	SAME_FIELD(event, keep, keep);         \
 	SAME_FIELD(event, bytes, bytes_name);  \
 	SAME_FIELD(event, thread, thread);     \
 	SAME_FIELD(event, stack, stack)
@@ -113,7 +112,6 @@ th_sample_take(struct th_sample *sample, const struct th_registers *registers)
 	uint64_t begun = th_throttle_capture_begins(sample->now);
 	event->time = sample->now;
 	event->thread = sample->record ? sample->record->id : 0;
-	event->keep = 1;
 	if (sample->lane->prepare)
 		sample->lane->prepare(sample);
 	if (registers)

@@ -27,7 +27,6 @@ struct th_event_alloc {
 	uint64_t time;
 	uint64_t size;
 	uint64_t interval;
-	double keep;
 	uint64_t bytes; /* exact total: of the thread, or of the kind of mapping */
 	uint32_t thread;
 	uint32_t stack;

@@ -464,7 +464,7 @@ enum th_content_type {
 	F(U32, FLAGS, flags, "Flags: enum th_stack_flag")                                      \
 	F(U64_ARRAY, FRAMES, frames, "Frames, leaf first")
 /*
- * weight of a sample = 1 / (p * keep), p = 1 - exp(-size / interval); interval 0: p = 1.
+ * weight of a sample = 1 / p, p = 1 - exp(-size / interval); interval 0: p = 1.
  * `thread_bytes` includes this block.  `size` is the requested size (native) or the size of the
  * object in the heap (Java).
  */
@@ -472,7 +472,6 @@ enum th_content_type {
 	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(U64, BYTES, size, "Size")                                                            \
 	F(U64, BYTES, interval, "Sampling interval in effect")                                 \
-	F(F64, PROBABILITY, keep, "Probability of being kept")                                 \
 	F(U64, BYTES, thread_bytes, "Exact native bytes of the thread so far")                 \
 	F(U32, THREAD, thread, "Thread")                                                       \
 	F(U32, STACK, stack, "Stack")                                                          \
@@ -487,7 +486,6 @@ enum th_content_type {
 	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(U64, BYTES, size, "Size")                                                            \
 	F(U64, BYTES, interval, "Sampling interval in effect")                                 \
-	F(F64, PROBABILITY, keep, "Probability of being kept")                                 \
 	F(U64, BYTES, thread_bytes, "Exact Java bytes of the thread so far; 0 = not known")    \
 	F(U32, THREAD, thread, "Thread")                                                       \
 	F(U32, STACK, stack, "Stack")                                                          \
@@ -653,7 +651,6 @@ enum th_content_type {
 	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(U64, BYTES, size, "Size")                                                            \
 	F(U64, BYTES, interval, "Sampling interval in effect")                                 \
-	F(F64, PROBABILITY, keep, "Probability of being kept")                                 \
 	F(U64, BYTES, total_bytes, "Exact bytes of this kind mapped so far")                   \
 	F(U32, THREAD, thread, "Thread; 0 = not known")                                        \
 	F(U32, STACK, stack, "Stack")                                                          \

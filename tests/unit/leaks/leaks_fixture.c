@@ -73,7 +73,6 @@ leaks_add(struct log_builder *log, struct leaks_series series)
 		struct log_sample sample = {.ms = ms,
 			.size = BLOCK,
 			.interval = series.interval,
-			.keep = series.keep,
 			.thread = 1,
 			.stack = series.stack,
 			.class = series.class};

@@ -53,7 +53,6 @@ struct leaks_series {
 	uint32_t every;
 	uint32_t life; /* ms until the end; 0 = never */
 	uint64_t interval;
-	double keep; /* 0 counts as 1 */
 };
 
 void leaks_add(struct log_builder *log, struct leaks_series series);

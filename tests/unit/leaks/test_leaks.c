@@ -108,14 +108,12 @@ add_sparser(struct log_builder *log, uint32_t to)
 			       .from = 50,
 			       .to = 4400,
 			       .every = 50,
-			       .interval = BLOCK,
-			       .keep = 1});
+			       .interval = BLOCK});
 	leaks_add(log, (struct leaks_series){.stack = STACK_WORK,
 			       .from = 4400,
 			       .to = to,
 			       .every = 580,
-			       .interval = BLOCK * 580 / 50,
-			       .keep = 1});
+			       .interval = BLOCK * 580 / 50});
 }
 
 /* Six survivors in the later half are too few, but 56 since the warm-up are enough. */
@@ -142,8 +140,7 @@ test_growth_with_loss_is_unclear(void **state)
 				.to = 2600,
 				.every = 100,
 				.life = 2000,
-				.interval = BLOCK,
-				.keep = 1});
+				.interval = BLOCK});
 	leaks_expect(&log, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
 }
 
@@ -281,10 +278,6 @@ test_sparser_sampling_is_no_slowing(void **state)
 	expect_after_change(later, TH_VERDICT_PLATEAU, TH_REASON_SLOWED);
 	later.interval = 80 * BLOCK;
 	expect_after_change(later, TH_VERDICT_LEAK, TH_REASON_GROWS);
-	/* Earlier versions kept one sample in ten instead. */
-	later.interval = 8 * BLOCK;
-	later.keep = 0.1;
-	expect_after_change(later, TH_VERDICT_LEAK, TH_REASON_GROWS);
 }
 
 /*
@@ -300,10 +293,6 @@ test_sparser_sampling_is_no_end(void **state)
 	(void)state;
 	expect_after_change(later, TH_VERDICT_PLATEAU, TH_REASON_STOPPED);
 	later.interval = 800 * BLOCK;
-	expect_after_change(later, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
-	/* Earlier versions kept one sample in a hundred instead. */
-	later.interval = 8 * BLOCK;
-	later.keep = 0.01;
 	expect_after_change(later, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
 }
 

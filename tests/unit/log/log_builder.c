@@ -134,18 +134,17 @@ is_metadata(uint32_t type)
 	       type == TH_EVENT_COUNTER_NAME;
 }
 
-/* Writes the words of a record in a KEPT; returns their number. */
+/* Writes the words of a record in a KEPT; returns their number.  `keep`: 1 if it was certain. */
 static uint32_t
-keep_record(const struct log_builder *log, size_t at, uint64_t *words)
+keep_record(const struct log_builder *log, size_t at, double keep, uint64_t *words)
 {
 	const struct th_log_record record = record_at(log, at);
-	const double thinned = 0.5;
 	uint32_t count = 0;
 
 	words[count++] = at;
-	if (record.type == TH_EVENT_NATIVE_ALLOC) {
+	if (keep < 1) {
 		words[0] |= TH_KEPT_THINNED;
-		memcpy(&words[count++], &thinned, sizeof(thinned));
+		memcpy(&words[count++], &keep, sizeof(keep));
 	}
 	require(record.size / 8 + count <= KEPT_WORDS, "a long record");
 	memcpy(words + count, log->bytes + at, record.size);
@@ -153,8 +152,9 @@ keep_record(const struct log_builder *log, size_t at, uint64_t *words)
 }
 
 void
-log_keep_past(struct log_builder *log)
+log_keep_past(struct log_builder *log, const double *keeps)
 {
+	const double half = 0.5;
 	const size_t end = log->length;
 	uint64_t words[KEPT_RECORDS * KEPT_WORDS];
 	size_t from = TH_LOG_HEADER_BYTES;
@@ -165,7 +165,11 @@ log_keep_past(struct log_builder *log)
 		uint32_t count = 0;
 
 		for (unsigned i = 0; i < KEPT_RECORDS && at < end; i++) {
-			count += keep_record(log, at, words + count);
+			int is_native = record_at(log, at).type == TH_EVENT_NATIVE_ALLOC;
+			const double *keep = keeps ? keeps : &half;
+
+			count += keep_record(log, at, is_native ? *keep : 1, words + count);
+			keeps += keeps && is_native;
 			at += record_at(log, at).size;
 		}
 		log_add_fields(log, TH_EVENT_KEPT, LOG_U64(end), LOG_WORDS(words, count));
@@ -328,8 +332,7 @@ static uint64_t
 add_native(struct log_builder *log, struct log_sample sample, uint32_t flags)
 {
 	return log_add_fields(log, TH_EVENT_NATIVE_ALLOC, LOG_U64(time_at(sample.ms)),
-		LOG_U64(sample.size), LOG_U64(sample.interval),
-		LOG_F64(sample.keep > 0 ? sample.keep : 1), LOG_U64(sample.thread_bytes),
+		LOG_U64(sample.size), LOG_U64(sample.interval), LOG_U64(sample.thread_bytes),
 		LOG_U32(sample.thread), LOG_U32(sample.stack), LOG_U64(0x7f0000),
 		LOG_U32(TH_FUNCTION_MALLOC), LOG_U32(flags));
 }
@@ -350,8 +353,7 @@ uint64_t
 log_java(struct log_builder *log, struct log_sample sample)
 {
 	return log_add_fields(log, TH_EVENT_JAVA_ALLOC, LOG_U64(time_at(sample.ms)),
-		LOG_U64(sample.size), LOG_U64(sample.interval),
-		LOG_F64(sample.keep > 0 ? sample.keep : 1), LOG_U64(sample.thread_bytes),
+		LOG_U64(sample.size), LOG_U64(sample.interval), LOG_U64(sample.thread_bytes),
 		LOG_U32(sample.thread), LOG_U32(sample.stack), LOG_U32(sample.class),
 		LOG_U32(0));
 }
@@ -360,8 +362,7 @@ uint64_t
 log_mapped(struct log_builder *log, struct log_sample sample)
 {
 	return log_add_fields(log, TH_EVENT_MAPPED_ALLOC, LOG_U64(time_at(sample.ms)),
-		LOG_U64(sample.size), LOG_U64(sample.interval),
-		LOG_F64(sample.keep > 0 ? sample.keep : 1), LOG_U64(sample.thread_bytes),
+		LOG_U64(sample.size), LOG_U64(sample.interval), LOG_U64(sample.thread_bytes),
 		LOG_U32(sample.thread), LOG_U32(sample.stack), LOG_U64(0x7f1000), LOG_U32(0),
 		LOG_U32(0), LOG_U32(TH_MAPPED_TRACKED));
 }

@@ -78,9 +78,10 @@ void log_add_hole(struct log_builder *log, size_t bytes);
 
 /*
  * The log becomes a ring that begins at its end: all records but the metadata are in KEPT events, and
- * there is a hole in their place.  Samples of the C heap have been thinned out, with probability 1/2.
+ * there is a hole in their place.  Samples of the C heap have been thinned out: each was kept with
+ * the probability of its number in `keeps`; NULL: with 1/2.
  */
-void log_keep_past(struct log_builder *log);
+void log_keep_past(struct log_builder *log, const double *keeps);
 
 /* Describes an event type, or one field of it. */
 void
@@ -104,7 +105,6 @@ struct log_sample {
 	uint32_t ms;
 	uint64_t size;
 	uint64_t interval;
-	double keep; /* 0 counts as 1 */
 	uint64_t thread_bytes;
 	uint32_t thread;
 	uint32_t stack;

@@ -8,7 +8,6 @@ sample_of(uint32_t thread, uint64_t number)
 		.time = number * 3,
 		.size = number + 1,
 		.interval = 4096,
-		.keep = 1,
 		.thread_bytes = number * 7,
 		.address = number ^ 0x5555555555555555u,
 		.thread = thread,

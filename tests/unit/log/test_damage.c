@@ -171,8 +171,8 @@ test_block_from_before_the_start(void **state)
 	for (uint64_t i = 0; i < 100; i++)
 		blocks[i] = log_add_fields(&log, TH_EVENT_NATIVE_ALLOC,
 			LOG_U64(i ? LATE + i * 9000000 : 0), LOG_U64(1 << 20), LOG_U64(1),
-			LOG_F64(1), LOG_U64(i << 20), LOG_U32(1), LOG_U32(1), LOG_U64(0),
-			LOG_U32(1), LOG_U32(1));
+			LOG_U64(i << 20), LOG_U32(1), LOG_U32(1), LOG_U64(0), LOG_U32(1),
+			LOG_U32(1));
 	for (uint64_t i = 0; i < 100; i++)
 		log_add_fields(&log, TH_EVENT_NATIVE_FREE, LOG_U64(LATE + 990000000 + i),
 			LOG_U64(blocks[i]), LOG_U32(1));

@@ -46,7 +46,6 @@ build(struct log_builder *log)
 	log_java(log, (struct log_sample){.ms = 20,
 			      .size = 1024,
 			      .interval = INTERVAL,
-			      .keep = 0.5,
 			      .thread_bytes = 700000,
 			      .thread = 1,
 			      .stack = 3,
@@ -108,7 +107,7 @@ test_whole_log(void **state)
 	assert_int_equal(th_recording_sample_interval(recording, native), INTERVAL);
 	assert_int_equal(native->function, TH_FUNCTION_MALLOC);
 	assert_int_equal(java->size, 1024);
-	assert_true(java->keep == 0.5f);
+	assert_true(java->keep == 1);
 	assert_true(recording->classes[java->class].class);
 	assert_true(th_text_equals(recording->classes[java->class].signature, "[B"));
 
@@ -451,7 +450,7 @@ test_dump_prints_unknown_events(void **state)
 		"12]\n"));
 	assert_non_null(strstr(text, " type 901, 16 bytes, not described\n"));
 	assert_non_null(strstr(text, " native_alloc time=+0.010000s size=4096 interval=524288 "
-				     "keep=1 thread_bytes=600000 thread=1 "
+				     "thread_bytes=600000 thread=1 "
 				     "stack=3 address=0x7f0000 function=1 flags=0x1\n"));
 	assert_non_null(strstr(text, "frames=[native:1+0x1234 java:7@5]\n"));
 	free(text);
@@ -517,36 +516,26 @@ test_fields_of_another_type_are_not_decoded(void **state)
 static void
 test_impossible_samples_are_left_out(void **state)
 {
-	const struct log_sample impossible[] = {
-		{.size = 0, .interval = INTERVAL, .keep = 1},
-		{.size = 10, .interval = INTERVAL, .keep = -1},
-		{.size = 10, .interval = INTERVAL, .keep = 1.5},
-	};
 	struct log_builder log;
 
 	(void)state;
 	log_init(&log, INTERVAL);
-	log_native(&log, impossible[0]);
-	log_add_fields(&log, TH_EVENT_NATIVE_ALLOC, LOG_U64(1), LOG_U64(10), LOG_U64(INTERVAL),
-		LOG_F64(-1), LOG_U64(0), LOG_U32(1), LOG_U32(1), LOG_U64(0), LOG_U32(1),
-		LOG_U32(0));
-	log_native(&log, impossible[2]);
+	log_native(&log, (struct log_sample){.size = 0, .interval = INTERVAL});
 	/* Interval 0 records everything, including blocks of 0 bytes. */
 	log_native(&log, (struct log_sample){.size = 0, .interval = 0});
 	struct th_recording *recording = load_bytes(log.bytes, log.length);
 	assert_int_equal(recording->samples[TH_HEAP_NATIVE].items_count, 1);
-	assert_int_equal(recording->undecodable, 3);
+	assert_int_equal(recording->undecodable, 1);
 	th_recording_destroy(recording);
 	log_deinit(&log);
 }
 
 static void
-add_native(
-	struct log_builder *log, uint64_t time, uint64_t size, uint64_t interval, double keep)
+add_native(struct log_builder *log, uint64_t time, uint64_t size, uint64_t interval)
 {
 	log_add_fields(log, TH_EVENT_NATIVE_ALLOC, LOG_U64(time), LOG_U64(size),
-		LOG_U64(interval), LOG_F64(keep), LOG_U64(size), LOG_U32(1), LOG_U32(1),
-		LOG_U64(0), LOG_U32(1), LOG_U32(0));
+		LOG_U64(interval), LOG_U64(size), LOG_U32(1), LOG_U32(1), LOG_U64(0),
+		LOG_U32(1), LOG_U32(0));
 }
 
 static void
@@ -556,18 +545,16 @@ test_values_beyond_their_limits_are_left_out(void **state)
 
 	(void)state;
 	log_init(&log, INTERVAL);
-	add_native(&log, LOG_START, TH_SIZE_MAX + 1, INTERVAL, 1);
-	add_native(&log, LOG_START, 10, UINT64_MAX, 1);
-	add_native(&log, LOG_START, 10, INTERVAL, 1e-30);
-	add_native(&log, LOG_START, 10, INTERVAL, (double)NAN);
-	add_native(&log, LOG_START + TH_TIME_SPAN_MAX + 1, 10, INTERVAL, 1);
+	add_native(&log, LOG_START, TH_SIZE_MAX + 1, INTERVAL);
+	add_native(&log, LOG_START, 10, UINT64_MAX);
+	add_native(&log, LOG_START + TH_TIME_SPAN_MAX + 1, 10, INTERVAL);
 	log_add_fields(&log, TH_EVENT_RESIDENT, LOG_U64(LOG_START), LOG_U64(UINT64_MAX),
 		LOG_U64(0), LOG_U64(0));
-	add_native(&log, LOG_START, TH_SIZE_MAX, INTERVAL, 1);
+	add_native(&log, LOG_START, TH_SIZE_MAX, INTERVAL);
 	struct th_recording *recording = load_bytes(log.bytes, log.length);
 	assert_int_equal(recording->samples[TH_HEAP_NATIVE].items_count, 1);
 	assert_int_equal(recording->residents_count, 0);
-	assert_int_equal(recording->undecodable, 6);
+	assert_int_equal(recording->undecodable, 4);
 	assert_int_equal(recording->end, LOG_START);
 	th_recording_destroy(recording);
 	log_deinit(&log);
@@ -580,9 +567,9 @@ test_events_before_the_start_are_moved_to_it(void **state)
 
 	(void)state;
 	log_init(&log, INTERVAL);
-	add_native(&log, 0, 10, INTERVAL, 1);
-	add_native(&log, LOG_START - 1, 10, INTERVAL, 1);
-	add_native(&log, LOG_START + 1, 10, INTERVAL, 1);
+	add_native(&log, 0, 10, INTERVAL);
+	add_native(&log, LOG_START - 1, 10, INTERVAL);
+	add_native(&log, LOG_START + 1, 10, INTERVAL);
 	struct th_recording *recording = load_bytes(log.bytes, log.length);
 	const struct th_sample *samples = recording->samples[TH_HEAP_NATIVE].items;
 	assert_int_equal(samples[0].time, LOG_START);

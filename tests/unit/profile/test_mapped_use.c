@@ -31,7 +31,7 @@ static uint64_t
 add_mapping(struct log_builder *log, uint32_t ms, uint64_t total)
 {
 	return log_add_fields(log, TH_EVENT_MAPPED_ALLOC, LOG_U64(at(ms)), LOG_U64(MIB),
-		LOG_U64(INTERVAL), LOG_F64(1), LOG_U64(total), LOG_U32(1), LOG_U32(STACK),
+		LOG_U64(INTERVAL), LOG_U64(total), LOG_U32(1), LOG_U32(STACK),
 		LOG_U64(0x7f0000000000), LOG_U32(LIBRARY), LOG_U32(TH_FUNCTION_MMAP),
 		LOG_U32(TH_MAPPED_TRACKED));
 }

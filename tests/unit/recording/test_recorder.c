@@ -39,7 +39,6 @@ test_sample(void **state)
 		&image, TH_EVENT_NATIVE_ALLOC, 0);
 	assert_int_equal(event->size, 100);
 	assert_int_equal(event->interval, 0);
-	assert_true(event->keep == 1);
 	assert_int_equal(event->thread_bytes, 100);
 	assert_int_equal(event->address, (uintptr_t)recorder_block(1));
 	assert_int_equal(event->function, TH_FUNCTION_MALLOC);
@@ -202,7 +201,7 @@ test_weights_add_up(void **state)
 		assert_int_equal(event->thread_bytes % 200, 0);
 		assert_true(event->thread_bytes > previous);
 		previous = event->thread_bytes;
-		objects += 1 / (p * event->keep);
+		objects += 1 / p;
 	}
 	assert_true(fabs(objects - 1e6) < 5 * sd);
 	assert_int_equal(th_thread_native_bytes(), 200 * 1000000);
@@ -463,7 +462,6 @@ test_java_sample(void **state)
 	const struct th_event_java_alloc *event = log_image_get(&image, TH_EVENT_JAVA_ALLOC, 0);
 	assert_int_equal(event->size, 4096);
 	assert_int_equal(event->interval, 524288);
-	assert_true(event->keep == 1);
 	assert_int_equal(event->thread_bytes, 99999);
 	assert_int_equal(event->class, 5);
 	assert_int_equal(event->flags, TH_JAVA_VIRTUAL_THREAD);

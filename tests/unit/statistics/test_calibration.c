@@ -39,9 +39,9 @@ assert_near(double actual, double expected)
 
 /* Bytes that one sample of `size` represents, by the definition of the estimator. */
 static double
-weight(double size, double interval, double keep)
+weight(double size, double interval)
 {
-	return size / (keep * (1 - exp(-size / interval)));
+	return size / (1 - exp(-size / interval));
 }
 
 static struct th_calibration
@@ -93,7 +93,7 @@ test_weights_add_up_to_the_exact_total(void **state)
 
 	/* The seen bytes are certain; the unseen ones are scaled to fill the rest. */
 	double seen = 150 * 100 + 50 * 500;
-	double unseen = 150 * weight(100, INTERVAL, 1) + 50 * weight(500, INTERVAL, 1) - seen;
+	double unseen = 150 * weight(100, INTERVAL) + 50 * weight(500, INTERVAL) - seen;
 	double factor = (210000 - seen) / unseen;
 	assert_near(calibration.factors[0], factor);
 
@@ -102,7 +102,7 @@ test_weights_add_up_to_the_exact_total(void **state)
 	for (size_t i = 150; i < 200; i++)
 		th_calibration_add(&calibration, recording, &samples->items[i], &part);
 	struct th_estimate share = th_calibration_bytes(&calibration, &part);
-	assert_near(share.estimate, 50 * 500 + factor * 50 * (weight(500, INTERVAL, 1) - 500));
+	assert_near(share.estimate, 50 * 500 + factor * 50 * (weight(500, INTERVAL) - 500));
 	assert_true(share.low < share.estimate && share.estimate < share.high);
 	assert_true(share.high < 210000);
 	th_calibration_deinit(&calibration);
@@ -128,7 +128,7 @@ test_few_samples_are_not_scaled(void **state)
 	assert_near(calibration.bytes.estimate, 120000);
 	assert_true(calibration.factors[0] == 1);
 	assert_near(calibration.whole.bytes.seen + calibration.whole.bytes.unseen,
-		99 * weight(100, INTERVAL, 1));
+		99 * weight(100, INTERVAL));
 	th_calibration_deinit(&calibration);
 	th_recording_destroy(recording);
 }
@@ -195,7 +195,7 @@ test_factors_of_threads(void **state)
 	log_end(&log, 501);
 	struct th_recording *recording = load(&log);
 	struct th_calibration calibration = calibrate(recording, TH_HEAP_NATIVE, TH_WINDOW_ALL);
-	double unseen = weight(100, INTERVAL, 1) - 100;
+	double unseen = weight(100, INTERVAL) - 100;
 
 	assert_true(calibration.bytes.exact);
 	assert_near(calibration.bytes.estimate, 500000 + 60000 + 61000 + 500 + 700 + 300);
@@ -256,7 +256,7 @@ test_threads_passed_over(void **state)
 	log_end(&log, 501);
 	struct th_recording *recording = load(&log);
 	struct th_calibration calibration = calibrate(recording, TH_HEAP_NATIVE, TH_WINDOW_ALL);
-	double unseen = weight(100, INTERVAL, 1) - 100;
+	double unseen = weight(100, INTERVAL) - 100;
 
 	assert_near(calibration.factors[0], (420000 - 400 * 100) / (400 * unseen));
 	assert_near(calibration.factors[1], (200000 - 10 * 100) / (10 * unseen));
@@ -279,7 +279,7 @@ test_unplaced_bytes(void **state)
 	log_end(&log, 501);
 	struct th_recording *recording = load(&log);
 	struct th_calibration calibration = calibrate(recording, TH_HEAP_NATIVE, TH_WINDOW_ALL);
-	double unseen = weight(100, INTERVAL, 1) - 100;
+	double unseen = weight(100, INTERVAL) - 100;
 
 	assert_near(calibration.bytes.estimate, 620000);
 	assert_near(calibration.factors[0], (420000 - 400 * 100) / (400 * unseen));
@@ -304,7 +304,7 @@ test_log_without_end(void **state)
 	struct th_calibration calibration = calibrate(recording, TH_HEAP_NATIVE, TH_WINDOW_ALL);
 
 	assert_false(calibration.bytes.exact);
-	assert_near(calibration.bytes.estimate, 399900 + weight(100, INTERVAL, 1));
+	assert_near(calibration.bytes.estimate, 399900 + weight(100, INTERVAL));
 	assert_true(calibration.bytes.low >= 400000 - 1);
 	assert_true(calibration.bytes.high > 401000);
 	assert_true(calibration.bytes.high < 410000);
@@ -350,7 +350,6 @@ test_unknown_java_bytes(void **state)
 		log_java(&log, (struct log_sample){.ms = i,
 				       .size = 200,
 				       .interval = INTERVAL,
-				       .keep = 0.5,
 				       .thread = 1,
 				       .stack = 1,
 				       .class = 1});
@@ -361,8 +360,8 @@ test_unknown_java_bytes(void **state)
 	assert_true(calibration.is_recorded);
 	assert_false(calibration.is_calibrated);
 	assert_false(calibration.bytes.exact);
-	assert_near(calibration.bytes.estimate, 200 * weight(200, INTERVAL, 0.5));
-	assert_near(calibration.objects.estimate, 200 * weight(200, INTERVAL, 0.5) / 200);
+	assert_near(calibration.bytes.estimate, 200 * weight(200, INTERVAL));
+	assert_near(calibration.objects.estimate, 200 * weight(200, INTERVAL) / 200);
 	th_calibration_deinit(&calibration);
 	th_recording_destroy(recording);
 }
@@ -390,7 +389,7 @@ test_partly_counted(void **state)
 	struct th_calibration calibration = calibrate(recording, TH_HEAP_JAVA, TH_WINDOW_ALL);
 
 	assert_false(calibration.bytes.exact);
-	assert_near(calibration.bytes.estimate, 400000 + 200 * weight(200, INTERVAL, 1));
+	assert_near(calibration.bytes.estimate, 400000 + 200 * weight(200, INTERVAL));
 	assert_true(calibration.factors[1] == 1);
 	th_calibration_deinit(&calibration);
 	th_recording_destroy(recording);
@@ -451,7 +450,7 @@ test_window(void **state)
 	assert_near(calibration.whole.bytes.seen + calibration.whole.bytes.unseen,
 		calibration.bytes.estimate);
 	/* Three times the bytes with the same number of samples. */
-	double unseen = 500 * (weight(100, INTERVAL, 1) - 100);
+	double unseen = 500 * (weight(100, INTERVAL) - 100);
 	assert_near(calibration.factors[1], (1500000 - 50000) / unseen);
 	th_calibration_deinit(&calibration);
 	th_recording_destroy(recording);

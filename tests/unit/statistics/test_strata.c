@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs whose sampling interval moves between 8 KiB and 8 MiB, in both directions, and whose
- * frequent sites are thinned out.  They run the real sampler block by block; the intervals of
+ * Programs whose sampling interval moves between 8 KiB and 8 MiB, in both directions, also in rings
+ * that have thinned out frequent sites.  They run the real sampler block by block; the intervals of
  * the sites, calibrated from a log, are compared with the true allocations.
  *
  *     test_strata             as many programs as the bounds below need
@@ -101,12 +101,15 @@ print_tallies(const char *name, const struct tallies *tallies)
 	printf("\n");
 }
 
-/* The log that the library would write of the heap. */
+/* The log that the library would write of the heap; a ring, if samples were thinned out. */
 static struct th_recording *
-record(const struct simulated_heap *heap)
+record(const struct simulated_heap *heap, bool is_ring)
 {
+	double *keeps = calloc(heap->sample_count + 1, sizeof(*keeps));
 	struct th_recording *recording = NULL;
 	struct log_builder log;
+
+	assert_non_null(keeps);
 
 	log_init(&log, 512 * KIB);
 	for (size_t i = 0; i < heap->sample_count; i++) {
@@ -116,15 +119,18 @@ record(const struct simulated_heap *heap)
 					 .ms = (uint32_t)i,
 					 .size = sample->size,
 					 .interval = sample->interval,
-					 .keep = sample->keep,
 					 .thread_bytes = sample->thread_bytes,
 					 .thread = sample->thread + 1,
 					 .stack = sample->site + 1,
 				 });
+		keeps[i] = sample->keep;
 	}
 	for (unsigned i = 0; i < THREADS; i++)
 		log_thread_bytes(&log, (uint32_t)heap->sample_count + 1, TH_HEAP_NATIVE, i + 1,
 			heap->threads[i].bytes);
+	if (is_ring)
+		log_keep_past(&log, keeps);
+	free(keeps);
 	log_end(&log, (uint32_t)heap->sample_count + 2);
 	char *path = log_save(&log);
 	assert_null(th_recording_load(path, &recording));
@@ -172,8 +178,8 @@ struct plan {
 };
 
 /*
- * What the library does with a site that is met often: of the samples that were due in a turn,
- * `share` are kept in the next.
+ * As a ring may, if at random: of the samples of a site that were due in a turn, `share` are kept in
+ * the next.
  */
 static void
 thin_sites(struct simulated_heap *heap, uint64_t *due_before, double share, double denser)
@@ -234,9 +240,10 @@ run_program(struct simulated_heap *heap, struct th_random *random, const struct 
 }
 
 static void
-count_program(const struct simulated_heap *heap, struct tallies *share, struct tallies *alone)
+count_program(const struct simulated_heap *heap, bool is_ring, struct tallies *share,
+	struct tallies *alone)
 {
-	struct th_recording *recording = record(heap);
+	struct th_recording *recording = record(heap, is_ring);
 	struct th_calibration calibration;
 
 	th_calibration_init(&calibration, recording, TH_HEAP_NATIVE, &TH_WINDOW_ALL);
@@ -271,7 +278,7 @@ run_plan(const char *name, const struct plan *plan, uint64_t seed, struct tallie
 
 		simulated_heap_init(&heap, seed * 1000000 + (uint64_t)i, 512 * KIB);
 		run_program(&heap, &random, plan);
-		count_program(&heap, share, &alone);
+		count_program(&heap, plan->share < HUGE_VAL, share, &alone);
 		simulated_heap_deinit(&heap);
 	}
 	print_tallies(name, share);
@@ -358,7 +365,7 @@ error_of_first(void (*run)(struct simulated_heap *heap), uint64_t seed)
 
 		simulated_heap_init(&heap, seed + (uint64_t)i, 64 * KIB);
 		run(&heap);
-		struct th_recording *recording = record(&heap);
+		struct th_recording *recording = record(&heap, run == run_thinned);
 		th_calibration_init(&calibration, recording, TH_HEAP_NATIVE, &TH_WINDOW_ALL);
 		assert_true(calibration.is_calibrated);
 		struct estimators sums = sum_sites(recording, &calibration);

@@ -248,7 +248,6 @@ add_turn(struct log_builder *log, uint32_t turn)
 	struct log_sample sample = {.ms = 10 * turn,
 		.size = 1000 + turn,
 		.interval = INTERVAL,
-		.keep = turn % 2 ? 0.5 : 1,
 		.thread = 1 + turn % 2,
 		.thread_bytes = 10000 * (turn + 1),
 		.stack = 1};
@@ -283,8 +282,8 @@ add_mapped(struct log_builder *log)
 	const uint64_t touched[] = {block, 4096, 0};
 	const uint64_t heaps[] = {0, UINT64_MAX / 2, 8192};
 	uint64_t mapping = log_add_fields(log, TH_EVENT_MAPPED_ALLOC, LOG_U64(at),
-		LOG_U64(1 << 20), LOG_U64(INTERVAL), LOG_F64(1), LOG_U64(1 << 20), LOG_U32(1),
-		LOG_U32(1), LOG_U64(0x7f1000), LOG_U32(1), LOG_U32(5), LOG_U32(0));
+		LOG_U64(1 << 20), LOG_U64(INTERVAL), LOG_U64(1 << 20), LOG_U32(1), LOG_U32(1),
+		LOG_U64(0x7f1000), LOG_U32(1), LOG_U32(5), LOG_U32(0));
 
 	log_add_fields(log, TH_EVENT_MAPPED_END, LOG_U64(at + 1), LOG_U64(mapping),
 		LOG_U64(4096), LOG_U64(0x7f1000), LOG_U32(1));
@@ -370,6 +369,6 @@ every_event_in_ring(struct log_builder *log)
 {
 	log_init(log, INTERVAL);
 	uint64_t object = add_first_part(log);
-	log_keep_past(log);
+	log_keep_past(log, NULL);
 	add_last_part(log, object);
 }

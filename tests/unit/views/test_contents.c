@@ -42,9 +42,8 @@ static void
 map(struct log_builder *log, uint64_t address, uint64_t size, uint32_t stack, uint32_t flags)
 {
 	log_add_fields(log, TH_EVENT_MAPPED_ALLOC, LOG_U64(LOG_START + 10000000), LOG_U64(size),
-		LOG_U64(0), LOG_F64(1), LOG_U64(size), LOG_U32(1), LOG_U32(stack),
-		LOG_U64(address), LOG_U32(0), LOG_U32(TH_FUNCTION_MMAP),
-		LOG_U32(TH_MAPPED_TRACKED | flags));
+		LOG_U64(0), LOG_U64(size), LOG_U32(1), LOG_U32(stack), LOG_U64(address),
+		LOG_U32(0), LOG_U32(TH_FUNCTION_MMAP), LOG_U32(TH_MAPPED_TRACKED | flags));
 }
 
 static void
