@@ -466,6 +466,7 @@ run_days(struct verdicts *verdicts, bool is_ring, enum th_heap heap, uint64_t sa
 		th_memory_resident());
 	if (is_ring) {
 		assert_true(th_ring_chunk() > samples / 33000); /* most was dropped */
+		assert_true(th_ring_chunk() >= 100 || samples == SAMPLES);
 		/* The table of samples, the buffers, and the few other tables of the test. */
 		assert_true(th_memory_resident() <= RING / 10 + MEMORY_BESIDES);
 	}
@@ -517,15 +518,12 @@ test_java_leak_of_days(void **state)
 	check_leaks(true, TH_HEAP_JAVA, SAMPLES, LEAKED);
 }
 
-/* A hundred chunks. */
-#define MANY_SAMPLES 3500000u
-
 static void
 test_leaks_after_a_hundred_chunks(void **state)
 {
 	(void)state;
-	check_leaks(true, TH_HEAP_NATIVE, MANY_SAMPLES, LEAKED_RARELY);
-	check_leaks(true, TH_HEAP_JAVA, MANY_SAMPLES, LEAKED_RARELY);
+	check_leaks(true, TH_HEAP_NATIVE, 2000000, LEAKED_RARELY);
+	check_leaks(true, TH_HEAP_JAVA, 3000000, LEAKED_RARELY);
 }
 
 int
