@@ -368,7 +368,7 @@ look_at(struct look *look, size_t index)
 	} else {
 		count_death(look, sample->time, end, bytes_in(&one),
 			evidence->heap == TH_HEAP_JAVA &&
-				th_lifetimes_is_temporary(lifetimes, evidence->heap, index, 0));
+				th_lifetimes_is_temporary(lifetimes, evidence->heap, index));
 	}
 	add_change(horizon, sample->time, end, horizon->warm, &one, &sums->kept.gained,
 		&sums->kept.lost);

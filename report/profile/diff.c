@@ -81,7 +81,6 @@ is_counted(const struct th_profile *profile, enum th_measure measure, enum th_he
 	size_t index)
 {
 	const struct th_lifetimes *lifetimes = &profile->lifetimes;
-	uint64_t within = (uint64_t)(profile->options->temporary_within * 1e9);
 
 	if (measure == TH_MEASURE_LIVE)
 		return th_lifetimes_is_live(lifetimes, heap, index, &profile->at);
@@ -89,7 +88,7 @@ is_counted(const struct th_profile *profile, enum th_measure measure, enum th_he
 		return false;
 	return measure == TH_MEASURE_ALLOC ||
 	       (th_lifetimes_follows(lifetimes, heap, index, &profile->end) &&
-		       th_lifetimes_is_temporary(lifetimes, heap, index, within));
+		       th_lifetimes_is_temporary(lifetimes, heap, index));
 }
 
 static struct th_estimator

@@ -11,8 +11,6 @@
 #include "unify/shared/heaps.h"
 #include "unify/shared/size.h"
 
-#define LONGEST_SECONDS 1e9
-
 static struct th_error *
 bad_argument(const struct th_option_entry *entry, const char *argument, const char *expected)
 {
@@ -177,16 +175,6 @@ set_at(struct th_options *options, const struct th_option_entry *entry, const ch
 		return NULL;
 	return bad_argument(entry, argument,
 		"end, exit, peak, seconds since the start of the recording or mark:NAME");
-}
-
-static struct th_error *
-set_temporary_within(
-	struct th_options *options, const struct th_option_entry *entry, const char *argument)
-{
-	if (parse_number(argument, &options->temporary_within) &&
-		options->temporary_within <= LONGEST_SECONDS)
-		return NULL;
-	return bad_argument(entry, argument, "seconds");
 }
 
 const char *const th_group_by_names[] = {
@@ -427,19 +415,16 @@ const struct th_option_entry th_option_entries[] = {
 	{"value", 0, "VALUE", TH_OPTIONS_VIEW | TH_OPTIONS_VALUE, OWN(set_value),
 		"alloc-bytes (default; diff: live-bytes),\n"
 		"alloc-objects, live-bytes, live-objects,\n"
-		"temp-bytes (see --temp-within) or touched-bytes\n"
-		"(resident part of live C blocks)"},
+		"temp-bytes (native blocks freed within 0.1 s, Java\n"
+		"objects that the first GC after their allocation\n"
+		"found dead) or touched-bytes (resident part of live\n"
+		"C blocks)"},
 	{"at", 0, "TIME", TH_OPTIONS_VIEW | TH_OPTIONS_TIME, OWN(set_at),
 		"time at which live values are taken: end (before the\n"
 		"process began to end), exit (the end of the\n"
 		"recording), peak (most live bytes in the chosen\n"
 		"heaps), seconds since the start of the recording or\n"
 		"mark:NAME. Default: end, or --to if that is earlier"},
-	{"temp-within", 0, "SECONDS", TH_OPTIONS_VIEW | TH_OPTIONS_VALUE,
-		OWN(set_temporary_within),
-		"a native block is temporary if freed within this\n"
-		"time (0.1); a Java object, if the first GC after\n"
-		"its allocation finds it dead"},
 	{"heaps", 0, "HEAPS", TH_OPTIONS_SELECT, OWN(set_heaps),
 		"all (default), both (java,native), java, native,\n"
 		"mapped, or several separated by commas"},

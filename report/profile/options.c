@@ -17,7 +17,6 @@
 /* With the heading, a screenful. */
 #define DEFAULT_TREE_TOP 20
 #define DEFAULT_PARTS 3
-#define DEFAULT_TEMPORARY_SECONDS 0.1
 
 /* The tables of getopt; `val` is the index of the entry plus 256. */
 static void
@@ -144,7 +143,6 @@ th_options_set_defaults(struct th_options *options)
 		.to = INFINITY,
 		.min_share = DEFAULT_MIN_SHARE,
 		.top = DEFAULT_TOP,
-		.temporary_within = DEFAULT_TEMPORARY_SECONDS,
 	};
 }
 

@@ -108,7 +108,6 @@ struct th_options {
 	const char *at_mark;
 	enum th_at at;
 	double at_seconds;
-	double temporary_within; /* maximum lifetime of a temporary native block, seconds */
 	struct th_pattern thread;
 	struct th_pattern class_name;
 	struct th_pattern include;

@@ -267,7 +267,6 @@ struct adder {
 	struct th_profile *profile;
 	enum th_heap heap;
 	const struct th_resident_blocks *touched;
-	uint64_t temporary_within;
 	/* th_lifetimes_keep() */
 	double keep_at;
 	double keep_at_end;
@@ -306,8 +305,7 @@ add_sample(
 	if (th_lifetimes_is_live(lifetimes, adder->heap, index, &profile->at))
 		add_ended(adder, index, adder->keep_at, &one, &sums[TH_MEASURE_LIVE][row]);
 	if (th_lifetimes_follows(lifetimes, adder->heap, index, &profile->end) &&
-		th_lifetimes_is_temporary(
-			lifetimes, adder->heap, index, adder->temporary_within))
+		th_lifetimes_is_temporary(lifetimes, adder->heap, index))
 		add_ended(adder, index, adder->keep_at_end, &one,
 			&sums[TH_MEASURE_TEMPORARY][row]);
 	if (adder->heap == TH_HEAP_NATIVE &&
@@ -412,7 +410,6 @@ add_heap(struct builder *builder, enum th_heap heap)
 		.profile = profile,
 		.heap = heap,
 		.touched = &builder->touched,
-		.temporary_within = (uint64_t)(profile->options->temporary_within * 1e9),
 		.keep_at = th_lifetimes_keep(&profile->lifetimes, heap, &profile->at),
 		.keep_at_end = th_lifetimes_keep(&profile->lifetimes, heap, &profile->end),
 	};

@@ -82,7 +82,6 @@ place_of(const struct maker *maker, enum th_heap heap, size_t index)
 {
 	const struct th_profile *profile = maker->profile;
 	const struct th_lifetimes *lifetimes = &profile->lifetimes;
-	uint64_t within = (uint64_t)(profile->options->temporary_within * 1e9);
 	uint64_t end = lifetimes->ends[heap][index];
 	bool has_end = end != TH_END_UNKNOWN && end <= profile->recording->end;
 	const struct th_sample *sample = &profile->recording->samples[heap].items[index];
@@ -91,7 +90,7 @@ place_of(const struct maker *maker, enum th_heap heap, size_t index)
 		.death = has_end ? slice_of(maker->cells, end) : TH_TIME_SLICE_NEVER,
 		.size = size_of(sample->size),
 		.is_temporary = th_lifetimes_follows(lifetimes, heap, index, &profile->end) &&
-				th_lifetimes_is_temporary(lifetimes, heap, index, within),
+				th_lifetimes_is_temporary(lifetimes, heap, index),
 	};
 
 	return place_at(maker->cells, &cell);

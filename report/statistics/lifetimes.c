@@ -567,8 +567,7 @@ first_judgement(const struct th_lifetimes *lifetimes, uint64_t birth)
 }
 
 bool
-th_lifetimes_is_temporary(
-	const struct th_lifetimes *lifetimes, enum th_heap heap, size_t index, uint64_t within)
+th_lifetimes_is_temporary(const struct th_lifetimes *lifetimes, enum th_heap heap, size_t index)
 {
 	uint64_t birth = lifetimes->recording->samples[heap].items[index].time;
 	uint64_t end = lifetimes->ends[heap][index];
@@ -576,7 +575,7 @@ th_lifetimes_is_temporary(
 	if (end == TH_END_NEVER || end == TH_END_UNKNOWN)
 		return false;
 	if (heap != TH_HEAP_JAVA)
-		return end - birth <= within;
+		return end - birth <= TH_TEMPORARY_NS;
 	/*
 	 * Found dead after the first collection that judged it, before the end of the next one.
 	 */

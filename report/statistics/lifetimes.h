@@ -105,12 +105,12 @@ uint32_t
 th_lifetimes_collections(const struct th_lifetimes *lifetimes, uint64_t from, uint64_t to);
 
 /*
- * Whether a sample died young: a native block that was freed, or memory that was unmapped,
- * within `within` nanoseconds, or a Java object that the first collection after its allocation
- * found dead.
+ * Whether a sample died young: a native block that was freed, or memory that was unmapped, within
+ * TH_TEMPORARY_NS, or a Java object that the first collection after its allocation found dead.
  */
+#define TH_TEMPORARY_NS 100000000u
 bool th_lifetimes_is_temporary(
-	const struct th_lifetimes *lifetimes, enum th_heap heap, size_t index, uint64_t within);
+	const struct th_lifetimes *lifetimes, enum th_heap heap, size_t index);
 
 /* The probability that the end of a sample of `heap` is known at `moment`. */
 static inline double

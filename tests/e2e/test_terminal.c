@@ -515,7 +515,7 @@ test_manual(void **state)
 	expect_in_page("twinheap", "twinheap flamegraph [OPTIONS] [OLD] LOG|PID -o FILE.html");
 	expect_in_page("twinheap", "TWINHEAP_SEED=N");
 	expect_in_page("twinheap", "twinheap-leaks(1)");
-	expect_in_page("twinheap-summary", "--temp-within SECONDS");
+	expect_in_page("twinheap-summary", "--thread RE");
 	expect_in_page("twinheap-run", "TWINHEAP_SEED=N");
 	expect_in_page("twinheap-ctl", "interval BYTES");
 	expect_in_page("twinheap-leaks", "leaks --fail-on: inconclusive");

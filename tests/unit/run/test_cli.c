@@ -245,7 +245,6 @@ test_usage_errors(void **state)
 	expect(2, "--heaps", "tree", "--heaps", "left", log_path, NULL);
 	expect(2, "--value", "tree", "--value", "bytes", log_path, NULL);
 	expect(2, "--at", "tree", "--at", "noon", log_path, NULL);
-	expect(2, "--temp-within", "tree", "--temp-within", "-1", log_path, NULL);
 	expect(2, "--fail-on", "leaks", "--fail-on", "smoke", log_path, NULL);
 	expect(2, "--format", "leaks", "--format", "collapsed", log_path, NULL);
 	expect(2, "--at", "leaks", "--at", "noon", log_path, NULL);

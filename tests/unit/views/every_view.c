@@ -124,7 +124,7 @@ static const struct look looks[] = {
 	{{NULL}, print_leaks},
 	{{NULL}, print_holders},
 	{{"--value", "live-bytes", "--at", "peak", "--annotate", "--vm-frames"}, print_plain},
-	{{"--value", "temp-bytes", "--temp-within", "0.01", "--thread", "ma"}, print_plain},
+	{{"--value", "temp-bytes", "--thread", "ma"}, print_plain},
 	{{"--value", "live-objects", "--at", "0.02", "--heaps", "java", "--include", "work",
 		 "--exclude", "zzz"},
 		print_summary},
