@@ -123,9 +123,7 @@ log_process(void)
 	struct th_event_process event = {
 		.time = th_clock_now(),
 		.pid = (uint32_t)getpid(),
-		.parent_pid = (uint32_t)getppid(),
 		.page_bytes = (uint32_t)sysconf(_SC_PAGESIZE),
-		.cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
 	};
 	static char command[4096]; /* static: the stack of an allocating thread may be small */
 	char host[256] = "";

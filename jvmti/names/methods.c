@@ -19,8 +19,6 @@
 #define TEXT_BYTES 4096
 /* One cache line. */
 #define FILTER_BITS 512
-/* jvm_constants.h: JVM_RECOGNIZED_METHOD_MODIFIERS. */
-#define MODIFIERS 0x1dff
 /* Methods whose id is known by jmethodID. */
 #define REMEMBERED 4096
 
@@ -30,7 +28,6 @@ struct names {
 	char name[TEXT_BYTES];
 	char signature[TEXT_BYTES];
 	char source_file[TEXT_BYTES];
-	uint32_t modifiers;
 	uint32_t line_count;
 	uint64_t lines[LINES_MAX];
 };
@@ -125,7 +122,7 @@ mark_mount(uint32_t id, enum th_method_mount mount)
 static void
 log_method(uint32_t id, const struct names *names)
 {
-	struct th_event_method event = {.method = id, .modifiers = names->modifiers};
+	struct th_event_method event = {.method = id};
 	struct th_log_part parts[] = {
 		th_log_text(names->class_signature),
 		th_log_text(names->name),
@@ -175,7 +172,6 @@ static bool
 read_names(const struct th_hotspot *hotspot, unsigned byte_base,
 	const struct th_vm_method *method, struct names *ret)
 {
-	ret->modifiers = method->access & MODIFIERS;
 	ret->line_count = th_vm_method_lines(method, byte_base, ret->lines, LINES_MAX);
 	th_vm_symbol_read(hotspot, method->source_file, ret->source_file, TEXT_BYTES);
 	return th_vm_class_signature_read(
@@ -209,7 +205,6 @@ struct answer {
 	char *signature;
 	jvmtiLineNumberEntry *lines;
 	jint line_count;
-	jint modifiers;
 	jlong last; /* bytecode index; -1: none */
 };
 
@@ -226,7 +221,6 @@ ask(jvmtiEnv *jvmti, JNIEnv *env, jmethodID method, struct answer *ret)
 	(*jvmti)->GetClassSignature(jvmti, type, &ret->class_signature, NULL);
 	(*jvmti)->GetSourceFileName(jvmti, type, &ret->source_file);
 	(*jvmti)->GetMethodName(jvmti, method, &ret->name, &ret->signature, NULL);
-	(*jvmti)->GetMethodModifiers(jvmti, method, &ret->modifiers);
 	if ((*jvmti)->GetMethodLocation(jvmti, method, &first, &ret->last))
 		ret->last = -1;
 	if ((*jvmti)->GetLineNumberTable(jvmti, method, &ret->line_count, &ret->lines))
@@ -282,7 +276,6 @@ copy_answer(const struct answer *answer, struct names *names)
 	copy_text(names->name, answer->name);
 	copy_text(names->signature, answer->signature);
 	copy_text(names->source_file, answer->source_file);
-	names->modifiers = (uint32_t)answer->modifiers & MODIFIERS;
 	names->line_count = 0;
 	while (names->line_count < LINES_MAX && (jint)names->line_count < answer->line_count) {
 		const jvmtiLineNumberEntry *line = &answer->lines[names->line_count];

@@ -351,7 +351,7 @@ static void
 add_figures(struct log_builder *log, uint32_t number, uint64_t used)
 {
 	log_add_fields(log, TH_EVENT_ALLOCATOR, LOG_U64(used), LOG_U64(0), LOG_U64(used),
-		LOG_U64(0), LOG_U64(0), LOG_U32(number), LOG_U32(0), LOG_TEXT("libc.so.6"));
+		LOG_U64(0), LOG_U64(0), LOG_U32(number), LOG_TEXT("libc.so.6"));
 	log_add_fields(log, TH_EVENT_ACCOUNT, LOG_U64(LOG_START + number * 20000000000ull),
 		LOG_U64(1), LOG_U64(1), LOG_U64(0), LOG_U64(0), LOG_U32(number), LOG_U32(1),
 		LOG_U32(0), LOG_U32(1), LOG_U32(1));

@@ -399,9 +399,7 @@ enum th_content_type {
 #define TH_FIELDS_PROCESS(F)                                                                   \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(U32, NONE, pid, "Process id")                                                        \
-	F(U32, NONE, parent_pid, "Parent process id")                                          \
 	F(U32, BYTES, page_bytes, "Page size")                                                 \
-	F(U32, COUNT, cpus, "Processors")                                                      \
 	F(TEXT, NONE, library_version, "Version of the library")                               \
 	F(TEXT, NONE, executable, "Executable")                                                \
 	F(TEXT, NONE, command, "Command line, arguments separated by NUL")                     \
@@ -446,7 +444,6 @@ enum th_content_type {
 	F(TEXT, NONE, name, "Name")
 #define TH_FIELDS_METHOD(F)                                                                    \
 	F(U32, METHOD, method, "Method")                                                       \
-	F(U32, FLAGS, modifiers, "Access flags of the class file")                             \
 	F(TEXT, NONE, class_signature, "Signature of the class")                               \
 	F(TEXT, NONE, name, "Name")                                                            \
 	F(TEXT, NONE, signature, "Signature")                                                  \
@@ -614,7 +611,6 @@ enum th_content_type {
 	F(U64, BYTES, free, "Free bytes in the heaps")                                         \
 	F(U64, BYTES, top, "Free bytes at the end of the main heap, which a trim can release") \
 	F(U32, COUNT, account, "Breakdown")                                                    \
-	F(U32, COUNT, arenas, "Arenas found")                                                  \
 	F(TEXT, NONE, name, "Name")
 #define TH_FIELDS_CGROUP(F)                                                                    \
 	F(U64, BYTES, limit, "Tightest limit; 0 = none")                                       \

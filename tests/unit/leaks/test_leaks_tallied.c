@@ -541,9 +541,9 @@ two_clients_are_two_leaks(void **state)
 	(void)state;
 	leaks_begin(&log);
 	log_method(&log, CLIENT, "Ljdk/internal/net/http/Client;", "go");
-	log_add_fields(&log, TH_EVENT_METHOD, LOG_U32(SESSION), LOG_U32(1),
-		LOG_TEXT("Lapp/Main;"), LOG_TEXT("session"), LOG_TEXT("()V"),
-		LOG_TEXT("Source.java"), LOG_WORDS(lines, 3));
+	log_add_fields(&log, TH_EVENT_METHOD, LOG_U32(SESSION), LOG_TEXT("Lapp/Main;"),
+		LOG_TEXT("session"), LOG_TEXT("()V"), LOG_TEXT("Source.java"),
+		LOG_WORDS(lines, 3));
 	log_method(&log, CONNECT, "Lapp/Main;", "connect");
 	log_method(&log, OPEN, "Lapp/Main;", "open");
 	log_method(&log, OTHER, "Lapp/Main;", "other");

@@ -242,18 +242,18 @@ log_init(struct log_builder *log, uint64_t interval)
 	header->counter_count = TH_COUNTER_COUNT;
 	describe_events(log);
 	name_counters(log);
-	log_add_fields(log, TH_EVENT_PROCESS, LOG_U64(LOG_START), LOG_U32(4711), LOG_U32(1),
-		LOG_U32(4096), LOG_U32(2), LOG_TEXT("1.0"), LOG_TEXT("/usr/bin/app"),
-		LOG_BYTES("app\0-x\0a b", 10), LOG_TEXT("host"));
+	log_add_fields(log, TH_EVENT_PROCESS, LOG_U64(LOG_START), LOG_U32(4711), LOG_U32(4096),
+		LOG_TEXT("1.0"), LOG_TEXT("/usr/bin/app"), LOG_BYTES("app\0-x\0a b", 10),
+		LOG_TEXT("host"));
 }
 
 void
 log_process_text(struct log_builder *log, const char *executable, const char *command,
 	uint32_t command_bytes)
 {
-	log_add_fields(log, TH_EVENT_PROCESS, LOG_U64(LOG_START), LOG_U32(4711), LOG_U32(1),
-		LOG_U32(4096), LOG_U32(2), LOG_TEXT("1.0"), LOG_TEXT(executable),
-		LOG_BYTES(command, command_bytes), LOG_TEXT("host"));
+	log_add_fields(log, TH_EVENT_PROCESS, LOG_U64(LOG_START), LOG_U32(4711), LOG_U32(4096),
+		LOG_TEXT("1.0"), LOG_TEXT(executable), LOG_BYTES(command, command_bytes),
+		LOG_TEXT("host"));
 }
 
 void
@@ -294,9 +294,8 @@ log_method(
 {
 	const uint64_t lines[] = {(uint64_t)0 << 32 | 10, (uint64_t)5 << 32 | 11};
 
-	log_add_fields(log, TH_EVENT_METHOD, LOG_U32(method), LOG_U32(1),
-		LOG_TEXT(class_signature), LOG_TEXT(name), LOG_TEXT("()V"),
-		LOG_TEXT("Source.java"), LOG_WORDS(lines, 2));
+	log_add_fields(log, TH_EVENT_METHOD, LOG_U32(method), LOG_TEXT(class_signature),
+		LOG_TEXT(name), LOG_TEXT("()V"), LOG_TEXT("Source.java"), LOG_WORDS(lines, 2));
 }
 
 void

@@ -157,7 +157,7 @@ test_fields_of_variable_size(void **state)
 	(void)state;
 	log_fixture_open(LARGE);
 	for (uint32_t i = 0; i < 20; i++) {
-		struct th_event_method event = {.method = i, .modifiers = 9};
+		struct th_event_method event = {.method = i};
 		struct th_log_part parts[] = {
 			{text, i}, {text, 20 - i}, {text, i / 2}, {text, 0}, {lines, i % 5}};
 

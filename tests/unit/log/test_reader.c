@@ -90,7 +90,6 @@ test_whole_log(void **state)
 	assert_int_equal(recording->torn + recording->damaged, 0);
 	assert_int_equal(recording->undecodable + recording->unknown, 0);
 	assert_int_equal(recording->process.pid, 4711);
-	assert_int_equal(recording->process.cpus, 2);
 	assert_true(th_text_equals(recording->process.host, "host"));
 	assert_int_equal(recording->process.command.length, 10);
 	assert_int_equal(recording->jvm.feature_release, 25);
@@ -484,14 +483,14 @@ test_numbers_that_lack_are_zero(void **state)
 
 	(void)state;
 	log_init(&log, INTERVAL);
-	log_describe_field(&log, TH_EVENT_METHOD, 1, TH_DATA_U32, TH_CONTENT_NONE, "other");
-	log_add_fields(&log, TH_EVENT_METHOD, LOG_U32(7), LOG_U32(99), LOG_TEXT("Lapp/Old;"),
-		LOG_TEXT("run"), LOG_TEXT("()V"), LOG_TEXT("Old.java"), LOG_WORDS(NULL, 0));
+	log_describe_field(&log, TH_EVENT_THREAD, 3, TH_DATA_U32, TH_CONTENT_NONE, "other");
+	log_add_fields(&log, TH_EVENT_THREAD, LOG_U64(LOG_START), LOG_U32(7), LOG_U32(99),
+		LOG_U32(1), LOG_U32(0), LOG_TEXT("run"));
 	struct th_recording *recording = load_bytes(log.bytes, log.length);
-	uint32_t index = th_id_map_find(&recording->methods_ids, 7);
-	assert_int_not_equal(index, TH_ID_MAP_NONE);
-	assert_true(th_text_equals(recording->methods[index].name, "run"));
-	assert_int_equal(recording->methods[index].modifiers, 0);
+	assert_int_equal(recording->threads_count, 1);
+	assert_int_equal(recording->thread_names_count, 1);
+	assert_true(th_text_equals(recording->thread_names[0].text, "run"));
+	assert_false(recording->thread_names[0].is_of_java);
 	th_recording_destroy(recording);
 	log_deinit(&log);
 }

@@ -35,7 +35,7 @@ add_figures(struct log_builder *log, uint32_t number, uint32_t ms, uint64_t used
 	uint64_t mapped, const char *allocator)
 {
 	log_add_fields(log, TH_EVENT_ALLOCATOR, LOG_U64(used), LOG_U64(mapped), LOG_U64(used),
-		LOG_U64(0), LOG_U64(0), LOG_U32(number), LOG_U32(0), LOG_TEXT(allocator));
+		LOG_U64(0), LOG_U64(0), LOG_U32(number), LOG_TEXT(allocator));
 	log_add_fields(log, TH_EVENT_ACCOUNT, LOG_U64(LOG_START + ms * UINT64_C(1000000)),
 		LOG_U64(1), LOG_U64(1), LOG_U64(0), LOG_U64(0), LOG_U32(number), LOG_U32(1),
 		LOG_U32(0), LOG_U32(1), LOG_U32(1));
