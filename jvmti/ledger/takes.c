@@ -124,6 +124,24 @@ th_take_sample(struct th_take *take)
 	return take->stack != 0;
 }
 
+/* Records the end of a sample. */
+SLOW static void
+log_end(uint64_t sample, uint64_t duration, enum th_ledger_end how)
+{
+	int saved_errno = errno;
+	const struct th_event_ledger_give event = {
+		.time = th_clock_now(), .sample = sample, .duration = duration, .how = how};
+
+	th_guard_enter();
+	if (th_in_flight_begin()) {
+		if (!th_log_append(TH_EVENT_LEDGER_GIVE, &event, NULL, 0))
+			th_log_count(TH_COUNTER_LEDGER_LOST, 1);
+		th_in_flight_end();
+	}
+	th_guard_leave();
+	errno = saved_errno;
+}
+
 SLOW uint64_t
 th_take_log(const struct th_take *take, uintptr_t address)
 {
@@ -156,7 +174,7 @@ th_take_log(const struct th_take *take, uintptr_t address)
 	}
 	th_guard_leave();
 	if (replaced)
-		th_take_log_end(replaced, 0, TH_LEDGER_REUSED);
+		log_end(replaced, 0, TH_LEDGER_REUSED);
 	if (th_held_count() > HELD_MANY)
 		th_callers_set_full(true);
 	errno = saved_errno;
@@ -175,27 +193,10 @@ th_takes_end_reused(uint64_t key)
 	uint64_t earlier = th_held_take(key);
 
 	if (earlier)
-		th_take_log_end(earlier, 0, TH_LEDGER_REUSED);
+		log_end(earlier, 0, TH_LEDGER_REUSED);
 }
 
 /* Ends */
-
-SLOW void
-th_take_log_end(uint64_t sample, uint64_t duration, enum th_ledger_end how)
-{
-	int saved_errno = errno;
-	const struct th_event_ledger_give event = {
-		.time = th_clock_now(), .sample = sample, .duration = duration, .how = how};
-
-	th_guard_enter();
-	if (th_in_flight_begin()) {
-		if (!th_log_append(TH_EVENT_LEDGER_GIVE, &event, NULL, 0))
-			th_log_count(TH_COUNTER_LEDGER_LOST, 1);
-		th_in_flight_end();
-	}
-	th_guard_leave();
-	errno = saved_errno;
-}
 
 /*
  * A long section whose begin is not in the log gets the stack of another one that began with the same
@@ -251,7 +252,7 @@ end_critical(struct th_takes_thread *thread, enum th_ledger_kind kind, uint64_t 
 	uint64_t sample = th_held_may_have(key) ? th_held_take(key) : 0;
 
 	if (sample)
-		th_take_log_end(sample, duration, TH_LEDGER_GIVEN_BACK);
+		log_end(sample, duration, TH_LEDGER_GIVEN_BACK);
 	else if (TH_TAKES_UNLIKELY(duration >= TH_LEDGER_LONG_NS))
 		log_long(thread, kind, duration);
 }
@@ -262,7 +263,7 @@ end_held(uint64_t key)
 	uint64_t sample = th_held_may_have(key) ? th_held_take(key) : 0;
 
 	if (TH_TAKES_UNLIKELY(sample))
-		th_take_log_end(sample, 0, TH_LEDGER_GIVEN_BACK);
+		log_end(sample, 0, TH_LEDGER_GIVEN_BACK);
 }
 
 void
@@ -288,7 +289,7 @@ th_take_commit(uintptr_t address)
 	uint64_t found = th_held_find(th_held_key(TH_LEDGER_ELEMENTS, address));
 
 	if (found)
-		th_take_log_end(found, 0, TH_LEDGER_COMMITTED);
+		log_end(found, 0, TH_LEDGER_COMMITTED);
 }
 
 /* Direct buffers: their keys are weak references */
@@ -340,7 +341,7 @@ end_buffer(uintptr_t reference, uint64_t sample, void *data)
 	if (!(*env)->IsSameObject(env, (jweak)reference, NULL))
 		return;
 	drop_buffer(reference, sample, env);
-	th_take_log_end(sample, 0, TH_LEDGER_DIED);
+	log_end(sample, 0, TH_LEDGER_DIED);
 }
 
 static void

@@ -192,9 +192,6 @@ th_take_gives(enum th_ledger_kind kind, uintptr_t address)
 /* Before elements are copied back, but not released. [any] */
 void th_take_commit(uintptr_t address);
 
-/* Records the end of a sample. [any] */
-void th_take_log_end(uint64_t sample, uint64_t duration, enum th_ledger_end how);
-
 /*
  * Follows a new direct buffer of native code, recorded as `sample`, by a weak reference: nothing gives it
  * back but its collection.  `jni`: functions that are not wrapped.  Beyond 4,096 buffers are not followed, and

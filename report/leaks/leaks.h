@@ -131,9 +131,9 @@ struct th_leaks {
 	struct th_tallies tallies;            /* leaks of threads and class loaders */
 	struct th_references references;      /* of JNI, as the VM counts them */
 	struct th_finalizers finalizers;
-	struct th_ledger ledger;       /* what native code holds of the VM */
-	double growth_limit[TH_HEAPS]; /* detection limit; infinite: not judged */
-	double row_limit[TH_HEAPS];    /* of rows that are no leaks: th_leaks_find_bounds() */
+	struct th_ledger ledger;           /* what native code holds of the VM */
+	double growth_limit[TH_HEAPS];     /* detection limit; infinite: not judged */
+	double row_limit[TH_HEAPS];        /* of rows that are no leaks: outcome.c */
 	const struct th_listed *unsettled; /* the same; NULL: none */
 	struct th_leak_cause *causes;      /* of all tallies, then of all findings */
 	struct th_outcome outcome;

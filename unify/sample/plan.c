@@ -100,8 +100,9 @@ allowance(const struct th_budget *budget)
 	return larger(larger(ns, rest / DEBT_PART), LEAST_NS);
 }
 
-double
-th_budget_first(const struct th_budget *budget)
+/* The allowance before the first look. */
+static double
+first_allowance(const struct th_budget *budget)
 {
 	/* One processor is in use. */
 	return BURST_NS * TH_NS_PER_S / HORIZON_FIRST_NS + share(budget, TH_NS_PER_S);
@@ -124,7 +125,7 @@ th_budget_look(struct th_budget *budget, uint64_t now, const struct th_budget_ti
 				     PERIOD_MOST_NS);
 	budget->cost = cost;
 	if (is_first)
-		return th_budget_first(budget);
+		return first_allowance(budget);
 	bool was_starting = budget->measured < START_NS;
 	if (elapsed > 0) {
 		budget->measured += elapsed;
@@ -468,7 +469,7 @@ th_plan_init(struct th_plan *plan, const struct th_plan_limits *limits, uint64_t
 	*plan = (struct th_plan){
 		.limits = *limits, .begun = now, .cost = FIRST_COST_NS, .bytes = FIRST_BYTES};
 	th_budget_init(&plan->budget, limits->overhead);
-	plan->allowance = th_budget_first(&plan->budget);
+	plan->allowance = first_allowance(&plan->budget);
 	plan->step_time = now;
 	init_interval(&plan->interval, limits->interval, limits->least_interval);
 }

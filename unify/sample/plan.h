@@ -75,9 +75,6 @@ bool th_budget_is_due(const struct th_budget *budget, uint64_t now);
 double th_budget_look(struct th_budget *budget, uint64_t now,
 	const struct th_budget_times *times, uint64_t cost);
 
-/* The allowance before the first look. */
-double th_budget_first(const struct th_budget *budget);
-
 /* The interval */
 
 /*

@@ -56,12 +56,6 @@ th_throttle_interval(enum th_heap heap)
 	return th_plan_interval(&throttle.plan, heap);
 }
 
-uint64_t
-th_throttle_rate(void)
-{
-	return th_load_relaxed(&throttle.plan.limits.rate);
-}
-
 bool
 th_throttle_is_adaptive(void)
 {

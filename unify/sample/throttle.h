@@ -18,9 +18,6 @@ void th_throttle_start(const struct th_plan_limits *limits);
 /* Current mean bytes between two samples of a heap. [any] */
 uint64_t th_throttle_interval(enum th_heap heap);
 
-/* The configured maximum of samples per second, all heaps together; 0 = none. [any] */
-uint64_t th_throttle_rate(void);
-
 /* Samples due so far, all heaps together. [any] */
 uint64_t th_throttle_due(void);
 

@@ -65,16 +65,18 @@ settings_change(void **state)
 	assert_int_equal(th_log_header()->interval, 65536);
 	assert_int_equal(page()->interval, 65536);
 	assert_int_equal(ask(TH_CONTROL_RATE, 50, ""), TH_CONTROL_DONE);
-	assert_int_equal(th_throttle_rate(), 50);
+	assert_true(th_throttle_is_adaptive());
 	assert_int_equal(th_log_header()->rate, 50);
 	assert_int_equal(ask(TH_CONTROL_RATE, 0, ""), TH_CONTROL_DONE);
-	assert_int_equal(th_throttle_rate(), 0);
+	assert_false(th_throttle_is_adaptive());
+	assert_int_equal(th_log_header()->rate, 0);
 }
 
 static void
 nonsense_is_refused(void **state)
 {
 	uint64_t tail = th_log_header()->tail;
+	uint64_t rate = th_log_header()->rate;
 
 	(void)state;
 	assert_int_equal(
@@ -83,7 +85,8 @@ nonsense_is_refused(void **state)
 	assert_int_equal(ask(TH_CONTROL_MARK, 0, ""), TH_CONTROL_REFUSED);
 	assert_int_equal(ask(77, 1, "x"), TH_CONTROL_UNKNOWN);
 	assert_int_equal(th_throttle_interval(TH_HEAP_NATIVE), INTERVAL);
-	assert_int_equal(th_throttle_rate(), TARGET);
+	assert_true(th_throttle_is_adaptive());
+	assert_int_equal(th_log_header()->rate, rate);
 	assert_int_equal(th_log_header()->tail, tail);
 }
 
