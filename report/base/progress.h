@@ -20,11 +20,13 @@ void th_progress_clear(void);
 /* Disables progress from now on. */
 void th_progress_disable(void);
 
-/* As th_progress(), but only one call in some thousands has an effect. */
+/* As th_progress(), but only one call in 4,096 of a source file has an effect. */
 static inline void
 th_progress_often(const char *what, uint64_t done, uint64_t all)
 {
-	if (!(done & 0xfff))
+	static uint32_t calls;
+
+	if (!(++calls & 0xfff))
 		th_progress(what, done, all);
 }
 

@@ -305,7 +305,7 @@ test_helps_fit(void **state)
 
 /* Progress */
 
-/* The tool reads the clock once per 65,536 records, and once per 4,096 samples. */
+/* The tool reads the clock once per 4,096 records, stacks and samples. */
 #define MANY_BLOCKS "100000"
 
 /* A log that takes several clock reads to process. */
