@@ -562,8 +562,7 @@ th_recording_add_event(struct th_recording *recording, const struct th_record *r
 		recording->undecodable++;
 		return;
 	}
-	recording->keep = record->thinned > 0 && record->thinned < 1 ? (float)record->thinned
-								     : 1;
+	recording->keep = record->thinned > 0 ? (float)record->thinned : 1;
 	if (!add(recording, record->type, &event, number))
 		recording->undecodable++;
 	else if (recording->is_ring && !recording->whole_from && is_sample(record->type) &&
