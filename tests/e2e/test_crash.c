@@ -26,7 +26,6 @@ struct death {
 	bool is_complete; /* it exited by itself while its threads continued */
 	/* allocations before its end as printed by the program; a lower bound */
 	double completed;
-	double lost; /* of them, as counted in the log; by check_log() */
 };
 
 static double
@@ -80,29 +79,26 @@ death_deinit(struct death *death)
 }
 
 /*
- * Every allocation that the program has counted, and for each thread one that it has not yet.  A
- * few are only counted as lost where the machine is so busy that a thread does not run for 20 ms
- * while it extends the log.  A program that exits runs for a short time after the log is closed.
+ * Every allocation that the program has counted, and for each thread one that it has not yet.
+ * A program that exits runs for a short time after the log is closed.
  */
 static void
 check_samples(const struct death *death, double samples, unsigned others)
 {
-	assert_true(death->lost <= death->completed / 1000);
-	assert_true(samples + death->lost >=
-		    (death->is_complete ? atof(BLOCKS) : death->completed));
+	assert_true(samples >= (death->is_complete ? atof(BLOCKS) : death->completed));
 	assert_true(samples <= death->completed + THREADS + others);
 }
 
 static void
-check_log(struct death *death)
+check_log(const struct death *death)
 {
 	struct th_dump dump;
 
 	th_dump_init(&dump, death->log);
 	double samples = (double)th_dump_count(&dump, "native_alloc");
-	death->lost = (double)th_dump_counter(&dump, "dropped_busy");
-	print_message("%.0f allocations completed, %.0f recorded, %zu torn, %.0f lost\n",
-		death->completed, samples, th_dump_torn(&dump), death->lost);
+	print_message("%.0f allocations completed, %.0f recorded, %zu torn, %.0f dropped\n",
+		death->completed, samples, th_dump_torn(&dump),
+		(double)th_dump_counter(&dump, "dropped_busy"));
 	check_samples(death, samples, OTHERS_MAX);
 	assert_true(th_dump_torn(&dump) <= THREADS);
 	assert_int_equal(th_dump_damaged(&dump), 0);
@@ -139,12 +135,28 @@ check_report(const struct death *death)
 	free(summary);
 }
 
+/* A machine so busy that a thread does not run for 20 ms while it extends the log (docs/limits.md). */
+static bool
+is_starved(const struct death *death)
+{
+	struct th_dump dump;
+
+	th_dump_init(&dump, death->log);
+	double lost = (double)th_dump_counter(&dump, "dropped_busy");
+	th_dump_deinit(&dump);
+	return lost > 0;
+}
+
 static void
 check_death(const char *way, int signal, int status)
 {
 	struct death death;
 
 	die(way, "0", &death);
+	for (int i = 0; i < 3 && is_starved(&death); i++) {
+		death_deinit(&death);
+		die(way, "0", &death);
+	}
 	assert_int_equal(death.outcome.signal, signal);
 	assert_int_equal(death.outcome.status, status);
 	assert_string_equal(death.outcome.errors, "");
