@@ -305,7 +305,7 @@ uint64_t th_recording_interval(const struct th_recording *recording);
 
 /*
  * Actual mean bytes between the samples of a heap, with the effect of rate control: the mean of
- * interval / keep. Without samples the configured interval.
+ * their intervals. Without samples the configured interval.
  */
 uint64_t th_recording_gap(const struct th_recording *recording, enum th_heap heap);
 

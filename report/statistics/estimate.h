@@ -58,7 +58,7 @@ struct th_estimator {
 };
 
 /*
- * Adds a sample: `size`, `interval` and `keep` as in the log, `factor` from
+ * Adds a sample: `size`, `interval` and `keep` of struct th_sample, `factor` from
  * th_estimator_factor() or 1.
  */
 void th_estimator_add(struct th_estimator *estimator, uint64_t size, uint64_t interval,

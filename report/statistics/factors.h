@@ -5,7 +5,7 @@
  * Every thread with enough samples in a stratum is a group; the others of a stratum form one. Of a
  * group, the bytes A are counted, and u, v are the sums of the unseen part and its variance. If all
  * samples of the group have the same weight w = v/u, the factor is (A - seen) / u. Samples of
- * different weights, because those of frequent sites are thinned out, have different errors, and
+ * different weights, because a ring has thinned out some, have different errors, and
  * A - seen - u is most likely the error of the heavy ones: it is divided in proportion to the
  * variances, as the regression estimator does (Deville and Sarndal, JASA 1992),
  *

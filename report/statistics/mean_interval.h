@@ -20,8 +20,8 @@ struct th_mean_interval {
 };
 
 /*
- * Adds a sample: `size`, `interval` and `keep` as in the log; `unseen`: the keep of a sample that was
- * missed, at least `keep`. A sample that was certain because every allocation was recorded has
+ * Adds a sample: `size`, `interval` and `keep` of struct th_sample; `unseen`: the keep of a sample that
+ * was missed, at least `keep`: 1 if a ring would not have thinned it out. A sample that was certain because every allocation was recorded has
  * no gap and is left out.
  */
 void th_mean_interval_add(struct th_mean_interval *gaps, uint64_t size, uint64_t interval,

@@ -10,7 +10,8 @@
  * two samples of a thread belong to the stratum of the second: whatever the time at which a
  * thread took up a change. A stratum of a thread ends with a sample, and the error of its
  * estimate up to a stopping time has mean 0 as at a fixed time (it is a martingale, block by
- * block). In a ring the border may be at one that is missing: no coverage changes by that.
+ * block). In a ring the sample at the border may be missing; that does not change the coverage
+ * (tests/unit/statistics/test_strata.c).
  */
 #ifndef TH_REPORT_STATISTICS_STRATA_H
 #define TH_REPORT_STATISTICS_STRATA_H

@@ -62,7 +62,7 @@ struct th_sample {
 };
 
 /*
- * Takes a sample that is due and admitted: sets time, keep, thread and stack of its event and
+ * Takes a sample that is due and admitted: sets time, thread and stack of its event and
  * lets the lane append it.  Returns its id; 0: it was dropped, and counted.
  * `registers`: of the function at which the walk starts; NULL in contexts in which nothing may
  * allocate or wait: its stack is then sample->caller. [in-malloc]

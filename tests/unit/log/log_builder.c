@@ -154,7 +154,6 @@ keep_record(const struct log_builder *log, size_t at, double keep, uint64_t *wor
 void
 log_keep_past(struct log_builder *log, const double *keeps)
 {
-	const double half = 0.5;
 	const size_t end = log->length;
 	uint64_t words[KEPT_RECORDS * KEPT_WORDS];
 	size_t from = TH_LOG_HEADER_BYTES;
@@ -165,11 +164,11 @@ log_keep_past(struct log_builder *log, const double *keeps)
 		uint32_t count = 0;
 
 		for (unsigned i = 0; i < KEPT_RECORDS && at < end; i++) {
-			int is_native = record_at(log, at).type == TH_EVENT_NATIVE_ALLOC;
-			const double *keep = keeps ? keeps : &half;
+			double keep = 1;
 
-			count += keep_record(log, at, is_native ? *keep : 1, words + count);
-			keeps += keeps && is_native;
+			if (record_at(log, at).type == TH_EVENT_NATIVE_ALLOC)
+				keep = keeps ? *keeps++ : 0.5;
+			count += keep_record(log, at, keep, words + count);
 			at += record_at(log, at).size;
 		}
 		log_add_fields(log, TH_EVENT_KEPT, LOG_U64(end), LOG_WORDS(words, count));
