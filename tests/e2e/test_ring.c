@@ -17,6 +17,7 @@
 #define NATIVE TH_TEST_BUILD "/tests/programs/native_ring"
 #define JAR TH_TEST_BUILD "/tests/programs/programs.jar"
 #define RING_BYTES (8 << 20)
+#define INTERVAL 2048
 /*
  * Of the bytes of what is dropped, nearly all of an exact total; what the rest of it has, a 60th
  * and what the Java VM allocates for itself, is known from few samples of a small ring.
@@ -32,7 +33,7 @@ struct ring {
 
 /* Records a program that kills itself, or exits. */
 static void
-record(const char *const *arguments, const char *interval, struct ring *ring)
+record(const char *const *arguments, struct ring *ring)
 {
 	char *output, *setting;
 
@@ -40,7 +41,7 @@ record(const char *const *arguments, const char *interval, struct ring *ring)
 	ring->recording.directory = th_temporary_directory();
 	ring->recording.log = th_format("%s/log.thl", ring->recording.directory);
 	output = th_format("TWINHEAP_OUTPUT=%s", ring->recording.log);
-	setting = th_format("TWINHEAP_INTERVAL=%s", interval);
+	setting = th_format("TWINHEAP_INTERVAL=%d", INTERVAL);
 	th_command_run(
 		&(struct th_command){
 			.arguments = arguments,
@@ -78,11 +79,15 @@ static void
 check_figures(struct ring *ring, const char *heap, const char *dropped, const char *kept)
 {
 	struct th_recording *recording = &ring->recording;
+	double least = ring->dropped + ring->kept;
 	struct th_figure total, allocated, live;
 
+	/* In a killed process the bytes after the last sample are unknown: e^-20 that they are more. */
+	if (ring->outcome.signal == SIGKILL)
+		least -= 20 * INTERVAL;
 	th_recording_load(recording);
 	total = th_recording_total(recording, heap, "alloc_bytes");
-	assert_true(total.estimate >= ring->dropped + ring->kept);
+	assert_true(total.estimate >= least);
 	assert_true(total.estimate < 1.2 * (ring->dropped + ring->kept));
 	allocated = th_recording_site(recording, heap, dropped, "alloc_bytes");
 	assert_true(fabs(allocated.estimate - ring->dropped) < DROPPED_ERROR * ring->dropped);
@@ -109,7 +114,7 @@ test_native_process_that_is_killed(void **state)
 	struct ring ring;
 
 	(void)state;
-	record(TH_WORDS(NATIVE, "1500000", "kill"), "2k", &ring);
+	record(TH_WORDS(NATIVE, "1500000", "kill"), &ring);
 	assert_int_equal(ring.outcome.signal, SIGKILL);
 	check_disk(&ring);
 	check_figures(&ring, "native", "dropped_site", "kept_site");
@@ -123,7 +128,7 @@ test_native_process_that_exits(void **state)
 	struct ring ring;
 
 	(void)state;
-	record(TH_WORDS(NATIVE, "1500000", "exit"), "2k", &ring);
+	record(TH_WORDS(NATIVE, "1500000", "exit"), &ring);
 	assert_int_equal(ring.outcome.status, 0);
 	check_disk(&ring);
 	check_figures(&ring, "native", "dropped_site", "kept_site");
@@ -137,7 +142,7 @@ test_java(const struct th_jdk *jdk)
 
 	record(TH_WORDS(jdk->java, "-Xmx256m", "-XX:+UseG1GC", "-cp", JAR, "Ring", "800000",
 		       "kill", TH_TOOL),
-		"2k", &ring);
+		&ring);
 	check_disk(&ring);
 	check_figures(&ring, "java", "Ring.dropArray", "Ring.keepArray");
 	check_leak(&ring, "Ring.keepArray");
