@@ -43,6 +43,7 @@ enum th_reason {
 	TH_REASON_DROPPED,     /* unclear: grew, and all of it was garbage at exit */
 	TH_REASON_NO_COLLECTION, /* unclear: no GC at all, or no recent one */
 	TH_REASON_INTERNAL,      /* unclear: grows, but is allocated by the VM for itself */
+	TH_REASON_IDLE,          /* unclear: grew until the whole heap became idle */
 	TH_REASON_STOPPED,       /* plateau: no recent survivors */
 	TH_REASON_STEP,          /* plateau: grew for a part of the time only */
 	TH_REASON_SLOWED,        /* plateau: ever fewer survivors */
@@ -105,6 +106,7 @@ struct th_evidence {
 	bool is_steady;         /* old survivors came throughout the time since the warm-up */
 	bool is_late;           /* growth began well after the warm-up */
 	bool is_step;           /* and ended before the end */
+	bool is_idle;           /* growth ended as the rest of the heap became idle */
 	double kept_bytes;      /* of blocks that were old and are alive */
 	double released_bytes;  /* of blocks that were old and died */
 	double collected_bytes; /* of `collected`; TH_REASON_DROPPED: garbage at exit */

@@ -43,6 +43,8 @@
 #define ACTIVE_PAUSE_PART 0.05
 #define ACTIVE_RATE 0.5
 #define UNLIKELY_ACTIVE_PAUSE 0.001
+/* Where the rest of the heap has less than this fraction of its rate meanwhile, the load ended. */
+#define IDLE_RATE 0.1
 /*
  * Growth since the warm-up, if the later half alone is not significant, counts only if a pause of
  * this fraction of the time at its end would be less probable than UNLIKELY_PAUSE.

@@ -76,6 +76,20 @@ is_active_since(const struct th_judge *judge, uint64_t time, double pause)
 }
 
 /*
+ * Whether the rest of the heap, which had allocated until the last survivor, was idle after it, in a pause of
+ * this part of the time.
+ */
+static bool
+became_idle(const struct th_judge *judge, uint64_t time, double pause)
+{
+	double until = samples_until(judge, time);
+	double others = until - (double)judge->births_count;
+	double after = judge->density.samples[TH_DENSITY_PARTS] - until;
+
+	return others >= ENOUGH_SAMPLES && after * (1 - pause) < IDLE_RATE * pause * others;
+}
+
+/*
  * Whether growth began so long after the warm-up that chance does not explain it, and then ended
  * before the end: one step. The final pause counts by the time since growth began.
  */
@@ -111,14 +125,32 @@ goes_on(struct th_evidence *evidence, const struct th_judge *judge,
 	if (evidence->pause_probability >= UNLIKELY_PAUSE || pause <= longest ||
 		part <= ACTIVE_PAUSE_PART)
 		return true;
-	return part <= PAUSE_PART &&
-	       !(evidence->pause_probability < UNLIKELY_ACTIVE_PAUSE &&
-		       is_active_since(judge, evidence->last_birth, pause));
+	if (part <= PAUSE_PART)
+		return evidence->pause_probability >= UNLIKELY_ACTIVE_PAUSE ||
+		       !is_active_since(judge, evidence->last_birth, pause);
+	evidence->is_idle = became_idle(judge, evidence->last_birth, pause);
+	return false;
+}
+
+/*
+ * Whether the survivors from `quarter` on are as few as the other samples of the heap are, within a factor of
+ * two: the load fell.
+ */
+static bool
+follows_load(const struct th_evidence *evidence, const struct th_judge *judge, uint64_t quarter)
+{
+	double late = (double)evidence->born_last_quarter;
+	double all = (double)judge->births_count;
+	double others = samples_until(judge, evidence->last_birth) - all;
+	double others_late = others - (samples_until(judge, quarter) - (all - late));
+
+	return others >= ENOUGH_SAMPLES && 2 * late * others >= others_late * all &&
+	       late * others <= 2 * others_late * all;
 }
 
 /*
  * Whether the last quarter of the time has less than half of the survivors expected in it, and
- * so few samples of them that chance does not explain it.
+ * so few samples of them that neither chance nor the load explains it.
  */
 static bool
 slows_down(struct th_evidence *evidence, const struct th_judge *judge,
@@ -147,7 +179,8 @@ slows_down(struct th_evidence *evidence, const struct th_judge *judge,
 	/* Of `count` survivors so many, or more, before the last quarter. */
 	return 8 * late < all && before > 0 && before < 1 &&
 	       th_distribution_misses(earlier, (double)evidence->born_last_quarter, before,
-		       1 - before, 1) < UNLIKELY_QUARTER;
+		       1 - before, 1) < UNLIKELY_QUARTER &&
+	       !follows_load(evidence, judge, quarter);
 }
 
 /*
@@ -363,9 +396,7 @@ decide_ended(struct th_evidence *evidence)
 static void
 judge_growth(struct th_evidence *evidence)
 {
-	if (!evidence->is_growing)
-		decide_ended(evidence);
-	else if (evidence->is_slowing)
+	if (evidence->is_slowing)
 		th_evidence_decide(evidence, TH_VERDICT_PLATEAU, TH_REASON_SLOWED);
 	else if (!th_evidence_keeps_old(evidence))
 		th_evidence_decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_TURNOVER);
@@ -377,6 +408,12 @@ judge_growth(struct th_evidence *evidence)
 		th_evidence_decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_LATE);
 	else
 		th_evidence_decide(evidence, TH_VERDICT_LEAK, TH_REASON_GROWS);
+	if (evidence->is_growing)
+		return;
+	if (evidence->is_idle && evidence->verdict == TH_VERDICT_LEAK)
+		th_evidence_decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_IDLE);
+	else
+		decide_ended(evidence);
 }
 
 bool

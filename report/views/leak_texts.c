@@ -232,6 +232,13 @@ th_evidence_explain(const struct th_evidence *evidence)
 		return th_printed("grows by {}, but is allocated by the Java VM for itself and "
 				  "not for the application",
 			growth_text(evidence));
+	case TH_REASON_IDLE:
+		return th_printed(
+			"grew by {} until {t} s of {t} s, after which next to nothing "
+			"was allocated in this heap: it may grow again under load",
+			growth_text(evidence),
+			seconds_between(evidence->horizon->origin, evidence->last_birth),
+			seconds_between(evidence->horizon->origin, evidence->horizon->end));
 	case TH_REASON_FREED:
 		return explain_churn(evidence);
 	case TH_REASON_UNUSED:
@@ -340,10 +347,11 @@ growth_reason(const struct th_leaks *leaks, const struct th_outcome *outcome)
 	const struct th_tallied *tally = outcome->unclear;
 	const struct th_listed *suspect = leaks->unsettled;
 	if (suspect)
-		return th_printed("{}, {}, grows by about {b}/s and may be a leak or not",
+		return th_printed("{}, {}, grows by about {b}/s{} and may be a leak or not",
 			name_of(leaks, suspect),
 			th_heap_adjective(leaks->places.items[suspect->place].heap),
-			suspect->growth);
+			suspect->growth,
+			suspect->reason == TH_REASON_IDLE ? " until the heap is idle" : "");
 	return th_printed("{} at {} grow and may be a leak or not",
 		tally->kind == TH_TALLY_THREADS ? "threads started" : "classes defined",
 		th_view_line_text(leaks->profile->frames,
@@ -386,6 +394,17 @@ advise_limit(const struct th_leaks *leaks, const struct th_outcome *outcome)
 		fmax(floor(gap / ROOM * outcome->asked / worst / 1024), 1));
 }
 
+static const char *
+advise_load(const struct th_leaks *leaks, const struct th_listed *suspect)
+{
+	struct th_finding finding = th_leaks_next(leaks, suspect->group);
+	const struct th_evidence *evidence = &finding.evidence;
+
+	return th_printed("judge the time before, twinheap leaks --to {t}, or record while "
+			  "the load lasts",
+		seconds_between(evidence->horizon->origin, evidence->last_birth));
+}
+
 const char *
 th_outcome_advice(const struct th_leaks *leaks)
 {
@@ -411,6 +430,8 @@ th_outcome_advice(const struct th_leaks *leaks)
 			"have the VM collect all of the heap before the program ends, "
 			"twinheap ctl {} gc, or end it by SIGTERM",
 			pid.text);
+	if (suspect->reason == TH_REASON_IDLE)
+		return advise_load(leaks, suspect);
 	return th_printed("record for {s}",
 		duration_of(leaks) * ROOM * (suspect->reason == TH_REASON_LATE ? 2 : 4));
 }

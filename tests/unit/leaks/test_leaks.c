@@ -155,6 +155,20 @@ test_growth_before_is_plateau(void **state)
 	leaks_expect(&log, TH_VERDICT_PLATEAU, TH_REASON_STOPPED);
 }
 
+/* Beside a site that frees what it allocates: the first finding is of the site that does not. */
+static void
+expect_beside(struct log_builder *log, enum th_verdict verdict, enum th_reason reason)
+{
+	struct leaks_found found;
+
+	leaks_find(&found, log);
+	assert_int_equal(found.findings_count, 2);
+	assert_int_equal(found.findings[0].evidence.verdict, verdict);
+	assert_int_equal(found.findings[0].evidence.reason, reason);
+	assert_int_equal(found.findings[1].evidence.verdict, TH_VERDICT_CHURN);
+	leaks_end(&found, log);
+}
+
 static void
 test_start_up_is_plateau(void **state)
 {
@@ -189,6 +203,27 @@ test_filled_to_a_limit_is_plateau(void **state)
 	leaks_begin(&log);
 	leaks_add(&log, (struct leaks_series){.stack = STACK_WORK, .to = 7500, .every = 50});
 	leaks_expect(&log, TH_VERDICT_PLATEAU, TH_REASON_STOPPED);
+}
+
+/* The same as the load ends: whether it is a limit is not known.  If the load goes on it is one. */
+static void
+test_end_of_the_load_is_unclear(void **state)
+{
+	struct log_builder log;
+
+	(void)state;
+	for (uint32_t to = 7500; to <= END_MS; to += END_MS - 7500) {
+		leaks_begin(&log);
+		leaks_add(&log,
+			(struct leaks_series){.stack = STACK_WORK, .to = 7500, .every = 50});
+		leaks_add(
+			&log, (struct leaks_series){
+				      .stack = STACK_OTHER, .to = to, .every = 10, .life = 10});
+		if (to < END_MS)
+			expect_beside(&log, TH_VERDICT_UNCLEAR, TH_REASON_IDLE);
+		else
+			expect_beside(&log, TH_VERDICT_PLATEAU, TH_REASON_STOPPED);
+	}
 }
 
 /* A short pause before the end is not the end of growth. */
@@ -232,21 +267,55 @@ test_bursts_are_a_leak(void **state)
 	}
 }
 
-/* 160 blocks a second at first, then 80, 40, 20, 10 in the last two. */
+/* 160 blocks a second at first, then 80, 40, 20, 5 in the last two. */
+static const uint32_t slowing[] = {6, 12, 25, 50, 200};
+
+static void
+add_slowing(struct log_builder *log, uint32_t stack, uint32_t life)
+{
+	for (uint32_t i = 0; i < 5; i++)
+		leaks_add(log, (struct leaks_series){.stack = stack,
+				       .from = 2000 * i,
+				       .to = 2000 * (i + 1),
+				       .every = slowing[i],
+				       .life = life});
+}
+
 static void
 test_slowing_is_plateau(void **state)
 {
-	static const uint32_t every[] = {6, 12, 25, 50, 200};
 	struct log_builder log;
 
 	(void)state;
 	leaks_begin(&log);
-	for (uint32_t i = 0; i < 5; i++)
-		leaks_add(&log, (struct leaks_series){.stack = STACK_WORK,
-					.from = 2000 * i,
-					.to = 2000 * (i + 1),
-					.every = every[i]});
+	add_slowing(&log, STACK_WORK, 0);
 	leaks_expect(&log, TH_VERDICT_PLATEAU, TH_REASON_SLOWED);
+}
+
+/*
+ * The same where the whole heap slows down so: fewer requests, for example.  If the load stays, or stops
+ * early, it is no reason.
+ */
+static void
+test_slowing_with_the_load_is_leak(void **state)
+{
+	struct log_builder log;
+
+	(void)state;
+	leaks_begin(&log);
+	add_slowing(&log, STACK_WORK, 0);
+	add_slowing(&log, STACK_OTHER, 10);
+	expect_beside(&log, TH_VERDICT_LEAK, TH_REASON_GROWS);
+	leaks_begin(&log);
+	add_slowing(&log, STACK_WORK, 0);
+	leaks_add(&log, (struct leaks_series){
+				.stack = STACK_OTHER, .to = END_MS, .every = 10, .life = 10});
+	expect_beside(&log, TH_VERDICT_PLATEAU, TH_REASON_SLOWED);
+	leaks_begin(&log);
+	add_slowing(&log, STACK_WORK, 0);
+	leaks_add(&log, (struct leaks_series){
+				.stack = STACK_OTHER, .to = 5000, .every = 5, .life = 10});
+	expect_beside(&log, TH_VERDICT_PLATEAU, TH_REASON_SLOWED);
 }
 
 /* A block every 20 ms until 6 s, and then samples at the given interval. */
@@ -994,9 +1063,11 @@ main(void)
 		cmocka_unit_test(test_start_up_is_plateau),
 		cmocka_unit_test(test_few_blocks_of_start_up_are_plateau),
 		cmocka_unit_test(test_filled_to_a_limit_is_plateau),
+		cmocka_unit_test(test_end_of_the_load_is_unclear),
 		cmocka_unit_test(test_short_rest_is_still_leak),
 		cmocka_unit_test(test_bursts_are_a_leak),
 		cmocka_unit_test(test_slowing_is_plateau),
+		cmocka_unit_test(test_slowing_with_the_load_is_leak),
 		cmocka_unit_test(test_sparser_sampling_is_no_slowing),
 		cmocka_unit_test(test_sparser_sampling_is_no_end),
 		cmocka_unit_test(test_slowing_shows_through_closer_sampling),
