@@ -234,22 +234,14 @@ recorder_settings(void)
 	};
 }
 
-/* Disables what does not work in this process, and notes it in the log. */
 static void
-check_self(struct th_recorder_settings *settings)
+check_unwinder(void)
 {
-	if (settings->heaps & NATIVE && !th_self_check_countdown(&th_self_check_parts)) {
-		settings->heaps &= ~NATIVE;
-		settings->seen &= ~NATIVE;
-		th_log_note(1, "thread-local countdowns do not work in this process: the C "
-			       "heap is not "
-			       "recorded");
-	}
-	if (!th_self_check_walk(&th_self_check_parts)) {
-		th_unwind_use_rules(false);
-		th_log_note(1, "the unwinder failed on a known stack: native frames are "
-			       "walked by frame pointer only");
-	}
+	if (th_self_check_walk(th_unwind))
+		return;
+	th_unwind_use_rules(false);
+	th_log_note(1, "the unwinder failed on a known stack: native frames are walked by "
+		       "frame pointer only");
 }
 
 /* The blocks of malloc lie in memory mapped by the underlying allocator. */
@@ -291,7 +283,7 @@ start(void)
 		th_log_note(1, NO_LIBUNWIND);
 	}
 	set_allocator();
-	check_self(&settings);
+	check_unwinder();
 	if (settings.heaps & NATIVE || life.lacks_native)
 		th_allocator_log();
 	if (!th_thread_can_read_others())
@@ -353,12 +345,9 @@ use_own_unwinder(void)
 static void
 choose_unwinder(void)
 {
-	struct th_self_check_parts parts = th_self_check_parts;
-
 	if (life.settings.number[TH_SETTING_NAME_UNWINDER] != LIBUNWIND)
 		return;
-	parts.walk = th_libunwind_walk;
-	if (th_libunwind_open(th_real_dlsym) && th_self_check_walk(&parts)) {
+	if (th_libunwind_open(th_real_dlsym) && th_self_check_walk(th_libunwind_walk)) {
 		th_capture_set_unwinder(th_libunwind_walk);
 	} else {
 		life.lacks_libunwind = true;

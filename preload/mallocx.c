@@ -22,65 +22,17 @@
 
 static struct th_mallocx next;
 
-/* Counted forms */
-
-static void *
-late_mallocx(size_t size, int flags)
-{
-	return th_entry_take_fresh(next.mallocx(size, flags), size, TH_FUNCTION_MALLOCX);
-}
-
-static SLOW void *
-mallocx_due(size_t size, int flags)
-{
-	void *block = next.mallocx(size, flags);
-
-	th_native_allocated(block, size, TH_FUNCTION_MALLOCX);
-	return block;
-}
+/* Counted forms.  Where the library was loaded late, frees may go past it. */
 
 static void *
 count_mallocx(size_t size, int flags)
 {
-	return th_entry_is_due(size) ? mallocx_due(size, flags) : next.mallocx(size, flags);
+	return th_entry_take_fresh(next.mallocx(size, flags), size, TH_FUNCTION_MALLOCX);
 }
 
 /* Like realloc: a free of the old block and an allocation of the whole new one. */
-static SLOW void *
-rallocx_tracked(void *block, size_t size, int flags)
-{
-	uint64_t sample = th_native_unlink(block);
-	void *moved = next.rallocx(block, size, flags);
-
-	if (!moved) {
-		th_native_relink(block, sample);
-		return NULL;
-	}
-	th_native_freed(sample);
-	return th_entry_take(moved, size, TH_FUNCTION_MALLOCX);
-}
-
-static SLOW void *
-rallocx_due(void *block, size_t size, int flags)
-{
-	void *moved = next.rallocx(block, size, flags);
-
-	th_native_allocated(moved, size, TH_FUNCTION_MALLOCX);
-	return moved;
-}
-
 static void *
 count_rallocx(void *block, size_t size, int flags)
-{
-	if (UNLIKELY(th_live_blocks_may_hold(block)))
-		return rallocx_tracked(block, size, flags);
-	if (th_entry_is_due(size))
-		return rallocx_due(block, size, flags);
-	return next.rallocx(block, size, flags);
-}
-
-static void *
-late_rallocx(void *block, size_t size, int flags)
 {
 	uint64_t sample = UNLIKELY(th_live_blocks_may_hold(block)) ? th_native_unlink(block)
 								   : 0;
@@ -215,13 +167,13 @@ th_mallocx_init(void)
 	th_store_release(&resolved, 1);
 }
 
-#define ADD(name, function, is_release)                           \
+#define ADD(name, is_release)                                     \
 	do {                                                      \
 		found = th_next_find(#name);                      \
 		if (!found || !th_allocator_is_underneath(found)) \
 			return;                                   \
 		memcpy(&next.name, &found, sizeof(found));        \
-		__typeof(next.name) late = function;              \
+		__typeof(next.name) late = count_##name;          \
 		memcpy(&ours, &late, sizeof(ours));               \
 		add(#name, found, ours, is_release);              \
 	} while (0)
@@ -232,9 +184,9 @@ th_mallocx_each_late(void (*add)(
 {
 	void *found, *ours;
 
-	ADD(dallocx, count_dallocx, true);
-	ADD(sdallocx, count_sdallocx, true);
-	ADD(rallocx, late_rallocx, true);
-	ADD(mallocx, late_mallocx, false);
-	ADD(xallocx, count_xallocx, false);
+	ADD(dallocx, true);
+	ADD(sdallocx, true);
+	ADD(rallocx, true);
+	ADD(mallocx, false);
+	ADD(xallocx, false);
 }

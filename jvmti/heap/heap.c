@@ -172,8 +172,7 @@ is_due(struct th_thread_record *record, char *thread, const struct th_event_java
 	if (bytes - due < object->size)
 		return true;
 	th_log_count(TH_COUNTER_JAVA_MISSED, 1);
-	return th_random_unit(&record->random) <=
-	       th_sampler_probability(object->size, object->interval);
+	return (uint64_t)th_sampler_draw(&record->random, object->interval) < object->size;
 }
 
 /*

@@ -16,7 +16,7 @@ void th_classes_restart(void);
 /*
  * The id (1..) of a class, by its signature; writes its CLASS record on the first call.  0 when the
  * table is full or cannot be mapped, or the VM does not give the signature.  Lock-free.  Two signatures share an id with
- * probability 2^-28 when the table is full. [jvmti]
+ * probability 2^-24 when the table is full. [jvmti]
  */
 uint32_t th_classes_id(jvmtiEnv *jvmti, jclass type);
 

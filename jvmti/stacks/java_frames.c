@@ -27,8 +27,6 @@
 #	define BCP_WORD 8
 #endif
 #define LAST_WORD 9
-/* At the base of a stack, below which no frame of Java code begins. */
-#define FREE_WORDS 64
 /* compressedStream.hpp: without bytes of 0. */
 #define FIRST_WITHOUT_ZERO 20
 /* Bits of `layout`; blobs are aligned to 8 bytes. */
@@ -217,8 +215,9 @@ leave_interpreted(struct th_frame_walk *walk)
 static bool
 has_interpreted_words(uintptr_t fp, uintptr_t sp, uintptr_t base)
 {
-	return !(fp & 7) && fp >= sp && fp - sp >= LAST_WORD * sizeof(uintptr_t) && fp < base &&
-	       base - fp > FREE_WORDS * sizeof(uintptr_t);
+	const struct th_stack_part stack = {.low = sp, .base = base};
+
+	return th_is_frame_address(&stack, fp) && fp - sp >= LAST_WORD * sizeof(uintptr_t);
 }
 
 uint64_t

@@ -3,7 +3,7 @@
  * A set of words without locks, in which each has a number.  Entries are never removed.
  *
  * The set grows by levels, each four times the size of the previous one, when half of a level is
- * taken: a small set takes two pages, and has at most TH_HASH_SET_MOST words, in 2.7 MiB.
+ * taken: a small set takes two pages, and has at most TH_HASH_SET_MOST words, in 10.7 MiB.
  */
 #ifndef TH_UNIFY_BASE_HASH_SET_H
 #define TH_UNIFY_BASE_HASH_SET_H
@@ -14,7 +14,7 @@
 
 #include "unify/shared/hash.h"
 
-#define TH_HASH_SET_LEVELS 5
+#define TH_HASH_SET_LEVELS 6
 #define TH_HASH_SET_FIRST 1024u
 /* The numbers are 1 to this. */
 #define TH_HASH_SET_NUMBERS (TH_HASH_SET_FIRST * ((1u << 2 * TH_HASH_SET_LEVELS) - 1) / 3)

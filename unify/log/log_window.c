@@ -283,20 +283,6 @@ th_log_windows_init(int descriptor, th_log_window_map *map)
 }
 
 void
-th_log_windows_each(void (*visit)(const void *start, size_t bytes, void *data), void *data)
-{
-	for (unsigned i = 0; i < WINDOWS; i++) {
-		struct th_log_window *window = &log_map.windows[i];
-		uint64_t number = th_load_relaxed(&window->number);
-
-		if (!number || !enter(window, number))
-			continue;
-		visit(window->start, MAPPED_BYTES, data);
-		th_log_window_leave(window);
-	}
-}
-
-void
 th_log_windows_detach(void)
 {
 	for (unsigned i = 0; i < WINDOWS; i++) {
@@ -316,18 +302,4 @@ th_log_windows_detach(void)
 		window->number = 0;
 	}
 	log_map.changing.held = 0;
-}
-
-/* Of another process */
-
-struct th_observed_part
-th_log_windows_part(void)
-{
-	return (struct th_observed_part){&log_map, sizeof(log_map), 0};
-}
-
-bool
-th_log_windows_observe(const void *part)
-{
-	return th_observed_copy((uintptr_t)part, &log_map, sizeof(log_map));
 }

@@ -14,8 +14,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "unify/base/observed.h"
-
 #define TH_LOG_WINDOW_BYTES (1u << 20)
 /* Maximum size of a written record. */
 #define TH_LOG_WINDOW_OVERLAP (256u << 10)
@@ -67,18 +65,10 @@ uint64_t th_log_windows_start(void);
  */
 bool th_log_windows_retire(void);
 
-/* Calls `visit` for each mapped window. [any] */
-void
-th_log_windows_each(void (*visit)(const void *start, size_t bytes, void *data), void *data);
-
 /*
  * In a forked child: unmaps all windows.  A window with users, perhaps this thread further up
  * its stack, becomes private zeros.
  */
 void th_log_windows_detach(void);
-
-/* In the tool: th_log_windows_each() visits the windows of the observed process. */
-struct th_observed_part th_log_windows_part(void);
-bool th_log_windows_observe(const void *part);
 
 #endif

@@ -3,10 +3,9 @@
  * Interning of stacks: equal stacks get one id, and stacks and modules are written to the log once, on
  * first occurrence.
  *
- * The table holds 128-bit hashes, not frames: two of 262,144 stacks collide with probability
- * 2^-93.  Insertion takes no lock.  A thread that finds a half-inserted entry waits for about a
- * microsecond, then inserts the stack again under a second id, which the report merges: no
- * thread depends on one that was preempted in between.
+ * The table holds hashes, not frames (unify/base/hash_set.h): among 262,144 stacks two share an id with
+ * probability 2^-27.  A stack that is inserted by two threads at once may have two ids, which the
+ * report merges.  Samples of stacks beyond TH_HASH_SET_MOST are dropped and counted.
  */
 #ifndef TH_UNIFY_LOG_STACK_LOG_H
 #define TH_UNIFY_LOG_STACK_LOG_H
@@ -14,9 +13,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* Maximum number of distinct stacks; samples of further stacks are dropped and counted. */
-#define TH_STACKS_MAX (1u << 18)
 
 /* Maps the table; false: out of memory.  Once. */
 bool th_stack_table_init(void);

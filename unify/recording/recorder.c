@@ -14,7 +14,6 @@
 #include "unify/mapped/mapping.h"
 #include "unify/recording/control.h"
 #include "unify/recording/housekeeping.h"
-#include "unify/recording/self_check.h"
 #include "unify/recording/teardown.h"
 #include "unify/resident/breakdown.h"
 #include "unify/resident/remote_tables.h"
@@ -64,12 +63,7 @@ th_recorder_start(const struct th_recorder_settings *settings)
 		return false;
 	th_ring_on_thread(th_thread_is_alive);
 	th_capture_start(settings->depth);
-	bool tracks = th_self_check_live(&th_self_check_parts);
-	th_native_start(tracks);
-	if (!tracks)
-		th_log_note(1,
-			"the self-check of the live block table failed: frees of native blocks "
-			"are not tracked");
+	th_native_start();
 	if (settings->seen & 1u << TH_HEAP_MAPPED)
 		th_mapping_start(settings->seed);
 	th_breakdown_start(settings->heaps & 1u << TH_HEAP_MAPPED);

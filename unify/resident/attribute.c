@@ -10,6 +10,7 @@
 
 #include "unify/base/align.h"
 #include "unify/log/log.h"
+#include "unify/resident/remote_tables.h"
 #include "unify/sample/thread.h"
 #include "unify/shared/hash.h"
 
@@ -193,6 +194,10 @@ category_of(const struct th_breakdown_tables *tables,
 {
 	const char *path = *name;
 
+	if (tables->log_path && !strcmp(path, tables->log_path)) {
+		*name = "log";
+		return TH_MEMORY_OWN;
+	}
 	if (!strcmp(path, "[heap]")) {
 		*name = "main heap";
 		return TH_MEMORY_MALLOC;
@@ -415,15 +420,25 @@ add_mapping(struct th_breakdown_tables *tables, const struct th_address_space_en
 
 /* All mappings */
 
-/* Finds the path of the library's image, which has a row of its own. */
-static void
-find_own_path(struct th_breakdown_tables *tables)
+/* The path of the mapping that contains `address`; "": it has none. */
+static const char *
+path_at(const struct th_breakdown_tables *tables, uintptr_t address)
 {
 	const struct th_address_space_entry *entry = th_address_space_find(
-		&tables->space, (uintptr_t)th_log_header()->observed);
-	const char *path = entry ? th_address_space_path(&tables->space, entry) : "";
+		&tables->space, address);
 
-	tables->own_path = th_name_ends_with(path, ".so") ? path : NULL;
+	return entry ? th_address_space_path(&tables->space, entry) : "";
+}
+
+/* The library's image and its log have rows of their own. */
+static void
+find_own_paths(struct th_breakdown_tables *tables)
+{
+	const char *image = path_at(tables, (uintptr_t)th_log_header()->observed);
+	const char *log = path_at(tables, th_remote_tables()->log);
+
+	tables->own_path = th_name_ends_with(image, ".so") ? image : NULL;
+	tables->log_path = *log ? log : NULL;
 }
 
 void
@@ -431,7 +446,7 @@ th_breakdown_divide(struct th_breakdown_tables *tables)
 {
 	const struct th_address_space *space = &tables->space;
 
-	find_own_path(tables);
+	find_own_paths(tables);
 	tables->rows.count = 0;
 	tables->rows.is_full = false;
 	tables->stretch_count = 0;

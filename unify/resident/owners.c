@@ -13,7 +13,6 @@
 #include "unify/base/atomic.h"
 #include "unify/base/memory.h"
 #include "unify/log/log.h"
-#include "unify/log/log_window.h"
 #include "unify/log/module.h"
 #include "unify/mapped/mapping.h"
 #include "unify/resident/breakdown.h"
@@ -203,23 +202,6 @@ claim_region(const void *start, size_t bytes, void *data)
 	claim_exact(data, (uintptr_t)start, (uintptr_t)start + bytes, TH_MEMORY_OWN, "tables");
 }
 
-static void
-claim_log(const void *start, size_t bytes, void *data)
-{
-	claim_exact(data, (uintptr_t)start, (uintptr_t)start + bytes, TH_MEMORY_OWN, "log");
-}
-
-static void
-claim_own(struct th_breakdown_tables *tables)
-{
-	uintptr_t header = th_remote_tables()->log;
-
-	th_memory_each(claim_region, tables);
-	if (header)
-		claim_exact(tables, header, header + TH_LOG_HEADER_BYTES, TH_MEMORY_OWN, "log");
-	th_log_windows_each(claim_log, tables);
-}
-
 /* Uninitialised data of loaded objects is an anonymous mapping after their file. */
 static void
 claim_images(struct th_breakdown_tables *tables)
@@ -363,7 +345,7 @@ th_breakdown_owners_claim(struct th_breakdown_tables *tables)
 {
 	tables->claims.exact.count = tables->claims.owners.count = 0;
 	tables->claims.exact.is_full = tables->claims.owners.is_full = false;
-	claim_own(tables);
+	th_memory_each(claim_region, tables);
 	claim_images(tables);
 	claim_arenas(tables);
 	claim_stacks(tables);

@@ -11,7 +11,6 @@
 #include "unify/base/atomic.h"
 #include "unify/base/memory.h"
 #include "unify/log/log.h"
-#include "unify/log/log_window.h"
 #include "unify/log/module.h"
 #include "unify/mapped/mapping.h"
 #include "unify/resident/breakdown.h"
@@ -32,7 +31,6 @@ fill(struct th_remote_tables *ret)
 		.parts =
 			{
 				[TH_REMOTE_MEMORY] = th_memory_part(),
-				[TH_REMOTE_LOG] = th_log_windows_part(),
 				[TH_REMOTE_THREADS] = th_thread_part(),
 				[TH_REMOTE_MAPPING] = th_mapping_part(),
 				[TH_REMOTE_LIVE] = th_live_blocks_part(),
@@ -128,8 +126,7 @@ th_remote_tables_copy(void)
 {
 	if (!th_observed_is_other())
 		return true;
-	return th_log_windows_observe(list.parts[TH_REMOTE_LOG].start) &&
-	       th_thread_observe(list.parts[TH_REMOTE_THREADS].start) &&
+	return th_thread_observe(list.parts[TH_REMOTE_THREADS].start) &&
 	       th_mapping_observe(list.parts[TH_REMOTE_MAPPING].start) &&
 	       th_live_blocks_observe(list.parts[TH_REMOTE_LIVE].start) &&
 	       th_module_observe(list.parts[TH_REMOTE_MODULES].start) &&

@@ -110,6 +110,7 @@ struct th_breakdown_tables {
 	uint32_t touched_count; /* in blocks */
 	struct th_event_account event;
 	const char *own_path;  /* path of this library's image */
+	const char *log_path;  /* of its log; NULL: not known */
 	const char *allocator; /* the name of malloc's library, NULL if it is libc */
 	char text[TH_CGROUP_TEXT_MAX];
 };

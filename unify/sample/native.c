@@ -69,7 +69,6 @@ probe_free(uintptr_t block)
 
 /* Recording */
 
-static bool tracks;           /* blocks are followed to their free */
 static bool keeps_countdowns; /* while no recording runs */
 
 /* Called at the first sample; NULL: not waiting for one. */
@@ -90,9 +89,8 @@ log_free(uint64_t sample, uint64_t time, uint32_t thread)
 }
 
 void
-th_native_start(bool has_live_table)
+th_native_start(void)
 {
-	tracks = has_live_table;
 	th_live_blocks_on_late_free(log_free);
 }
 
@@ -135,7 +133,7 @@ append_native(struct th_sample *sample)
 {
 	struct th_event_native_alloc *event = (struct th_event_native_alloc *)sample->event;
 	uintptr_t address = (uintptr_t)event->address;
-	bool tracked = tracks && th_live_blocks_insert(address, SAMPLE_PENDING);
+	bool tracked = th_live_blocks_insert(address, SAMPLE_PENDING);
 
 	if (tracked)
 		event->flags |= TH_NATIVE_TRACKED;

@@ -12,8 +12,8 @@
 
 #include "unify/shared/log_format.h"
 
-/* `tracks`: the live table (live_blocks.h) works, so blocks are followed to their free. */
-void th_native_start(bool tracks);
+/* From now on frees that were deferred (live_blocks.h) are recorded. */
+void th_native_start(void);
 
 /*
  * Defers the recording until a first sample is due, by countdowns with this mean.  Then `begin`

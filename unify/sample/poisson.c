@@ -3,9 +3,9 @@
  * xoshiro256++ and splitmix64 after Blackman and Vigna, "Scrambled linear pseudorandom number
  * generators", ACM TOMS 2021 (public domain).
  *
- * ln and 1 - exp(-x) are series after a reduction by powers of two.  The library implements
- * them because it may depend on libc alone, and malloc may not call functions that the host can
- * replace; their error is a few units in the last place, where 1e-12 would be sufficient.
+ * ln is a series after a reduction by powers of two.  The library implements it because it may
+ * depend on libc alone, and malloc may not call functions that the host can replace; its error is
+ * a few units in the last place, where 1e-12 would be sufficient.
  */
 #include "unify/sample/poisson.h"
 
@@ -15,12 +15,7 @@
 #include "unify/shared/hash.h"
 
 #define LN2 0.693147180559945309417
-/* LN2 in two parts; the first has 32 significant bits, so k * LN2_HIGH is exact for small k. */
-#define LN2_HIGH 6.93147180369123816490e-01
-#define LN2_LOW 1.90821492927058770002e-10
 #define SQRT2 1.41421356237309504880
-/* exp(-x) is below half a unit in the last place of 1. */
-#define PROBABILITY_ONE_BEYOND 40.0
 /* The largest double below 2^63. */
 #define COUNTDOWN_MAX 9223372036854774784.0
 
@@ -66,17 +61,6 @@ th_random_unit(struct th_random *random)
 	return (double)((th_random_next(random) >> 11) + 1) * 0x1p-53;
 }
 
-/* 2^exponent; both it and the result are in the range of normal numbers. */
-static double
-power_of_two(int exponent)
-{
-	uint64_t bits = (uint64_t)(exponent + 1023) << 52;
-	double result;
-
-	memcpy(&result, &bits, sizeof(result));
-	return result;
-}
-
 /* x = m * 2^exponent with m in [sqrt(1/2), sqrt(2)), for a positive normal x. */
 static double
 split_exponent(double x, int *exponent_ret)
@@ -86,7 +70,8 @@ split_exponent(double x, int *exponent_ret)
 
 	memcpy(&bits, &x, sizeof(bits));
 	*exponent_ret = (int)(bits >> 52) - 1023;
-	m = x * power_of_two(-*exponent_ret);
+	bits = bits % (UINT64_C(1) << 52) | UINT64_C(1023) << 52;
+	memcpy(&m, &bits, sizeof(m));
 	if (m >= SQRT2) {
 		m *= 0.5;
 		++*exponent_ret;
@@ -111,45 +96,10 @@ natural_log(double x)
 	return exponent * LN2 + 2 * f * sum;
 }
 
-/* 1 - exp(-r) for |r| <= ln(2)/2: r (1 - r/2 (1 - r/3 (1 - ...))). */
-static double
-small_one_minus_exp(double r)
-{
-	/* The first omitted term is r^15/16! < 1e-20 of the result. */
-	double sum = 1;
-
-	for (int i = 15; i >= 2; i--)
-		sum = 1 - r / i * sum;
-	return r * sum;
-}
-
-/* With x = k ln 2 + r: 1 - exp(-x) = (1 - 2^-k) + 2^-k (1 - exp(-r)). */
-static double
-one_minus_exp(double x)
-{
-	int k;
-	double r, scale;
-
-	if (x >= PROBABILITY_ONE_BEYOND)
-		return 1;
-	k = (int)(x / LN2 + 0.5);
-	r = (x - k * LN2_HIGH) - k * LN2_LOW;
-	scale = power_of_two(-k);
-	return (1 - scale) + scale * small_one_minus_exp(r);
-}
-
 int64_t
 th_sampler_draw(struct th_random *random, uint64_t interval)
 {
 	double bytes = -(double)interval * natural_log(th_random_unit(random));
 
 	return bytes < COUNTDOWN_MAX ? (int64_t)bytes : (int64_t)COUNTDOWN_MAX;
-}
-
-double
-th_sampler_probability(uint64_t size, uint64_t interval)
-{
-	if (interval == 0)
-		return 1;
-	return one_minus_exp((double)size / (double)interval);
 }

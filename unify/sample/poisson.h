@@ -22,18 +22,12 @@ uint64_t th_random_next(struct th_random *random);
 double th_random_unit(struct th_random *random);
 
 /*
- * Draws a thread's next countdown: the whole bytes of -N ln(U), N = `interval` > 0 bytes, at
- * least 0.  Each block subtracts its size; the block that takes the countdown below zero is
+ * Draws a thread's next countdown: the whole bytes of -N ln(U), N = `interval` bytes, at least
+ * 0, and 0 if that is 0.  Each block subtracts its size; the block that takes the countdown below zero is
  * sampled.  Whole bytes are exact: a size is greater than -N ln(U) if and only if it is greater
  * than its integer part.  Does not use libm; its own ln has a relative error below 1e-12.
  * [in-malloc]
  */
 int64_t th_sampler_draw(struct th_random *random, uint64_t interval);
-
-/*
- * Probability that a block of `size` bytes is sampled: 1 - exp(-size/interval); 1 if interval
- * is 0.  Accurate for small ratios (expm1). [in-malloc]
- */
-double th_sampler_probability(uint64_t size, uint64_t interval);
 
 #endif

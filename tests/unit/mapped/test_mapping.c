@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/unit/sample/probability.h"
 #include "unify/mapped/mapping.h"
 #include "unify/sample/poisson.h"
 
@@ -137,7 +138,7 @@ estimate_left(uint32_t kind)
 	for (size_t i = 0; i < count; i++) {
 		if ((left[i].flags & TH_MAPPED_RESERVED) == kind)
 			sum += (double)left[i].bytes /
-			       th_sampler_probability(left[i].size, left[i].interval);
+			       sampling_probability(left[i].size, left[i].interval);
 	}
 	free(left);
 	return sum;
@@ -540,7 +541,7 @@ test_model_with_few_samples(void **state)
 	for (size_t i = 0; i < log_image_count(&image, TH_EVENT_MAPPED_ALLOC); i++) {
 		const struct th_event_mapped_alloc *alloc = log_image_get(
 			&image, TH_EVENT_MAPPED_ALLOC, i);
-		double p = th_sampler_probability(alloc->size, alloc->interval);
+		double p = sampling_probability(alloc->size, alloc->interval);
 
 		if (alloc->flags & TH_MAPPED_RESERVED)
 			continue;

@@ -324,7 +324,9 @@ test_deep_stacks_are_cut(void **state)
 	const uint64_t *frames;
 	uint32_t flags;
 	log_image_open(&image);
-	assert_true(recorder_frames(&image, 1, &frames, &flags) > 301);
+	const struct th_event_native_alloc *event = log_image_get(
+		&image, TH_EVENT_NATIVE_ALLOC, 0);
+	assert_true(recorder_frames(&image, event->stack, &frames, &flags) > 301);
 	assert_int_equal(flags, 0);
 	log_image_close(&image);
 }

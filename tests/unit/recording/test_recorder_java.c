@@ -128,6 +128,16 @@ test_no_java_below(void **state)
 	assert_int_equal(recorder_counter(TH_COUNTER_NATIVE_SAMPLES), 1);
 }
 
+/* The frames of the first sample's stack. */
+static uint32_t
+first_frames(const struct log_image *image, const uint64_t **frames_ret, uint32_t *flags_ret)
+{
+	const struct th_event_native_alloc *event = log_image_get(
+		image, TH_EVENT_NATIVE_ALLOC, 0);
+
+	return recorder_frames(image, event->stack, frames_ret, flags_ret);
+}
+
 /* Each status has its counter, and the stack has a flag that its Java frames are missing. */
 static void
 test_java_frames_that_cannot_be_had(void **state)
@@ -151,7 +161,7 @@ test_java_frames_that_cannot_be_had(void **state)
 		assert_int_equal(recorder_counter(TH_COUNTER_JAVA_STACK_BELOW), 1);
 		assert_int_equal(recorder_counter(TH_COUNTER_JAVA_STACK_FOUND), 0);
 		log_image_open(&image);
-		assert_int_equal(recorder_frames(&image, 1, &frames, &flags), 3);
+		assert_int_equal(first_frames(&image, &frames, &flags), 3);
 		assert_int_equal(flags, TH_STACK_NO_JAVA);
 		log_image_close(&image);
 		tear_down_java(NULL);
@@ -171,7 +181,7 @@ test_depth_cuts_java_frames(void **state)
 		start_java(TH_JAVA_FOUND, depth);
 		java_caller();
 		log_image_open(&image);
-		assert_int_equal(recorder_frames(&image, 1, &frames, &flags), depth);
+		assert_int_equal(first_frames(&image, &frames, &flags), depth);
 		assert_int_equal(flags, TH_STACK_TRUNCATED);
 		log_image_close(&image);
 		tear_down_java(NULL);

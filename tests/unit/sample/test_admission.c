@@ -14,10 +14,10 @@
 #include <unistd.h>
 #include <sys/prctl.h>
 
+#include "tests/unit/sample/probability.h"
 #include "unify/recording/control.h"
 #include "unify/recording/housekeeping.h"
 #include "unify/sample/admission.h"
-#include "unify/sample/poisson.h"
 #include "unify/sample/throttle.h"
 
 #define INTERVAL 4096
@@ -69,7 +69,7 @@ estimate(double *variance_ret)
 	for (size_t i = 0; i < log_image_count(&image, TH_EVENT_NATIVE_ALLOC); i++) {
 		const struct th_event_native_alloc *event = log_image_get(
 			&image, TH_EVENT_NATIVE_ALLOC, i);
-		double p = th_sampler_probability(event->size, event->interval);
+		double p = sampling_probability(event->size, event->interval);
 
 		sum += (double)event->size / p;
 		*variance_ret += (double)(event->size * event->size) * (1 - p) / (p * p);

@@ -14,6 +14,7 @@
 
 #include <math.h>
 
+#include "tests/unit/sample/probability.h"
 #include "unify/sample/poisson.h"
 
 #define INTERVAL (512u * 1024)
@@ -190,34 +191,6 @@ test_streams_are_not_correlated(void **state)
 	assert_true(fabs(sum / DRAWS) < 4 / sqrt(DRAWS));
 }
 
-static void
-test_probability_agrees_with_libm(void **state)
-{
-	static const uint64_t intervals[] = {
-		1, 3, 1000, INTERVAL, (uint64_t)1 << 40, UINT64_MAX};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(intervals) / sizeof(intervals[0]); i++)
-		for (double size = 1; size < 1e18; size = floor(size * 1.01) + 1) {
-			uint64_t bytes = (uint64_t)size;
-			double expected = -expm1(-(double)bytes / (double)intervals[i]);
-			double probability = th_sampler_probability(bytes, intervals[i]);
-
-			assert_true(fabs(probability - expected) <= 1e-12 * expected);
-			assert_true(probability <= 1);
-		}
-}
-
-static void
-test_probability_at_the_ends(void **state)
-{
-	(void)state;
-	assert_true(th_sampler_probability(0, INTERVAL) == 0);
-	assert_true(th_sampler_probability(0, 0) == 1);
-	assert_true(th_sampler_probability(1, 0) == 1);
-	assert_true(th_sampler_probability(UINT64_MAX, 1) == 1);
-}
-
 /* Hits among `blocks` of one size, counted as in malloc. */
 static int
 count_hits(struct th_random *random, uint64_t size, uint64_t interval, int blocks)
@@ -252,7 +225,7 @@ test_blocks_are_hit_with_their_probability(void **state)
 	th_random_seed(&random, 3);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		for (size_t k = 0; k < sizeof(intervals) / sizeof(intervals[0]); k++) {
-			double p = th_sampler_probability(sizes[i], intervals[k]);
+			double p = sampling_probability(sizes[i], intervals[k]);
 			int hits = count_hits(&random, sizes[i], intervals[k], blocks);
 
 			assert_true(fabs(hits - p * blocks) <=
@@ -273,8 +246,6 @@ main(void)
 		cmocka_unit_test(test_draws_are_exponential),
 		cmocka_unit_test(test_first_draws_of_consecutive_seeds_are_exponential),
 		cmocka_unit_test(test_streams_are_not_correlated),
-		cmocka_unit_test(test_probability_agrees_with_libm),
-		cmocka_unit_test(test_probability_at_the_ends),
 		cmocka_unit_test(test_blocks_are_hit_with_their_probability),
 	};
 

@@ -13,6 +13,7 @@
 
 #include "report/statistics/calibration.h"
 #include "tests/unit/log/log_builder.h"
+#include "tests/unit/sample/probability.h"
 #include "unify/sample/poisson.h"
 
 #define INTERVAL 1000
@@ -159,7 +160,7 @@ test_factors_out_of_few_samples_are_biased(void **state)
 		for (int k = 0; k < LARGE + SMALL; k++) {
 			uint64_t size = k < LARGE ? 2 << 20 : 64 << 10;
 
-			if (th_random_unit(&random) > th_sampler_probability(size, interval))
+			if (th_random_unit(&random) > sampling_probability(size, interval))
 				continue;
 			th_estimator_add(&all, size, interval, 1, 1);
 			if (k >= LARGE)

@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tests/unit/sample/probability.h"
 #include "tests/unit/statistics/simulated_heap.h"
 
 #define KIB 1024u
@@ -192,7 +193,7 @@ run_program(struct simulated_heap *heap, struct th_random *random, unsigned thre
 	uint64_t left[SIZES];
 
 	for (size_t i = 0; i < SIZES; i++) {
-		double p = th_sampler_probability(sizes[i], INTERVAL);
+		double p = sampling_probability(sizes[i], INTERVAL);
 
 		left[i] = (uint64_t)ceil(log_uniform(random, 0.3, 150) / p);
 	}
@@ -341,7 +342,7 @@ run_mixture(
 	struct simulated_heap *heap, struct th_random *random, const struct mixture *mixture)
 {
 	for (size_t i = 0; i < 3 && mixture->sizes[i] > 0; i++) {
-		double p = th_sampler_probability(mixture->sizes[i], INTERVAL);
+		double p = sampling_probability(mixture->sizes[i], INTERVAL);
 		uint64_t blocks = (uint64_t)ceil(log_uniform(random, 0.3, 100) / p);
 
 		while (blocks-- > 0)

@@ -10,7 +10,7 @@
 #include <math.h>
 
 #include "report/statistics/estimate.h"
-#include "unify/sample/poisson.h"
+#include "tests/unit/sample/probability.h"
 
 #define KIB 1024u
 #define MIB (1024u * KIB)
@@ -51,7 +51,7 @@ test_weight_is_inverse_probability(void **state)
 {
 	(void)state;
 	for (size_t i = 1; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		double p = 0.25 * th_sampler_probability(sizes[i], INTERVAL);
+		double p = 0.25 * sampling_probability(sizes[i], INTERVAL);
 		struct th_estimator sum = sum_of(3, sizes[i], INTERVAL, 0.25, 1);
 		struct th_estimate bytes = th_estimate_bytes(&sum, NULL, INTERVAL);
 		struct th_estimate objects = th_estimate_objects(&sum, NULL, INTERVAL);
@@ -218,7 +218,7 @@ test_large_blocks_have_binomial_limits(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(large) / sizeof(large[0]); i++)
 		for (int hits = 1; hits < 40; hits += 3) {
-			double p = th_sampler_probability(large[i], INTERVAL);
+			double p = sampling_probability(large[i], INTERVAL);
 			double weight = tail_weight(hits);
 			struct th_estimator sum = sum_of(
 				(uint64_t)hits, large[i], INTERVAL, 1, 1);
