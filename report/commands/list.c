@@ -21,19 +21,14 @@
 #include "unify/shared/clock.h"
 #include "unify/shared/heaps.h"
 
-static const char help[] =
-	"usage: twinheap list [OPTIONS]\n"
-	"\n"
-	"Lists the processes that are recorded, and the Java VMs that are not:\n"
-	"\n"
+const char th_list_details[] =
 	"  recorded    started with the library, by twinheap run or LD_PRELOAD\n"
 	"  attached    recorded since twinheap attach, or as an agent alone\n"
 	"  paused      recorded, but paused: twinheap attach or twinheap ctl PID resume\n"
 	"  attachable  a Java VM that twinheap attach can record\n"
 	"  refuses     a Java VM that it cannot record; twinheap attach prints the reason\n"
 	"\n"
-	"HEAPS are those that are sampled at present.\n"
-	"\n" TH_OUTPUT_FORMAT_HELP;
+	"HEAPS are those that are sampled at present.\n";
 
 #define COMMAND_COLUMNS 60
 
@@ -221,25 +216,12 @@ list_json(void)
 	th_output_json(json_pack("{s:i, s:o}", "twinheap", 1, "processes", rows));
 }
 
-int
-th_command_list(int argc, char **argv)
+struct th_error *
+th_command_list(const struct th_options *options)
 {
-	bool is_json;
-	struct th_error *error;
-
-	if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
-		fputs(help, stdout);
-		return 0;
-	}
-	error = th_output_format_take(&argc, argv, &is_json);
-	if (!error && argc > 1)
-		error = th_error_create(
-			TH_ERROR_USAGE, "list: %s: unexpected argument", argv[1]);
-	if (error)
-		return th_error_report(error);
-	if (is_json)
+	if (options->format == TH_OUTPUT_JSON)
 		list_json();
 	else if (!list(NULL))
 		puts("no process is recorded, and none has a Java VM");
-	return 0;
+	return NULL;
 }
