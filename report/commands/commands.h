@@ -51,6 +51,13 @@ extern const char th_ctl_details[], th_list_details[];
  */
 struct th_error *th_ctl_holders(struct th_target *target, const struct th_options *options);
 
+/* The state of a recording on stdout, as lines or as JSON, by the header as the target has it. */
+void th_status_print(const struct th_target *target);
+void th_status_print_json(const struct th_target *target);
+
+/* Samples of all heaps so far. */
+uint64_t th_status_samples(const struct th_log_header *header);
+
 /* Shows the log of the options in a view that needs nothing but its profile. */
 typedef void th_command_view(FILE *file, const struct th_profile *profile);
 struct th_error *th_command_show(const struct th_options *options, th_command_view *print);

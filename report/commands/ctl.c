@@ -10,10 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/log_text.h"
 #include "report/base/nearest.h"
 #include "report/control/request.h"
-#include "report/control/status.h"
+#include "report/profile/values.h"
 #include "unify/shared/heaps.h"
 #include "unify/shared/size.h"
 
@@ -181,11 +180,10 @@ print_next(enum th_control_verb verb, const char *target)
 {
 	if (verb != TH_CONTROL_BUFFERS && verb != TH_CONTROL_COLLECT)
 		return;
-	fputs(verb == TH_CONTROL_BUFFERS ? "counted; twinheap rss "
-					 : "collected; twinheap leaks ",
-		stdout);
-	th_text_print(stdout, target);
-	puts(" shows the result");
+	th_print(stdout, "{} {} shows the result\n",
+		verb == TH_CONTROL_BUFFERS ? "counted; twinheap rss"
+					   : "collected; twinheap leaks",
+		th_text_of(target));
 }
 
 /* Whether an option of the command `holders` is given. */

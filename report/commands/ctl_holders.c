@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "report/base/format.h"
-#include "report/base/log_text.h"
 #include "report/commands/commands.h"
 #include "report/commands/files.h"
 #include "report/holders/holders.h"
@@ -175,15 +174,14 @@ check_estimate(const struct th_target *target, const struct th_options *options)
 static void
 print_result(const struct th_target *target, const struct th_options *options)
 {
-	printf("stopped the VM for %s; twinheap holders ",
-		th_format_pause((double)target->header.control.holders_pause_ns / 1e9).text);
-	if (has_selection(options)) {
-		fputs("--", stdout);
-		th_text_print(stdout, selection_text(options));
-		putchar(' ');
-	}
-	th_text_print(stdout, options->log);
-	puts(" shows the result");
+	const char *selection = has_selection(options)
+					? th_printed(
+						  "--{} ", th_text_of(selection_text(options)))
+					: "";
+
+	th_print(stdout, "stopped the VM for {p}; twinheap holders {}{} shows the result\n",
+		(double)target->header.control.holders_pause_ns / 1e9, selection,
+		th_text_of(options->log));
 }
 
 struct th_error *
