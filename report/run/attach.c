@@ -15,9 +15,10 @@
 #include <unistd.h>
 
 #include "report/base/allocate.h"
-#include "report/base/log_text.h"
+#include "report/base/end_signals.h"
 #include "report/control/request.h"
 #include "report/control/running.h"
+#include "report/profile/values.h"
 #include "unify/shared/clock.h"
 #include "unify/shared/late_status.h"
 
@@ -39,17 +40,6 @@ struct attach {
 	char text[TH_VIRTUAL_MACHINE_ARGUMENT_MAX];
 	char *log;
 };
-
-/* Waiting */
-
-static volatile sig_atomic_t is_interrupted;
-
-static void
-interrupt(int number)
-{
-	(void)number;
-	is_interrupted = 1;
-}
 
 /* Processes */
 
@@ -325,15 +315,14 @@ resume(struct attach *attach, bool *is_done_ret)
 static void
 print_log(const struct attach *attach)
 {
-	int pid = (int)attach->process.pid;
+	struct th_text log = th_text_of(attach->log);
 
 	if (attach->options.is_quiet)
 		return;
-	printf("process %d is recorded in ", pid);
-	th_text_print(stdout, attach->log);
-	printf("\nnext:  twinheap leaks ");
-	th_text_print(stdout, attach->log);
-	printf("    twinheap detach %d\n", pid);
+	th_print(stdout,
+		"process {} is recorded in {}\nnext:  twinheap leaks {}    twinheap detach "
+		"{}\n",
+		attach->process.pid, log, log, attach->process.pid);
 	fflush(stdout);
 }
 
@@ -410,17 +399,15 @@ is_alive(const struct attach *attach)
 static struct th_error *
 record_for(struct attach *attach)
 {
-	const struct sigaction action = {.sa_handler = interrupt};
 	uint64_t begin = th_clock_now();
 	struct th_error *error = NULL;
 	char *log = NULL;
 	bool is_paused;
 
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
+	th_end_signals_catch("twinheap: attach: the log was truncated\n", NULL);
 	do {
 		usleep(STEP_MS * 1000);
-	} while (!is_interrupted && is_alive(attach) &&
+	} while (!th_end_signals_came() && is_alive(attach) &&
 		 (th_clock_now() - begin) / TH_NS_PER_S < attach->options.duration);
 	if (is_alive(attach))
 		error = end(attach->process.pid, &log, &is_paused);
@@ -484,11 +471,8 @@ th_detach(const struct th_options *options)
 		error = end(pid, &log, &is_paused);
 	if (error)
 		return error;
-	fputs(is_paused ? "paused; the log is " : "detached; the log is ", stdout);
-	th_text_print(stdout, log);
-	printf("\nnext:  twinheap summary ");
-	th_text_print(stdout, log);
-	putchar('\n');
+	th_print(stdout, "{}; the log is {}\nnext:  twinheap summary {}\n",
+		is_paused ? "paused" : "detached", th_text_of(log), th_text_of(log));
 	free(log);
 	return NULL;
 }
