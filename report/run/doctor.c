@@ -258,8 +258,8 @@ find_java(void)
 {
 	const char *home = getenv("JAVA_HOME");
 	const char *java = home && *home ? th_text_format("%s/bin/java", home) : "java";
-	char program[PATH_MAX];
-	struct th_error *error = th_launch_target_check(java, program);
+	struct th_launch_program program;
+	struct th_error *error = th_launch_target_check(java, &program);
 
 	if (error) {
 		print_finding(TH_FINDING_NOTE, "java", "%s", th_error_message(error));
@@ -272,17 +272,17 @@ find_java(void)
 static bool
 look_at_command(const char *command)
 {
-	char program[PATH_MAX], linker[PATH_MAX];
-	struct th_error *error = th_launch_target_check(command, program);
+	struct th_launch_program program;
+	struct th_error *error = th_launch_target_check(command, &program);
 
 	if (error) {
 		print_finding(TH_FINDING_BAD, "command", "%s", th_error_message(error));
 		th_error_destroy(error);
 		return false;
 	}
-	if (*program && th_launch_target_linker(program, linker))
-		print_finding(TH_FINDING_GOOD, "command", "%s, of %s", program,
-			strstr(linker, "musl") ? "musl" : "glibc");
+	if (*program.linker)
+		print_finding(TH_FINDING_GOOD, "command", "%s, of %s", program.path,
+			strstr(program.linker, "musl") ? "musl" : "glibc");
 	return true;
 }
 

@@ -39,9 +39,9 @@ struct launch {
 	char *pattern; /* of the log's name, absolute */
 	char library[PATH_MAX];
 	char allocator[PATH_MAX]; /* "" = none was requested */
-	char program[PATH_MAX];   /* the ELF file that will run; "" = unknown */
-	const char *preload;      /* value for LD_PRELOAD */
-	uint64_t start_realtime;  /* nanoseconds */
+	struct th_launch_program program;
+	const char *preload;     /* value for LD_PRELOAD */
+	uint64_t start_realtime; /* nanoseconds */
 };
 
 /* The library */
@@ -132,16 +132,16 @@ prepare(struct launch *launch)
 	if (!error)
 		error = prepare_allocator(launch);
 	if (!error)
-		error = th_launch_target_check(launch->options.command[0], launch->program);
+		error = th_launch_target_check(launch->options.command[0], &launch->program);
 	if (error)
 		return error;
-	if (*launch->program && th_native_image_is(launch->program))
+	if (*launch->program.path && th_native_image_is(launch->program.path))
 		th_notice("%s is a GraalVM native image: its Java heap is recorded as mapped "
 			  "memory, without classes and Java frames",
 			launch->options.command[0]);
 	const char *before = getenv("LD_PRELOAD");
 	launch->preload = th_launch_allocator_preload(
-		launch->program, launch->library, launch->allocator, before ? before : "");
+		&launch->program, launch->library, launch->allocator, before ? before : "");
 	return NULL;
 }
 

@@ -144,15 +144,17 @@ void th_launch_logs_remove_empty(struct th_launch_logs *logs);
 #	define TH_LAUNCH_MULTIARCH "aarch64-linux-gnu"
 #endif
 
-/* The dynamic linker that a program names: of glibc, musl, ...  False: none. */
-bool th_launch_target_linker(const char *program, char path_ret[PATH_MAX]);
+struct th_launch_program {
+	char path[PATH_MAX]; /* of the ELF file; "" = unknown */
+	char linker
+		[PATH_MAX]; /* the dynamic linker that it names, of glibc, musl, ...; "" = none */
+};
 
 /*
  * Examines the file that execvp() would run for `command`, and the interpreter of a script.
- * NULL if it can be profiled, or is unreadable.  `program_ret` is the ELF file that will run,
- * "" if unknown.
+ * NULL if it can be profiled, or is unreadable.
  */
-struct th_error *th_launch_target_check(const char *command, char program_ret[PATH_MAX]);
+struct th_error *th_launch_target_check(const char *command, struct th_launch_program *ret);
 
 /*
  * The underlying allocator of a command, either requested or brought by the command itself, and
@@ -170,8 +172,8 @@ struct th_error *th_launch_allocator_find(const char *name, char path_ret[PATH_M
  * underlying allocator needs, `allocator` ("" = none) and the previous value `before` ("" =
  * none).
  */
-const char *th_launch_allocator_preload(
-	const char *program, const char *library, const char *allocator, const char *before);
+const char *th_launch_allocator_preload(const struct th_launch_program *program,
+	const char *library, const char *allocator, const char *before);
 
 /*
  * Takes breakdowns of resident memory while the launcher waits, for those of its processes that

@@ -115,8 +115,8 @@ assert_launch_refused(int status, const char *why)
 bool
 launch_can_start_commands(void)
 {
-	char program[PATH_MAX];
-	struct th_error *error = th_launch_target_check("sh", program);
+	struct th_launch_program program;
+	struct th_error *error = th_launch_target_check("sh", &program);
 	bool can_start = !error;
 
 	th_error_destroy(error);
