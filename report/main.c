@@ -180,7 +180,7 @@ find_log(const struct command *command, struct th_options *options)
 {
 	struct th_error *error;
 
-	if (command->groups & FIND_LOGS || !options->log || options->new_log ||
+	if (command->groups & FIND_LOGS || options->logs_count != 1 ||
 		(command->groups & TH_OPTIONS_MANY && th_many_is(options, 1)))
 		return NULL;
 	if (command->groups & TH_OPTIONS_RSS)

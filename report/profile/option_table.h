@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The options of the reporting commands: names, help, and the functions that take their arguments.
+ * The options of all commands: names, help, and the functions that take their arguments.
  */
 #ifndef TH_REPORT_PROFILE_OPTION_TABLE_H
 #define TH_REPORT_PROFILE_OPTION_TABLE_H

@@ -99,24 +99,19 @@ operand_name(unsigned groups)
 static struct th_error *
 take_log(struct th_options *options, unsigned groups, const char *command, const char *argument)
 {
-	bool takes_two = groups & (TH_OPTIONS_DIFF | TH_OPTIONS_PAGE);
-	bool takes_many = groups & (TH_OPTIONS_MANY | TH_OPTIONS_CTL);
+	size_t most = groups & (TH_OPTIONS_MANY | TH_OPTIONS_CTL) ? SIZE_MAX
+		      : groups & TH_OPTIONS_PAGE                  ? 2
+								  : !(groups & TH_OPTIONS_LIST);
 
-	if (takes_many)
-		th_array_append(options, logs, argument);
-	if (groups & TH_OPTIONS_LIST)
-		return th_error_create(
-			TH_ERROR_USAGE, "%s: %s: unexpected argument", command, argument);
-	if (!options->log)
-		options->log = argument;
-	else if (takes_two && !options->new_log)
-		options->new_log = argument;
-	else if (!takes_many)
-		return th_error_create(TH_ERROR_USAGE,
-			"%s: more than %s %s%s, see twinheap %s --help", argument,
-			takes_two ? "two" : "one", operand_name(groups), takes_two ? "s" : "",
-			command);
-	return NULL;
+	th_array_append(options, logs, argument);
+	options->log = options->logs[0];
+	if (options->logs_count <= most)
+		return NULL;
+	return most ? th_error_create(TH_ERROR_USAGE,
+			      "%s: more than %s %s%s, see twinheap %s --help", argument,
+			      most > 1 ? "two" : "one", operand_name(groups),
+			      most > 1 ? "s" : "", command)
+		    : th_error_create(TH_ERROR_USAGE, "%s: unexpected argument", argument);
 }
 
 static struct th_error *

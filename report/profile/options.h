@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The command line of the reporting commands: one table of options, from which the parser and
+ * The command line of all commands: one table of options, from which the parser and
  * the help of every command are generated.
  */
 #ifndef TH_REPORT_PROFILE_OPTIONS_H
@@ -93,8 +93,7 @@ struct th_options {
 	const char *program; /* name of this program, for commands that a view suggests */
 	const char *log;     /* as given: a path, the id of a process, or "-" */
 	char *input;         /* its path, set by the caller of th_options_parse(); else NULL */
-	const char *new_log; /* NULL: one log; both may end in "@MOMENT" */
-	const char **logs;   /* all operands, of a command that takes many */
+	const char **logs;   /* all operands; of a comparison they may end in "@MOMENT" */
 	size_t logs_count;
 	size_t logs_capacity;
 	const char *by;        /* label by which recordings are grouped; NULL = none */
