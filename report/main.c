@@ -19,7 +19,7 @@
 #include "report/push/push.h"
 #include "report/run/launch.h"
 
-/* One of `act`, `judge` and `main`, which parses its own command line, is set. */
+/* One of `act` and `judge` is set. */
 struct command {
 	const char *name;
 	const char *arguments;
@@ -27,8 +27,11 @@ struct command {
 	unsigned groups; /* of options, enum th_option_group bits */
 	th_command *act;
 	th_judging_command *judge;
-	int (*main)(int argc, char **argv);
+	const char *details; /* printed by its help; NULL: none */
 };
+
+/* Commands that find logs by themselves, once for each operand, or have none. */
+#define FIND_LOGS (TH_OPTIONS_DIFF | TH_OPTIONS_LIVE | TH_OPTIONS_CTL | TH_OPTIONS_PID)
 
 /* Blocks of this size are mapped, bytes; the allocator would raise it to 32 MiB. */
 #define MAPPED_FROM (1 << 20)
@@ -38,10 +41,13 @@ static const char *program = "twinheap";
 
 /* clang-format off: keeps one entry per line */
 static const struct command commands[] = {
-	{"run", "[OPTIONS] -- COMMAND...", "record a command", .main = th_launch_main},
+	{"run", "[OPTIONS] -- COMMAND...", "record a command", TH_OPTIONS_RUN,
+		.judge = th_launch, .details = th_launch_details},
 	{"attach", "[OPTIONS] PID", "record a Java VM that runs already",
-		.main = th_attach_main},
-	{"detach", "PID", "end the recording that attach began", .main = th_detach_main},
+		TH_OPTIONS_ATTACH | TH_OPTIONS_PID, .act = th_attach,
+		.details = th_attach_details},
+	{"detach", "PID", "end the recording that attach began", TH_OPTIONS_PID,
+		.act = th_detach, .details = th_detach_details},
 	{"summary", "[OPTIONS] LOG|PID",
 		"totals of every heap, top allocation sites, recording quality",
 		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_SUMMARY | TH_OPTIONS_COMMAND |
@@ -81,13 +87,16 @@ static const struct command commands[] = {
 			TH_OPTIONS_JSON | TH_OPTIONS_COLOR | TH_OPTIONS_MANY,
 		.judge = th_command_diff},
 	{"ctl", "[OPTIONS] PID|LOG COMMAND [VALUE]", "show or change a running recording",
-		.main = th_command_ctl},
+		TH_OPTIONS_CTL | TH_OPTIONS_JSON, .act = th_command_ctl,
+		.details = th_ctl_details},
 	{"list", "[OPTIONS]", "list recorded processes, and Java VMs that can be attached to",
-		.main = th_command_list},
+		TH_OPTIONS_LIST | TH_OPTIONS_JSON, .act = th_command_list,
+		.details = th_list_details},
 	{"push", "[OPTIONS] [LOG|PID] --to URL",
-		"send recordings to OpenTelemetry or Pyroscope", .main = th_push_main},
+		"send recordings to OpenTelemetry or Pyroscope", TH_OPTIONS_PUSH,
+		.act = th_push, .details = th_push_details},
 	{"doctor", "[-- COMMAND...]", "what works on this machine, what does not, and why",
-		.main = th_doctor_main},
+		TH_OPTIONS_DOCTOR, .judge = th_doctor, .details = th_doctor_details},
 	{"live", "[OPTIONS] PID|LOG", "live view of the heaps of a process on the terminal",
 		TH_OPTIONS_LIVE | TH_OPTIONS_SELECT | TH_OPTIONS_COMMAND | TH_OPTIONS_COLOR,
 		.act = th_live_run},
@@ -140,7 +149,9 @@ print_command_help(const struct command *command)
 {
 	printf("usage: twinheap %s %s\n\n%s\n\n", command->name, command->arguments,
 		command->summary);
-	if (command->act != th_live_run)
+	if (command->details)
+		puts(command->details);
+	else if (command->act != th_live_run)
 		puts("LOG may be a log, a bundle or - for standard input, PID a process that "
 		     "is\n"
 		     "being recorded.\n");
@@ -155,16 +166,21 @@ print_command_help(const struct command *command)
 		puts("OLD is what it is compared with; both may be times of a log: LOG@end,\n"
 		     "LOG@peak, LOG@12s, LOG@mark:NAME.\n");
 	th_options_print_help(stdout, command->groups);
+	if (command->groups & TH_OPTIONS_RUN) {
+		puts("\nBy variable only:\n");
+		th_options_print_help(stdout, TH_OPTIONS_VARIABLES);
+		puts("  " TH_LIBRARY_VARIABLE "=FILE     the library to preload");
+	}
 	return th_error_report(th_output_close(stdout, NULL));
 }
 
-/* Sets the input and resolves marks; for two logs both are done for each side, live finds its process. */
+/* Sets the input and resolves marks; for two logs both are done for each side. */
 static struct th_error *
 find_log(const struct command *command, struct th_options *options)
 {
 	struct th_error *error;
 
-	if (command->groups & (TH_OPTIONS_DIFF | TH_OPTIONS_LIVE) || options->new_log ||
+	if (command->groups & FIND_LOGS || options->logs_count != 1 ||
 		(command->groups & TH_OPTIONS_MANY && th_many_is(options, 1)))
 		return NULL;
 	if (command->groups & TH_OPTIONS_RSS)
@@ -182,10 +198,12 @@ run_command(const struct command *command, int argc, char **argv)
 	int findings = 0;
 	int status;
 
-	if (command->main)
-		return command->main(argc, argv);
-	/* Writes to a closed pipe fail with EPIPE, which th_output_close() handles. */
-	signal(SIGPIPE, SIG_IGN);
+	/*
+	 * Writes to a closed pipe fail with EPIPE, which th_output_close() handles.  A command would
+	 * inherit that.
+	 */
+	if (!(command->groups & (TH_OPTIONS_RUN | TH_OPTIONS_DOCTOR)))
+		signal(SIGPIPE, SIG_IGN);
 	error = th_options_parse(&options, command->groups, argc, argv);
 	options.program = program;
 	if (!error && options.help) {

@@ -12,30 +12,18 @@
 #define GZIP_WINDOW_BITS (15 + 16)
 #define MEMORY_LEVEL 8 /* zlib's default */
 
-struct th_gzip {
+struct gzip {
 	FILE *file;
 	z_stream stream;
 	unsigned char output[1 << 16];
 };
-
-struct th_gzip *
-th_gzip_create(FILE *file)
-{
-	struct th_gzip *gzip = th_allocate(1, sizeof(*gzip));
-
-	gzip->file = file;
-	if (deflateInit2(&gzip->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW_BITS,
-		    MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
-		th_out_of_memory();
-	return gzip;
-}
 
 /*
  * Compresses the input of the stream until none is left; with Z_FINISH until all output is
  * written.
  */
 static void
-compress_input(struct th_gzip *gzip, int flush)
+compress_input(struct gzip *gzip, int flush)
 {
 	do {
 		gzip->stream.next_out = gzip->output;
@@ -46,26 +34,42 @@ compress_input(struct th_gzip *gzip, int flush)
 	} while (!gzip->stream.avail_out);
 }
 
-void
-th_gzip_write(struct th_gzip *gzip, const void *bytes, size_t length)
+static ssize_t
+take(void *cookie, const char *bytes, size_t length)
 {
-	const unsigned char *next = bytes;
+	struct gzip *gzip = cookie;
+	size_t part;
 
-	while (length) {
-		uInt part = length < UINT_MAX ? (uInt)length : UINT_MAX;
-
-		gzip->stream.next_in = (unsigned char *)(uintptr_t)next;
-		gzip->stream.avail_in = part;
+	for (size_t at = 0; at < length; at += part) {
+		part = length - at < UINT_MAX ? length - at : UINT_MAX;
+		gzip->stream.next_in = (unsigned char *)(uintptr_t)bytes + at;
+		gzip->stream.avail_in = (uInt)part;
 		compress_input(gzip, Z_NO_FLUSH);
-		next += part;
-		length -= part;
 	}
+	return (ssize_t)length;
 }
 
-void
-th_gzip_destroy(struct th_gzip *gzip)
+static int
+finish(void *cookie)
 {
+	struct gzip *gzip = cookie;
+
 	compress_input(gzip, Z_FINISH);
 	deflateEnd(&gzip->stream);
 	free(gzip);
+	return 0;
+}
+
+FILE *
+th_gzip_open(FILE *file)
+{
+	struct gzip *gzip = th_allocate(1, sizeof(*gzip));
+	const cookie_io_functions_t functions = {.write = take, .close = finish};
+	FILE *stream = fopencookie(gzip, "w", functions);
+
+	gzip->file = file;
+	if (!stream || deflateInit2(&gzip->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED,
+			       GZIP_WINDOW_BITS, MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
+		th_out_of_memory();
+	return stream;
 }

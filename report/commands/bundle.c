@@ -6,10 +6,9 @@
 #include <unistd.h>
 
 #include "report/base/allocate.h"
-#include "report/base/format.h"
-#include "report/base/log_text.h"
 #include "report/commands/commands.h"
 #include "report/commands/files.h"
+#include "report/profile/values.h"
 #include "report/views/bundle.h"
 
 static bool
@@ -64,13 +63,11 @@ write_bundle(const struct th_options *options, struct th_recording *recording)
 			th_input_warn, NULL, &size);
 		error = th_output_close(file, path);
 	}
-	if (!error && !is_stdout) {
-		th_text_print(stdout, path);
-		printf(": %s, names of %s native addresses; every command reads it, on "
-		       "any machine\n",
-			th_format_number((double)size.bytes, TH_UNIT_BYTES).text,
-			th_format_count(size.addresses).text);
-	}
+	if (!error && !is_stdout)
+		th_print(stdout,
+			"{}: {b}, names of {c} native addresses; every command reads it, on "
+			"any machine\n",
+			th_text_of(path), size.bytes, size.addresses);
 	free(path);
 	return error ? error : th_output_close(stdout, NULL);
 }

@@ -39,18 +39,24 @@ th_judging_command th_many_diff;
  */
 bool th_many_is(const struct th_options *options, size_t takes);
 
-/* With their own command lines; the exit status. */
-int th_command_ctl(int argc, char **argv);
-int th_command_list(int argc, char **argv);
+/* Those of running processes; the texts of their help between its summary and the options. */
+th_command th_command_ctl;
+th_command th_command_list;
+extern const char th_ctl_details[], th_list_details[];
 
 /*
  * The command `holders` of ctl: estimates the cost, prints it, and lets the process find what holds its
- * sampled Java objects; then prints the command that shows the result.  `arguments`: what follows the
- * command, `target_text`: what the user called the recording.  TH_ERROR_REFUSED if it would cost more
- * than allowed.
+ * sampled Java objects; then prints the command that shows the result.  TH_ERROR_REFUSED if it would
+ * cost more than allowed.
  */
-struct th_error *th_ctl_holders(struct th_target *target, const char *target_text, int count,
-	char **arguments, bool is_json);
+struct th_error *th_ctl_holders(struct th_target *target, const struct th_options *options);
+
+/* The state of a recording on stdout, as lines or as JSON, by the header as the target has it. */
+void th_status_print(const struct th_target *target);
+void th_status_print_json(const struct th_target *target);
+
+/* Samples of all heaps so far. */
+uint64_t th_status_samples(const struct th_log_header *header);
 
 /* Shows the log of the options in a view that needs nothing but its profile. */
 typedef void th_command_view(FILE *file, const struct th_profile *profile);

@@ -79,7 +79,7 @@ sides_load(struct side sides[2], const struct th_options *options)
 	struct th_error *error = side_load(&sides[0], options, options->log, NULL);
 
 	if (!error)
-		error = side_load(&sides[1], options, options->new_log, &sides[0]);
+		error = side_load(&sides[1], options, options->logs[1], &sides[0]);
 	if (error)
 		return error;
 	side_look(&sides[0]);
@@ -115,7 +115,7 @@ th_command_diff(const struct th_options *options, int *status_ret)
 			"resident memory, see rss");
 	if (th_many_is(options, 2))
 		return th_many_diff(options, status_ret);
-	if (!options->new_log)
+	if (options->logs_count < 2)
 		return th_error_create(
 			TH_ERROR_USAGE, "diff: requires two logs, or one log at two times");
 	error = sides_load(sides, options);
@@ -154,7 +154,7 @@ th_command_flamegraph(const struct th_options *options)
 	if (th_options_writes_stdout(options) && isatty(STDOUT_FILENO))
 		return th_error_create(
 			TH_ERROR_USAGE, "flamegraph: no output file, use -o FILE.html");
-	if (options->new_log)
+	if (options->logs_count > 1)
 		return flamegraph_diff(options);
 	struct th_options shown = *options;
 

@@ -10,18 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/log_text.h"
 #include "report/base/nearest.h"
 #include "report/control/request.h"
-#include "report/control/status.h"
+#include "report/profile/values.h"
 #include "unify/shared/heaps.h"
 #include "unify/shared/size.h"
 
-static const char help[] =
-	"usage: twinheap ctl [OPTIONS] PID|LOG COMMAND [VALUE]\n"
-	"\n"
-	"Controls a running recording.\n"
-	"\n"
+const char th_ctl_details[] =
 	"  status            shows its state (the default)\n"
 	"  pause             stops sampling; allocations during the pause are not counted\n"
 	"  resume            continues sampling\n"
@@ -47,14 +42,10 @@ static const char help[] =
 	"  holders [OPTIONS] finds what holds the sampled Java objects alive, for\n"
 	"                    `holders` and `leaks`: static fields, JNI references, thread\n"
 	"                    locals, ... One walk of the Java heap, while the program\n"
-	"                    stands still; prints an estimate first. Options:\n"
-	"                    --max-pause TIME   not for longer than 500ms, 2s, ... (2s)\n"
-	"                    --max-memory SIZE  own memory during the walk (1G)\n"
-	"                    --class NAME | --finding N\n"
-	"                                       only of these objects\n"
+	"                    stands still; prints an estimate first\n"
 	"  stop              ends the recording, which cannot be resumed; the process\n"
 	"                    continues\n"
-	"\n" TH_OUTPUT_FORMAT_HELP "\n"
+	"\n"
 	"As JSON it prints the state after any command.\n"
 	"Any process with write access to the log can submit requests. All requests are\n"
 	"recorded in the log.\n"
@@ -189,67 +180,52 @@ print_next(enum th_control_verb verb, const char *target)
 {
 	if (verb != TH_CONTROL_BUFFERS && verb != TH_CONTROL_COLLECT)
 		return;
-	fputs(verb == TH_CONTROL_BUFFERS ? "counted; twinheap rss "
-					 : "collected; twinheap leaks ",
-		stdout);
-	th_text_print(stdout, target);
-	puts(" shows the result");
+	th_print(stdout, "{} {} shows the result\n",
+		verb == TH_CONTROL_BUFFERS ? "counted; twinheap rss"
+					   : "collected; twinheap leaks",
+		th_text_of(target));
 }
 
-static struct th_error *
-control(int argc, char **argv, bool is_json)
+/* Whether an option of the command `holders` is given. */
+static bool
+limits_holders(const struct th_options *options)
 {
-	bool is_status = argc == 2 || (argc == 3 && !strcmp(argv[2], "status"));
+	return options->held_class || options->finding || options->max_pause_ms ||
+	       options->max_memory_mib;
+}
+
+struct th_error *
+th_command_ctl(const struct th_options *options)
+{
+	const char *command = options->logs_count > 1 ? options->logs[1] : "status";
+	const char *value = options->logs_count > 2 ? options->logs[2] : NULL;
+	bool is_status = !strcmp(command, "status") && !value;
+	bool is_holders = !strcmp(command, "holders");
 	struct th_request request;
 	struct th_target target = {.descriptor = -1};
 	struct th_error *error = NULL;
 
-	bool is_holders = argc > 2 && !strcmp(argv[2], "holders");
-
-	if (argc > 4 && !is_holders)
+	if (options->logs_count > (is_holders ? 2 : 3))
 		return th_error_create(TH_ERROR_USAGE,
 			"ctl: expected PID|LOG, a command and its value, see twinheap ctl "
 			"--help");
+	if (!is_holders && limits_holders(options))
+		return th_error_create(
+			TH_ERROR_USAGE, "ctl: %s takes no options of holders", command);
 	if (!is_status && !is_holders)
-		error = parse_request(argv[2], argv[3], &request);
+		error = parse_request(command, value, &request);
 	if (is_holders)
-		error = th_ctl_holders(&target, argv[1], argc - 3, argv + 3, is_json);
+		error = th_ctl_holders(&target, options);
 	else if (!error)
-		error = th_target_open(argv[1], !is_status, &target);
+		error = th_target_open(options->log, !is_status, &target);
 	if (!error && !is_status && !is_holders)
 		error = th_request_ask(&target, &request);
-	if (!error && is_json)
+	if (!error && options->format == TH_OUTPUT_JSON)
 		th_status_print_json(&target);
 	else if (!error && is_status)
 		th_status_print(&target);
 	else if (!error && !is_holders)
-		print_next(request.verb, argv[1]);
+		print_next(request.verb, options->log);
 	th_target_close(&target);
 	return error;
-}
-
-static bool
-wants_help(int argc, char **argv)
-{
-	for (int i = 1; i < argc; i++)
-		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
-			return true;
-	return false;
-}
-
-int
-th_command_ctl(int argc, char **argv)
-{
-	bool is_json;
-	struct th_error *error;
-
-	if (wants_help(argc, argv)) {
-		fputs(help, stdout);
-		return 0;
-	}
-	error = th_output_format_take(&argc, argv, &is_json);
-	if (!error && argc < 2)
-		error = th_error_create(
-			TH_ERROR_USAGE, "ctl: expected PID|LOG, see twinheap ctl --help");
-	return th_error_report(error ? error : control(argc, argv, is_json));
 }

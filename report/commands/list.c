@@ -14,26 +14,21 @@
 
 #include "report/base/error.h"
 #include "report/base/format.h"
-#include "report/base/log_text.h"
 #include "report/control/java_process.h"
 #include "report/control/running.h"
-#include "report/control/status.h"
+#include "report/profile/values.h"
+#include "report/views/parts.h"
 #include "unify/shared/clock.h"
 #include "unify/shared/heaps.h"
 
-static const char help[] =
-	"usage: twinheap list [OPTIONS]\n"
-	"\n"
-	"Lists the processes that are recorded, and the Java VMs that are not:\n"
-	"\n"
+const char th_list_details[] =
 	"  recorded    started with the library, by twinheap run or LD_PRELOAD\n"
 	"  attached    recorded since twinheap attach, or as an agent alone\n"
 	"  paused      recorded, but paused: twinheap attach or twinheap ctl PID resume\n"
 	"  attachable  a Java VM that twinheap attach can record\n"
 	"  refuses     a Java VM that it cannot record; twinheap attach prints the reason\n"
 	"\n"
-	"HEAPS are those that are sampled at present.\n"
-	"\n" TH_OUTPUT_FORMAT_HELP;
+	"HEAPS are those that are sampled at present.\n";
 
 #define COMMAND_COLUMNS 60
 
@@ -96,33 +91,22 @@ seconds_of(const struct th_log_header *header)
 }
 
 static void
-print_recording(const struct row *row)
-{
-	const struct th_log_header *header = &row->header;
-
-	printf("%-13s  %12s  %9s  %9s  ", th_heaps_text(header->heaps),
-		th_format_seconds(seconds_of(header)).text,
-		th_format_count(th_status_samples(header)).text,
-		th_format_number((double)header->tail, TH_UNIT_BYTES).text);
-}
-
-static void
 print_row(const struct row *row)
 {
+	const struct th_java_process *process = &row->process;
+	const struct th_log_header *header = &row->header;
 	char user[32];
 
-	printf("%7d  %-10.10s  %-9.9s  %-10s  ", (int)row->process.pid,
-		user_of(row->process.uid, user),
-		row->process.version[0] ? row->process.version : "-", state_of(row));
+	printf("%7d  %-10.10s  %-9.9s  %-10s  ", (int)process->pid, user_of(process->uid, user),
+		process->version[0] ? process->version : "-", state_of(row));
 	if (row->log)
-		print_recording(row);
+		th_print(stdout, "{-13}  {12s}  {9c}  {9b}  ", th_heaps_text(header->heaps),
+			seconds_of(header), th_status_samples(header), header->tail);
 	else
-		printf("%-13s  %12s  %9s  %9s  ", "-", "-", "-", "-");
-	th_format_cut(stdout, th_running_command(row->process.pid), COMMAND_COLUMNS);
-	if (row->log) {
-		printf("\n%9s", "");
-		th_text_print(stdout, row->log);
-	}
+		th_print(stdout, "{-13}  {12}  {9}  {9}  ", "-", "-", "-", "-");
+	th_format_cut(stdout, th_running_command(process->pid), COMMAND_COLUMNS);
+	if (row->log)
+		th_print(stdout, "\n{9}{}", "", th_text_of(row->log));
 	putchar('\n');
 }
 
@@ -158,18 +142,17 @@ print_head(void)
 		"STATE", "HEAPS", "DURATION", "SAMPLES", "LOG", "COMMAND");
 }
 
-/* null: not recorded. */
+/* NULL: not recorded. */
 static json_t *
 json_recording(const struct row *row)
 {
 	const struct th_log_header *header = &row->header;
 
 	if (!row->log)
-		return json_null();
-	return json_pack("{s:o, s:o, s:f, s:I, s:I}", "log", th_output_json_text(row->log),
-		"heaps", th_status_json_heaps(header->heaps), "recorded_s", seconds_of(header),
-		"samples", (json_int_t)th_status_samples(header), "log_bytes",
-		(json_int_t)header->tail);
+		return NULL;
+	return th_json("log heaps recorded_s samples log_bytes", th_text_of(row->log),
+		th_json_heap_names(header->heaps), seconds_of(header),
+		th_status_samples(header), header->tail);
 }
 
 static json_t *
@@ -178,12 +161,9 @@ json_row(const struct row *row)
 	const struct th_java_process *process = &row->process;
 	char user[32];
 
-	return json_pack("{s:i, s:s, s:o, s:s, s:o, s:o}", "pid", (int)process->pid, "user",
-		user_of(process->uid, user), "jdk",
-		process->version[0] ? th_output_json_text(process->version) : json_null(),
-		"state", state_of(row), "command",
-		th_output_json_text(th_running_command(process->pid)), "recording",
-		json_recording(row));
+	return th_json("pid user jdk? state command recording", process->pid,
+		th_text_of(user_of(process->uid, user)), th_text_of(process->version),
+		state_of(row), th_running_command(process->pid), json_recording(row));
 }
 
 /* Prints the processes, or adds them to `rows` if it is not NULL.  Returns their number. */
@@ -212,34 +192,18 @@ list(json_t *rows)
 	return listed;
 }
 
-static void
-list_json(void)
+struct th_error *
+th_command_list(const struct th_options *options)
 {
 	json_t *rows = json_array();
 
-	list(rows);
-	th_output_json(json_pack("{s:i, s:o}", "twinheap", 1, "processes", rows));
-}
-
-int
-th_command_list(int argc, char **argv)
-{
-	bool is_json;
-	struct th_error *error;
-
-	if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
-		fputs(help, stdout);
-		return 0;
+	if (options->format == TH_OUTPUT_JSON) {
+		list(rows);
+		th_json_print(stdout, th_json("twinheap processes", 1, rows));
+		return NULL;
 	}
-	error = th_output_format_take(&argc, argv, &is_json);
-	if (!error && argc > 1)
-		error = th_error_create(
-			TH_ERROR_USAGE, "list: %s: unexpected argument", argv[1]);
-	if (error)
-		return th_error_report(error);
-	if (is_json)
-		list_json();
-	else if (!list(NULL))
+	if (!list(NULL))
 		puts("no process is recorded, and none has a Java VM");
-	return 0;
+	json_decref(rows);
+	return NULL;
 }

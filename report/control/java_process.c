@@ -251,11 +251,7 @@ th_java_process_open(const struct th_java_process *process, const char *path)
 bool
 th_java_process_is_preloaded(pid_t pid)
 {
-	size_t bytes;
-	char *environment = th_running_proc(pid, "environ", TEXTS_MAX, &bytes);
-	const char *found = memmem(environment, bytes, "LD_PRELOAD=", 11);
-	bool is_preloaded = found && strstr(found, LIBRARY);
+	const char *list = th_running_variable(pid, "LD_PRELOAD");
 
-	free(environment);
-	return is_preloaded;
+	return list && strstr(list, LIBRARY);
 }

@@ -22,6 +22,7 @@
 
 /* Longest command line shown; more than these files of /proc contain. */
 #define COMMAND_MAX 4095
+#define ENVIRONMENT_MAX (256 << 10)
 #define STAT_MAX 1023
 #define STATUS_MAX 4095
 #define BOOT_MAX 64
@@ -313,6 +314,22 @@ th_running_find(const char *text, char **path_ret)
 		return NULL;
 	return th_error_create(TH_ERROR_UNREADABLE,
 		"process %s: is not recorded, or belongs to another user", text);
+}
+
+const char *
+th_running_variable(pid_t pid, const char *name)
+{
+	size_t bytes;
+	size_t length = strlen(name);
+	char *texts = th_running_proc(pid, "environ", ENVIRONMENT_MAX, &bytes);
+	const char *value = NULL;
+
+	for (size_t at = 0; at < bytes && !value; at += strlen(texts + at) + 1) {
+		if (!strncmp(texts + at, name, length) && texts[at + length] == '=')
+			value = th_text_format("%s", texts + at + length + 1);
+	}
+	free(texts);
+	return value;
 }
 
 const char *

@@ -65,6 +65,9 @@ char *th_running_proc(pid_t pid, const char *name, size_t most, size_t *bytes_re
 /* The id of a process in its own pid namespace: the last entry of NSpid, if the kernel has it. */
 uint32_t th_running_pid_inside(pid_t pid);
 
+/* The value of a variable in the environment of a process, a text of the output; NULL: it is not set. */
+const char *th_running_variable(pid_t pid, const char *name);
+
 /* Its command line, words separated by spaces; "" if unreadable. */
 const char *th_running_command(pid_t pid);
 

@@ -8,8 +8,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "unify/shared/clock.h"
 #include "unify/shared/heaps.h"
 #include "unify/shared/size.h"
+
+#define PAUSE_MAX_MS 3600000.0
 
 static struct th_error *
 bad_argument(const struct th_option_entry *entry, const char *argument, const char *expected)
@@ -47,6 +50,14 @@ set_text(struct th_options *options, const struct th_option_entry *entry, const 
 }
 
 static struct th_error *
+set_setting(
+	struct th_options *options, const struct th_option_entry *entry, const char *argument)
+{
+	options->settings[entry->field] = argument ? argument : "1";
+	return NULL;
+}
+
+static struct th_error *
 set_pattern(
 	struct th_options *options, const struct th_option_entry *entry, const char *argument)
 {
@@ -62,6 +73,31 @@ set_pattern(
 		return NULL;
 	regerror(result, &pattern->regex, reason, sizeof(reason));
 	return th_error_create(TH_ERROR_USAGE, "--%s %s: %s", entry->name, argument, reason);
+}
+
+static struct th_error *
+set_seconds(
+	struct th_options *options, const struct th_option_entry *entry, const char *argument)
+{
+	char *end;
+	double seconds = strtod(argument, &end);
+
+	if (end == argument || (*end && strcmp(end, "s") != 0) || !(seconds >= 0.1) ||
+		seconds > 86400)
+		return bad_argument(
+			entry, argument, "a number of seconds between 0.1 and 86400");
+	*(uint64_t *)(void *)((char *)options +
+			      entry->field) = (uint64_t)(seconds * (double)TH_NS_PER_S);
+	return NULL;
+}
+
+static struct th_error *
+set_label(struct th_options *options, const struct th_option_entry *entry, const char *argument)
+{
+	if (!strchr(argument, '=') || argument[0] == '=')
+		return bad_argument(entry, argument, "KEY=VALUE");
+	th_labels_parse((void *)((char *)options + entry->field), argument);
+	return NULL;
 }
 
 /* Setters of their own */
@@ -232,6 +268,43 @@ set_finding(
 }
 
 static struct th_error *
+set_duration(
+	struct th_options *options, const struct th_option_entry *entry, const char *argument)
+{
+	if (th_seconds_parse(argument, &options->duration) && options->duration)
+		return NULL;
+	return bad_argument(entry, argument, "a duration such as 60s or 5m");
+}
+
+/* "1.5", "1.5s" or "300ms" */
+static struct th_error *
+set_pause(struct th_options *options, const struct th_option_entry *entry, const char *argument)
+{
+	char *end;
+	double value = strtod(argument, &end);
+	bool is_ms = !strcmp(end, "ms");
+	bool is_valid = end != argument && (is_ms || !*end || !strcmp(end, "s"));
+
+	value *= is_ms ? 1 : 1000;
+	if (!is_valid || !(value >= 1) || value > PAUSE_MAX_MS)
+		return bad_argument(entry, argument, "a time such as 500ms or 2s");
+	options->max_pause_ms = (uint32_t)value;
+	return NULL;
+}
+
+static struct th_error *
+set_memory(
+	struct th_options *options, const struct th_option_entry *entry, const char *argument)
+{
+	uint64_t bytes;
+
+	if (!th_size_parse(argument, &bytes) || bytes < 1 << 20 || bytes >> 20 > UINT32_MAX)
+		return bad_argument(entry, argument, "a size of at least 1M");
+	options->max_memory_mib = (uint32_t)(bytes >> 20);
+	return NULL;
+}
+
+static struct th_error *
 set_format(
 	struct th_options *options, const struct th_option_entry *entry, const char *argument)
 {
@@ -332,13 +405,39 @@ set_source(
 	return NULL;
 }
 
-#define FLAG(name) set_flag, offsetof(struct th_options, name)
-#define TEXT(name) set_text, offsetof(struct th_options, name)
-#define PATTERN(name) set_pattern, offsetof(struct th_options, name)
-#define OWN(setter) setter, 0
+#define FLAG(name) set_flag, offsetof(struct th_options, name), NULL
+#define TEXT(name) set_text, offsetof(struct th_options, name), NULL
+#define PATTERN(name) set_pattern, offsetof(struct th_options, name), NULL
+#define SECONDS(name) set_seconds, offsetof(struct th_options, name), NULL
+#define LABEL(name) set_label, offsetof(struct th_options, name), NULL
+#define OWN(setter) setter, 0, NULL
 
-/* clang-format off: keeps one entry per line */
+/* The value of the variable is an option without an argument. */
+#define IS_SWITCH(access, kind) ((access) == TH_SETTING_OPTION && (kind) == TH_SETTING_FLAG)
+/* Of a process that runs already, the allocator is loaded, and no child is followed. */
+#define IS_OF_START(setting) \
+	((setting) == TH_SETTING_NAME_ALLOCATOR || (setting) == TH_SETTING_NAME_FOLLOW)
+#define SETTING_GROUPS(access, setting)                                  \
+	((access) == TH_SETTING_VARIABLE          ? TH_OPTIONS_VARIABLES \
+		: (access) == TH_SETTING_RESERVED ? 0                    \
+		: IS_OF_START(setting)            ? TH_OPTIONS_RUN       \
+						  : TH_OPTIONS_RUN | TH_OPTIONS_ATTACH)
+
+/* clang-format off */
 const struct th_option_entry th_option_entries[] = {
+	{"for", 0, "TIME", TH_OPTIONS_ATTACH, OWN(set_duration),
+		"records for this long, e.g. 60s, detaches, and\n"
+		"prints a summary"},
+#define S(NAME, letter, option, variable, KIND, ACCESS, argument, standard, minimum, maximum, help) \
+	{TH_SETTING_##ACCESS == TH_SETTING_OPTION ? option : variable, letter, \
+		IS_SWITCH(TH_SETTING_##ACCESS, TH_SETTING_##KIND) ? NULL : argument, \
+		SETTING_GROUPS(TH_SETTING_##ACCESS, TH_SETTING_NAME_##NAME), set_setting, \
+		TH_SETTING_NAME_##NAME, standard, help},
+	TH_SETTINGS(S)
+#undef S
+	{"quiet", 'q', NULL, TH_OPTIONS_RUN, FLAG(is_quiet), "print no summary after the run"},
+	{"quiet", 'q', NULL, TH_OPTIONS_ATTACH, FLAG(is_quiet),
+		"print no messages and no summary"},
 	{"format", 0, "FORMAT", TH_OPTIONS_EXPORT, OWN(set_format),
 		"pprof (for `go tool pprof`), otlp (for\n"
 		"OpenTelemetry's collector), jfr (a flight\n"
@@ -394,7 +493,11 @@ const struct th_option_entry th_option_entries[] = {
 		"findings of each verdict to list as text (10)"},
 	{"top", 0, "N", TH_OPTIONS_DIFF, OWN(set_top), "stacks to list as text (10)"},
 	{"top", 0, "N", TH_OPTIONS_LEDGER, OWN(set_top), "entries to list as text (10)"},
-	{"finding", 0, "N", TH_OPTIONS_HOLDERS, OWN(set_finding),
+	{"max-pause", 0, "TIME", TH_OPTIONS_CTL, OWN(set_pause),
+		"holders: not for longer than 500ms, 2s, ... (2s)"},
+	{"max-memory", 0, "SIZE", TH_OPTIONS_CTL, OWN(set_memory),
+		"holders: own memory during the walk (1G)"},
+	{"finding", 0, "N", TH_OPTIONS_HOLDERS | TH_OPTIONS_CTL, OWN(set_finding),
 		"objects of finding N of `leaks`"},
 	{"top", 0, "N", TH_OPTIONS_HOLDERS, OWN(set_top), "findings, and holders of each (10)"},
 	{"top", 0, "N", TH_OPTIONS_RSS, OWN(set_top), "parts of a line to list as text (3)"},
@@ -439,7 +542,7 @@ const struct th_option_entry th_option_entries[] = {
 	{"class", 0, "RE", TH_OPTIONS_SELECT, PATTERN(class_name),
 		"only objects whose class matches; excludes native\n"
 		"memory"},
-	{"class", 0, "NAME", TH_OPTIONS_HOLDERS, TEXT(held_class),
+	{"class", 0, "NAME", TH_OPTIONS_HOLDERS | TH_OPTIONS_CTL, TEXT(held_class),
 		"all objects of this class: java.lang.String, byte[]"},
 	{"include", 0, "RE", TH_OPTIONS_SELECT, PATTERN(include),
 		"only stacks with a frame whose name matches"},
@@ -461,7 +564,22 @@ const struct th_option_entry th_option_entries[] = {
 	{"color", 0, "WHEN", TH_OPTIONS_COLOR, OWN(set_color),
 		"auto (default: on a terminal, unless NO_COLOR is\n"
 		"set), always or never"},
-	{"help", 'h', NULL, ~0u, FLAG(help), "print this help"},
+	{"to", 0, "URL", TH_OPTIONS_PUSH, TEXT(receiver),
+		"receiver (default: $OTEL_EXPORTER_OTLP_ENDPOINT, by\n"
+		"OTLP)"},
+	{"window", 0, "SECONDS", TH_OPTIONS_PUSH, SECONDS(window), "length of a window (60)"},
+	{"label", 0, "KEY=VALUE", TH_OPTIONS_PUSH, LABEL(label),
+		"label of everything that is sent; repeatable"},
+	{"only", 0, "KEY=VALUE", TH_OPTIONS_PUSH, LABEL(only),
+		"only processes that have this label; repeatable: all"},
+	{"state", 0, "DIR|none", TH_OPTIONS_PUSH, TEXT(state),
+		"where a restart finds what was sent (default:\n"
+		"$XDG_STATE_HOME/twinheap/push)"},
+	{"timeout", 0, "SECONDS", TH_OPTIONS_PUSH, SECONDS(timeout),
+		"patience with one request (10)"},
+	{"patience", 0, "SECONDS", TH_OPTIONS_PUSH, SECONDS(patience),
+		"how long LOG or PID is tried (60)"},
+	{"help", 'h', NULL, ~(unsigned)TH_OPTIONS_VARIABLES, FLAG(help), "print this help"},
 };
 /* clang-format on */
 const size_t th_option_count = sizeof(th_option_entries) / sizeof(th_option_entries[0]);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The options of the reporting commands: names, help, and the functions that take their arguments.
+ * The options of all commands: names, help, and the functions that take their arguments.
  */
 #ifndef TH_REPORT_PROFILE_OPTION_TABLE_H
 #define TH_REPORT_PROFILE_OPTION_TABLE_H
 
 #include "report/profile/options.h"
 
-#define TH_OPTION_ENTRIES_MAX 63
+#define TH_OPTION_ENTRIES_MAX 127
 
 struct th_option_entry;
 
@@ -19,10 +19,11 @@ struct th_option_entry {
 	const char *name;
 	char letter;          /* 0 = long form only */
 	const char *argument; /* NULL = takes none */
-	unsigned groups;      /* enum th_option_group; ~0u = of every command */
+	unsigned groups;      /* enum th_option_group */
 	th_option_setter *set;
-	size_t field;     /* offset in struct th_options, for the setters of a plain field */
-	const char *help; /* wrapped at newlines */
+	size_t field; /* offset in struct th_options, for the setters of a plain field; enum th_setting */
+	const char *standard; /* its default, behind the help; NULL and "": is in the help */
+	const char *help;     /* wrapped at newlines */
 };
 
 /* In the order of the help. A name stands twice if its help differs between commands. */

@@ -10,6 +10,7 @@
 #include "report/base/allocate.h"
 #include "report/base/nearest.h"
 #include "report/profile/option_table.h"
+#include "unify/shared/clock.h"
 #include "unify/shared/heaps.h"
 
 #define DEFAULT_MIN_SHARE 1.0
@@ -17,22 +18,27 @@
 /* With the heading, a screenful. */
 #define DEFAULT_TREE_TOP 20
 #define DEFAULT_PARTS 3
+/* Groups with a command line of another program behind their own; without an operand of necessity. */
+#define TAKES_COMMAND (TH_OPTIONS_RUN | TH_OPTIONS_DOCTOR)
+#define NEEDS_NOTHING (TH_OPTIONS_LIST | TH_OPTIONS_PUSH | TH_OPTIONS_DOCTOR)
+/* Of an option in the help; longer ones have a line of their own. */
+#define HEAD_COLUMNS 24
 
 /* The tables of getopt; `val` is the index of the entry plus 256. */
 static void
 make_tables(unsigned groups, struct option *longs, char *shorts)
 {
 	/*
-	 * '-' returns operands in their position, ':' distinguishes a missing argument from a
-	 * bad option.
+	 * '-' returns operands in their position, '+' stops at the first one, ':' distinguishes a
+	 * missing argument from a bad option.
 	 */
-	*shorts++ = '-';
+	*shorts++ = groups & TAKES_COMMAND ? '+' : '-';
 	*shorts++ = ':';
 	for (size_t i = 0; i < th_option_count; i++) {
 		const struct th_option_entry *entry = &th_option_entries[i];
 		int has_argument = entry->argument ? required_argument : no_argument;
 
-		if (!(entry->groups & groups) && entry->groups != ~0u)
+		if (!(entry->groups & groups))
 			continue;
 		*longs++ = (struct option){entry->name, has_argument, NULL, 256 + (int)i};
 		if (entry->letter) {
@@ -46,12 +52,13 @@ make_tables(unsigned groups, struct option *longs, char *shorts)
 }
 
 static const struct th_option_entry *
-find_entry(int result)
+find_entry(unsigned groups, int result)
 {
 	if (result >= 256)
 		return &th_option_entries[result - 256];
 	for (size_t i = 0; i < th_option_count; i++) {
-		if (th_option_entries[i].letter == result)
+		if (th_option_entries[i].letter == result &&
+			th_option_entries[i].groups & groups)
 			return &th_option_entries[i];
 	}
 	return NULL;
@@ -81,23 +88,30 @@ bad_option(const char *command, unsigned groups, int result, const char *text)
 		TH_ERROR_USAGE, "%s: unknown option%s", text, suggest(groups, command, text));
 }
 
+static const char *
+operand_name(unsigned groups)
+{
+	return groups & TH_OPTIONS_RUN   ? "command"
+	       : groups & TH_OPTIONS_PID ? "process"
+					 : "log";
+}
+
 static struct th_error *
 take_log(struct th_options *options, unsigned groups, const char *command, const char *argument)
 {
-	bool takes_two = groups & (TH_OPTIONS_DIFF | TH_OPTIONS_PAGE);
-	bool takes_many = groups & TH_OPTIONS_MANY;
+	size_t most = groups & (TH_OPTIONS_MANY | TH_OPTIONS_CTL) ? SIZE_MAX
+		      : groups & TH_OPTIONS_PAGE                  ? 2
+								  : !(groups & TH_OPTIONS_LIST);
 
-	if (takes_many)
-		th_array_append(options, logs, argument);
-	if (!options->log)
-		options->log = argument;
-	else if (takes_two && !options->new_log)
-		options->new_log = argument;
-	else if (!takes_many)
-		return th_error_create(TH_ERROR_USAGE, "%s: %s, see twinheap %s --help",
-			argument, takes_two ? "more than two logs" : "more than one log",
-			command);
-	return NULL;
+	th_array_append(options, logs, argument);
+	options->log = options->logs[0];
+	if (options->logs_count <= most)
+		return NULL;
+	return most ? th_error_create(TH_ERROR_USAGE,
+			      "%s: more than %s %s%s, see twinheap %s --help", argument,
+			      most > 1 ? "two" : "one", operand_name(groups),
+			      most > 1 ? "s" : "", command)
+		    : th_error_create(TH_ERROR_USAGE, "%s: unexpected argument", argument);
 }
 
 static struct th_error *
@@ -105,11 +119,19 @@ take_result(struct th_options *options, unsigned groups, const char *command, in
 {
 	if (result == 1)
 		return take_log(options, groups, command, optarg);
-	const struct th_option_entry *entry = find_entry(result);
+	const struct th_option_entry *entry = find_entry(groups, result);
 	return entry->set(options, entry, optarg);
 }
 
-/* Options and the log may be in any order; "--" ends the options. */
+/* Whether the next word is a negative number, of a command that takes values of others. */
+static bool
+is_value(unsigned groups, const char *text)
+{
+	return groups & TH_OPTIONS_CTL && optind > 0 && text && text[0] == '-' &&
+	       text[1] >= '0' && text[1] <= '9';
+}
+
+/* Options and the log may be in any order; "--" or a command ends the options. */
 static struct th_error *
 parse_arguments(struct th_options *options, unsigned groups, int argc, char **argv)
 {
@@ -122,6 +144,11 @@ parse_arguments(struct th_options *options, unsigned groups, int argc, char **ar
 	opterr = 0;
 	while (!error) {
 		const char *text = argv[optind > 0 ? optind : 1];
+
+		if (is_value(groups, text)) {
+			error = take_log(options, groups, argv[0], argv[optind++]);
+			continue;
+		}
 		int result = getopt_long(argc, argv, shorts, longs, NULL);
 
 		if (result == -1)
@@ -130,7 +157,9 @@ parse_arguments(struct th_options *options, unsigned groups, int argc, char **ar
 			return bad_option(argv[0], groups, result, text);
 		error = take_result(options, groups, argv[0], result);
 	}
-	while (!error && optind < argc)
+	if (groups & TAKES_COMMAND)
+		options->command = argv + optind;
+	while (!error && optind < argc && !(groups & TAKES_COMMAND))
 		error = take_log(options, groups, argv[0], argv[optind++]);
 	return error;
 }
@@ -143,6 +172,9 @@ th_options_set_defaults(struct th_options *options)
 		.to = INFINITY,
 		.min_share = DEFAULT_MIN_SHARE,
 		.top = DEFAULT_TOP,
+		.window = 60 * TH_NS_PER_S,
+		.timeout = 10 * TH_NS_PER_S,
+		.patience = 60 * TH_NS_PER_S,
 	};
 }
 
@@ -158,9 +190,12 @@ th_options_parse(struct th_options *options, unsigned groups, int argc, char **a
 
 	if (error || options->help)
 		return error;
-	if (!options->log)
+	bool has_operand = groups & TH_OPTIONS_RUN ? *options->command != NULL
+						   : options->log != NULL;
+	if (!has_operand && !(groups & NEEDS_NOTHING))
 		return th_error_create(TH_ERROR_USAGE,
-			"%s: no log given, see twinheap %s --help", argv[0], argv[0]);
+			"%s: no %s given, see twinheap %s --help", argv[0],
+			operand_name(groups), argv[0]);
 	if ((groups & TH_OPTIONS_TREE) && options->has_min && !options->has_top)
 		options->top = UINT64_MAX;
 	if (options->from >= options->to)
@@ -189,6 +224,8 @@ th_options_deinit(struct th_options *options)
 	deinit_pattern(&options->exclude);
 	deinit_pattern(&options->focus);
 	deinit_pattern(&options->hide);
+	th_labels_deinit(&options->label);
+	th_labels_deinit(&options->only);
 	free(options->input);
 	free(options->logs);
 	options->input = NULL;
@@ -236,28 +273,40 @@ th_pattern_matches(const struct th_pattern *pattern, const char *text)
 static void
 print_entry(FILE *file, const struct th_option_entry *entry)
 {
-	char left[40];
+	bool is_variable = entry->groups == TH_OPTIONS_VARIABLES;
+	bool has_standard = entry->standard && *entry->standard;
+	const char *argument = entry->argument ? entry->argument : "";
 	const char *line = entry->help;
+	char left[64];
 
-	snprintf(left, sizeof(left), "%s%.1s%s--%s%s%s", entry->letter ? "-" : "",
-		entry->letter ? &entry->letter : "", entry->letter ? ", " : "    ", entry->name,
-		entry->argument ? " " : "", entry->argument ? entry->argument : "");
+	if (is_variable)
+		snprintf(left, sizeof(left), "%s=%s", entry->name, argument);
+	else
+		snprintf(left, sizeof(left), "%s%.1s%s--%s%s%s", entry->letter ? "-" : "",
+			&entry->letter, entry->letter ? ", " : "    ", entry->name,
+			*argument ? " " : "", argument);
+	if (strlen(left) > HEAD_COLUMNS) {
+		fprintf(file, "  %s\n", left);
+		left[0] = '\0';
+	}
 	for (;;) {
 		int length = (int)strcspn(line, "\n");
 
-		fprintf(file, "  %-24s  %.*s\n", left, length, line);
+		fprintf(file, "  %-*s  %.*s", HEAD_COLUMNS, left, length, line);
 		if (!line[length])
-			return;
+			break;
+		fputc('\n', file);
 		line += length + 1;
 		left[0] = '\0';
 	}
+	fprintf(file, has_standard ? " [%s]\n" : "\n", entry->standard);
 }
 
 void
 th_options_print_help(FILE *file, unsigned groups)
 {
 	for (size_t i = 0; i < th_option_count; i++) {
-		if (th_option_entries[i].groups == ~0u || th_option_entries[i].groups & groups)
+		if (th_option_entries[i].groups & groups)
 			print_entry(file, &th_option_entries[i]);
 	}
 }

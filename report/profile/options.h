@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The command line of the reporting commands: one table of options, from which the parser and
+ * The command line of all commands: one table of options, from which the parser and
  * the help of every command are generated.
  */
 #ifndef TH_REPORT_PROFILE_OPTIONS_H
@@ -13,8 +13,10 @@
 
 #include "report/base/error.h"
 #include "report/base/format.h"
+#include "report/base/labels.h"
 #include "report/base/terminal.h"
 #include "unify/shared/log_format.h"
+#include "unify/shared/settings_table.h"
 
 /* The quantity that is summed up for each stack. */
 enum th_measure {
@@ -91,8 +93,7 @@ struct th_options {
 	const char *program; /* name of this program, for commands that a view suggests */
 	const char *log;     /* as given: a path, the id of a process, or "-" */
 	char *input;         /* its path, set by the caller of th_options_parse(); else NULL */
-	const char *new_log; /* NULL: one log; both may end in "@MOMENT" */
-	const char **logs;   /* all that are given, of a command that takes many */
+	const char **logs;   /* all operands; of a comparison they may end in "@MOMENT" */
 	size_t logs_count;
 	size_t logs_capacity;
 	const char *by;        /* label by which recordings are grouped; NULL = none */
@@ -134,11 +135,27 @@ struct th_options {
 	uint64_t fail_bytes;
 	uint64_t
 		limit; /* detection limit required by --fail-on leak, bytes per second; 0 = any */
-	uint64_t finding;           /* number of a finding, from 1; 0 = all */
-	const char *held_class;     /* name of a class; NULL = findings */
+	uint64_t finding;       /* number of a finding, from 1; 0 = all */
+	const char *held_class; /* name of a class; NULL = findings */
+	uint32_t max_pause_ms;  /* of a walk of the heap; 0 = not given */
+	uint32_t max_memory_mib;
 	const char *output;         /* NULL and "-" = stdout */
 	const char *source;         /* directory of source files; NULL = none */
 	struct th_symbols *symbols; /* of many recordings; NULL = of each profile */
+	/* run, attach */
+	const char
+		*settings[TH_SETTING_COUNT]; /* by option, not by variable; NULL: not given */
+	bool is_quiet;
+	uint64_t duration; /* attach --for, seconds; 0 = not given */
+	char **command;    /* of run and doctor, NULL-terminated */
+	/* push */
+	const char *receiver; /* its URL; NULL: from the environment */
+	const char *state; /* directory of the files of state; "none" = none, NULL = default */
+	uint64_t window;   /* ns */
+	uint64_t timeout;  /* of a request, ns */
+	uint64_t patience; /* how long a single push is tried, ns */
+	struct th_labels label; /* of everything that is sent */
+	struct th_labels only;  /* only processes that have these */
 };
 
 /* Groups of options that a command accepts. */
@@ -161,13 +178,22 @@ enum th_option_group {
 	TH_OPTIONS_JSON = 32768, /* prints text or JSON */
 	TH_OPTIONS_PAGE = 65536, /* takes one log or two */
 	TH_OPTIONS_LEDGER = 131072,
-	TH_OPTIONS_MANY = 262144,     /* takes any number of logs and directories */
-	TH_OPTIONS_HOLDERS = 1 << 24, /* objects of a finding or a class */
+	TH_OPTIONS_MANY = 262144,    /* takes any number of logs and directories */
+	TH_OPTIONS_HOLDERS = 524288, /* objects of a finding or a class */
+	TH_OPTIONS_CTL = 1048576,    /* takes a recording, a command and its value */
+	TH_OPTIONS_LIST = 2097152,   /* takes no log */
+	TH_OPTIONS_PUSH = 4194304,   /* takes a log or none */
+	TH_OPTIONS_RUN = 8388608,    /* takes a command with its arguments */
+	TH_OPTIONS_ATTACH = 16777216,
+	TH_OPTIONS_PID = 33554432,       /* takes a process instead of a log */
+	TH_OPTIONS_VARIABLES = 67108864, /* variables of the environment, for the help */
+	TH_OPTIONS_DOCTOR = 134217728,   /* takes a command or none */
+	TH_OPTIONS_OF_LOGS = TH_OPTIONS_CTL - 1, /* all of commands that show logs */
 };
 
 /*
  * Reads the arguments of a command, argv[0] being its name: options of `groups` and one log, or
- * two, or any number. th_options_deinit() must be called after an error as well as after success.
+ * two, or any number, or none. th_options_deinit() must be called after an error as well as after success.
  */
 struct th_error *
 th_options_parse(struct th_options *options, unsigned groups, int argc, char **argv);

@@ -7,7 +7,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <getopt.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,7 +19,6 @@
 #include "report/base/allocate.h"
 #include "report/base/end_signals.h"
 #include "report/base/line.h"
-#include "report/control/request.h"
 #include "report/control/running.h"
 #include "report/symbols/debuginfod.h"
 #include "report/symbols/symbols.h"
@@ -33,15 +31,7 @@
 #define ENDED_MAX 256
 
 struct push {
-	const char *log;             /* LOG or PID; NULL: all recordings, until a signal */
-	const char *to;              /* NULL: from the environment */
-	const char *state_directory; /* as given; "none" = none, NULL = the default */
-	uint64_t window;             /* ns */
-	uint64_t timeout;            /* of a request, ns */
-	uint64_t patience;           /* how long a single push is tried, ns */
-	struct th_labels labels;
-	struct th_labels only; /* processes that have these */
-	bool wants_help;
+	const struct th_options *options; /* without a log: all recordings, until a signal */
 	struct th_receiver receiver;
 	char *state; /* directory of the files of state; NULL: none */
 	TH_ARRAY(struct th_source *, sources);
@@ -59,14 +49,10 @@ sleep_until(uint64_t time)
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, NULL);
 }
 
-/* Options */
-
-static const char help[] =
-	"usage: twinheap push [OPTIONS] [LOG|PID] --to URL\n"
-	"\n"
-	"Sends allocated and live memory to a receiver of profiles: of one recording,\n"
-	"once, or, without LOG and PID, of every process that is recorded, also in other\n"
-	"containers, in windows, until SIGTERM.\n"
+const char th_push_details[] =
+	"Allocated and live memory: of one recording, once, or, without LOG and PID, of\n"
+	"every process that is recorded, also in other containers, in windows, until\n"
+	"SIGTERM.\n"
 	"\n"
 	"Receivers:\n"
 	"  otlp+http://HOST:4318       OpenTelemetry, /v1development/profiles\n"
@@ -74,102 +60,10 @@ static const char help[] =
 	"  pprof+http://HOST:PORT      the collector's pprof receiver, /v1/pprof\n"
 	"or these with https.\n"
 	"\n"
-	"Options:\n"
-	"  --to URL            receiver (default: $OTEL_EXPORTER_OTLP_ENDPOINT, by OTLP)\n"
-	"  --window SECONDS    length of a window (default: 60)\n"
-	"  --label KEY=VALUE   label of everything that is sent; repeatable\n"
-	"  --only KEY=VALUE    only processes that have this label; repeatable: all\n"
-	"  --state DIR|none    where a restart finds what was sent (default:\n"
-	"                      $XDG_STATE_HOME/twinheap/push)\n"
-	"  --timeout SECONDS   patience with one request (default: 10)\n"
-	"  --patience SECONDS  how long LOG or PID is tried (default: 60)\n"
-	"  -h, --help          this text\n"
-	"\n"
 	"Windows that a receiver does not take are merged with the next. Of the\n"
 	"environment, OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME (of the recorded\n"
 	"process, else of push), OTEL_EXPORTER_OTLP_HEADERS and\n"
 	"OTEL_EXPORTER_OTLP_CERTIFICATE are used.\n";
-
-/* Readers of arguments, by name of the option. */
-
-static struct th_error *
-read_text(const char *name, void *text_ret)
-{
-	(void)name;
-	*(const char **)text_ret = optarg;
-	return NULL;
-}
-
-static struct th_error *
-read_seconds(const char *name, void *nanoseconds_ret)
-{
-	char *end;
-	double seconds = strtod(optarg, &end);
-
-	if (end == optarg || (*end && strcmp(end, "s") != 0) || !(seconds >= 0.1) ||
-		seconds > 86400)
-		return th_error_create(TH_ERROR_USAGE,
-			"push: --%s: %s: is not a number of seconds between 0.1 and 86400",
-			name, optarg);
-	*(uint64_t *)nanoseconds_ret = (uint64_t)(seconds * (double)TH_NS_PER_S);
-	return NULL;
-}
-
-static struct th_error *
-read_label(const char *name, void *labels)
-{
-	if (!strchr(optarg, '=') || optarg[0] == '=')
-		return th_error_create(
-			TH_ERROR_USAGE, "push: --%s: %s: is not KEY=VALUE", name, optarg);
-	th_labels_parse(labels, optarg);
-	return NULL;
-}
-
-#define OPTIONS 7
-
-static struct th_error *
-read_options(struct push *push, int argc, char **argv)
-{
-	const struct {
-		const char *name;
-		struct th_error *(*read)(const char *name, void *target);
-		void *target;
-	} options[OPTIONS] = {
-		{"to", read_text, &push->to},
-		{"window", read_seconds, &push->window},
-		{"label", read_label, &push->labels},
-		{"only", read_label, &push->only},
-		{"state", read_text, &push->state_directory},
-		{"timeout", read_seconds, &push->timeout},
-		{"patience", read_seconds, &push->patience},
-	};
-	struct option names[OPTIONS + 2] = {[OPTIONS] = {"help", no_argument, NULL, 'h'}};
-	struct th_error *error = NULL;
-	int option;
-
-	for (int i = 0; i < OPTIONS; i++)
-		names[i] = (struct option){options[i].name, required_argument, NULL, i};
-	opterr = 0;
-	while (!error && (option = getopt_long(argc, argv, ":h", names, NULL)) >= 0) {
-		if (option == 'h')
-			push->wants_help = true;
-		else if (option < OPTIONS)
-			error = options[option].read(
-				options[option].name, options[option].target);
-		else
-			error = th_error_create(TH_ERROR_USAGE,
-				option == ':' ? "push: %s: requires a value"
-					      : "push: %s: unknown option, see twinheap push "
-						"--help",
-				argv[optind - 1]);
-	}
-	if (!error && argc - optind > 1)
-		error = th_error_create(
-			TH_ERROR_USAGE, "push: %s: unexpected argument", argv[optind + 1]);
-	if (!error && optind < argc)
-		push->log = argv[optind];
-	return error;
-}
 
 /* State */
 
@@ -200,8 +94,8 @@ name_state(const struct push *push)
 		if (*at == '/' || *at == ':')
 			*at = '_';
 	}
-	if (push->state_directory)
-		path = th_format_new("%s/%.200s", push->state_directory, name);
+	if (push->options->state)
+		path = th_format_new("%s/%.200s", push->options->state, name);
 	else if (base && base[0] == '/')
 		path = th_format_new("%s/twinheap/push/%.200s", base, name);
 	else
@@ -214,7 +108,7 @@ name_state(const struct push *push)
 static void
 open_state(struct push *push)
 {
-	if (push->state_directory && !strcmp(push->state_directory, "none"))
+	if (push->options->state && !strcmp(push->options->state, "none"))
 		return;
 	push->state = name_state(push);
 	if (make_directories(push->state))
@@ -241,8 +135,8 @@ is_source(const struct push *push, pid_t pid)
 static bool
 is_selected(const struct push *push, const struct th_source *source)
 {
-	for (size_t i = 0; i < push->only.items_count; i++) {
-		const struct th_label *label = &push->only.items[i];
+	for (size_t i = 0; i < push->options->only.items_count; i++) {
+		const struct th_label *label = &push->options->only.items[i];
 		const char *value = th_labels_get(&source->labels, label->key);
 
 		if (!value || strcmp(value, label->value) != 0)
@@ -256,11 +150,12 @@ begin_source(struct push *push, pid_t pid)
 {
 	char *log = th_running_log(pid);
 	struct th_source *source;
-	struct th_error *error =
-		log ? th_source_open(log, pid, &push->labels, push->state, &source) : NULL;
+	struct th_error *error = log ? th_source_open(log, pid, &push->options->label,
+					       push->state, &source)
+				     : NULL;
 
 	if (log && !error) {
-		source->due = th_clock_now() + push->window;
+		source->due = th_clock_now() + push->options->window;
 		/* Others are kept, so that their logs are not read in each scan. */
 		if (!is_selected(push, source)) {
 			source->due = UINT64_MAX;
@@ -322,7 +217,8 @@ static void
 begin_ended(struct push *push, const char *path, const char *log)
 {
 	struct th_source *source = NULL;
-	struct th_error *error = th_source_open(log, 0, &push->labels, push->state, &source);
+	struct th_error *error = th_source_open(
+		log, 0, &push->options->label, push->state, &source);
 	bool is_gone = error ? access(log, F_OK) != 0 : strcmp(source->state, path) != 0;
 
 	th_error_destroy(error);
@@ -403,7 +299,7 @@ send_due(struct push *push)
 		push->symbols = th_symbols_reuse(push->symbols);
 		if (!th_source_send(source, &push->receiver, push->symbols))
 			continue;
-		source->due += push->window;
+		source->due += push->options->window;
 		/* What came during an outage, or before the end of the process, follows at once. */
 		if (source->is_ended || source->due < now)
 			source->due = now;
@@ -430,8 +326,9 @@ sleep_until_due(const struct push *push)
 static void
 push_all(struct push *push)
 {
-	uint64_t scan_period = push->window / SCANS < SCAN_MAX ? push->window / SCANS
-							       : SCAN_MAX;
+	uint64_t scan_period = push->options->window / SCANS < SCAN_MAX
+				       ? push->options->window / SCANS
+				       : SCAN_MAX;
 
 	open_state(push);
 	find_recordings(push);
@@ -461,31 +358,17 @@ push_all(struct push *push)
 /* One recording */
 
 static struct th_error *
-find_log(const char *operand, char **path_ret)
-{
-	struct th_error *error = th_running_find(operand, path_ret);
-
-	if (error || !strcmp(operand, *path_ret))
-		return error;
-	free(*path_ret);
-	return th_request_current_log(operand, path_ret);
-}
-
-static struct th_error *
 push_one(struct push *push)
 {
 	struct th_receiver *receiver = &push->receiver;
 	struct th_source *source;
-	char *path = NULL;
 	bool is_sent = false;
-	struct th_error *error = find_log(push->log, &path);
+	struct th_error *error = th_source_open(
+		push->options->input, 0, &push->options->label, NULL, &source);
 
-	if (!error)
-		error = th_source_open(path, 0, &push->labels, NULL, &source);
-	free(path);
 	if (error)
 		return error;
-	uint64_t give_up = th_clock_now() + push->patience;
+	uint64_t give_up = th_clock_now() + push->options->patience;
 	while (!th_end_signals_came() && !(is_sent = th_source_send(source, receiver, NULL)) &&
 		receiver->blocked <= give_up)
 		sleep_until(receiver->blocked);
@@ -499,10 +382,10 @@ push_one(struct push *push)
 static struct th_error *
 run(struct push *push)
 {
-	struct th_error *error = th_receiver_init(&push->receiver, push->to);
+	struct th_error *error = th_receiver_init(&push->receiver, push->options->receiver);
 
 	if (!error)
-		error = th_delivery_init(push->timeout);
+		error = th_delivery_init(push->options->timeout);
 	if (error)
 		return error;
 	srandom((unsigned)getpid());
@@ -512,7 +395,7 @@ run(struct push *push)
 	signal(SIGPIPE, SIG_IGN);
 	/* A server of debug information would hold up all recordings. */
 	th_debuginfod_disable();
-	if (push->log)
+	if (push->options->log)
 		error = push_one(push);
 	else
 		push_all(push);
@@ -520,23 +403,13 @@ run(struct push *push)
 	return error;
 }
 
-int
-th_push_main(int argc, char **argv)
+struct th_error *
+th_push(const struct th_options *options)
 {
-	struct push push = {
-		.window = 60 * TH_NS_PER_S,
-		.timeout = 10 * TH_NS_PER_S,
-		.patience = 60 * TH_NS_PER_S,
-	};
-	struct th_error *error = read_options(&push, argc, argv);
+	struct push push = {.options = options};
+	struct th_error *error = run(&push);
 
-	if (!error && push.wants_help)
-		fputs(help, stdout);
-	else if (!error)
-		error = run(&push);
 	th_receiver_deinit(&push.receiver);
 	free(push.state);
-	th_labels_deinit(&push.labels);
-	th_labels_deinit(&push.only);
-	return th_error_report(error);
+	return error;
 }

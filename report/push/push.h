@@ -182,7 +182,8 @@ bool th_source_send(
 /* Reads a file of state; false: it is none. The path of the log is to be freed. */
 bool th_source_read_state(const char *path, struct th_sent *sent_ret, char **log_ret);
 
-/* push.c: runs the command with its arguments, argv[0] being its name; returns the exit status. */
-int th_push_main(int argc, char **argv);
+/* push.c: the command, and the text of its help between its summary and the options. */
+struct th_error *th_push(const struct th_options *options);
+extern const char th_push_details[];
 
 #endif

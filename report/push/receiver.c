@@ -87,9 +87,9 @@ write_otlp(const struct th_receiver *receiver, const struct th_export_part *part
 	struct th_line body;
 
 	th_line_begin(&body);
-	struct th_gzip *gzip = th_gzip_create(body.stream);
-	th_gzip_write(gzip, bytes, length);
-	th_gzip_destroy(gzip);
+	FILE *gzip = th_gzip_open(body.stream);
+	fwrite(bytes, 1, length, gzip);
+	fclose(gzip);
 	free(bytes);
 	*request = (struct th_push_request){
 		.url = th_format_new("%s/v1development/profiles", receiver->url),

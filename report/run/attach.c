@@ -15,12 +15,12 @@
 #include <unistd.h>
 
 #include "report/base/allocate.h"
-#include "report/base/log_text.h"
+#include "report/base/end_signals.h"
 #include "report/control/request.h"
 #include "report/control/running.h"
+#include "report/profile/values.h"
 #include "unify/shared/clock.h"
 #include "unify/shared/late_status.h"
-#include "unify/shared/size.h"
 
 /* The first release that warns of agents loaded into a running VM (JEP 451). */
 #define FIRST_WARNING 21
@@ -32,26 +32,14 @@
 #define END_WAIT_MS 30000
 
 struct attach {
-	struct th_launch_options options;
+	struct th_options options;
 	struct th_java_process process;
 	bool has_our_root; /* paths mean the same to the process as to the tool */
-	uint64_t seconds;  /* --for; 0: until detach */
 	char *pattern;     /* of the log's name, absolute; NULL: the library decides */
 	bool is_chosen;    /* the log's name was given */
 	char text[TH_VIRTUAL_MACHINE_ARGUMENT_MAX];
 	char *log;
 };
-
-/* Waiting */
-
-static volatile sig_atomic_t is_interrupted;
-
-static void
-interrupt(int number)
-{
-	(void)number;
-	is_interrupted = 1;
-}
 
 /* Processes */
 
@@ -92,25 +80,6 @@ read_process(struct attach *attach, const char *text)
 
 /* Options */
 
-static struct th_error *
-read_options(struct attach *attach, int argc, char **argv)
-{
-	struct th_launch_options *options = &attach->options;
-	struct th_error *error = th_launch_options_parse(options, argc, argv);
-
-	if (error || options->wants_help)
-		return error;
-	if (!options->command[0] || options->command[1])
-		return th_error_create(
-			TH_ERROR_USAGE, "attach: expected one PID, see twinheap attach --help");
-	if (options->duration &&
-		(!th_seconds_parse(options->duration, &attach->seconds) || !attach->seconds))
-		return th_error_create(TH_ERROR_USAGE,
-			"attach: --for %s: not a duration (such as 60s, 5m)",
-			options->duration);
-	return th_launch_options_check(options);
-}
-
 /*
  * The log's name, where it means the same to the process.  Another user's process may not be able
  * to write to the tool's directory, so its log is by default in its own.
@@ -118,7 +87,7 @@ read_options(struct attach *attach, int argc, char **argv)
 static struct th_error *
 prepare_output(struct attach *attach)
 {
-	struct th_launch_options *options = &attach->options;
+	struct th_options *options = &attach->options;
 
 	attach->is_chosen = th_launch_options_is_given(options, TH_SETTING_NAME_OUTPUT);
 	if (!attach->has_our_root || (!attach->is_chosen && attach->process.uid != geteuid()))
@@ -346,15 +315,14 @@ resume(struct attach *attach, bool *is_done_ret)
 static void
 print_log(const struct attach *attach)
 {
-	int pid = (int)attach->process.pid;
+	struct th_text log = th_text_of(attach->log);
 
 	if (attach->options.is_quiet)
 		return;
-	printf("process %d is recorded in ", pid);
-	th_text_print(stdout, attach->log);
-	printf("\nnext:  twinheap leaks ");
-	th_text_print(stdout, attach->log);
-	printf("    twinheap detach %d\n", pid);
+	th_print(stdout,
+		"process {} is recorded in {}\nnext:  twinheap leaks {}    twinheap detach "
+		"{}\n",
+		attach->process.pid, log, log, attach->process.pid);
 	fflush(stdout);
 }
 
@@ -431,18 +399,16 @@ is_alive(const struct attach *attach)
 static struct th_error *
 record_for(struct attach *attach)
 {
-	const struct sigaction action = {.sa_handler = interrupt};
 	uint64_t begin = th_clock_now();
 	struct th_error *error = NULL;
 	char *log = NULL;
 	bool is_paused;
 
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
+	th_end_signals_catch("twinheap: attach: the log was truncated\n", NULL);
 	do {
 		usleep(STEP_MS * 1000);
-	} while (!is_interrupted && is_alive(attach) &&
-		 (th_clock_now() - begin) / TH_NS_PER_S < attach->seconds);
+	} while (!th_end_signals_came() && is_alive(attach) &&
+		 (th_clock_now() - begin) / TH_NS_PER_S < attach->options.duration);
 	if (is_alive(attach))
 		error = end(attach->process.pid, &log, &is_paused);
 	free(log);
@@ -453,67 +419,60 @@ record_for(struct attach *attach)
 
 /* Commands */
 
-int
-th_attach_main(int argc, char **argv)
-{
-	struct attach attach = {.options = {.for_command = TH_LAUNCH_ATTACH}};
-	struct th_error *error = read_options(&attach, argc, argv);
+const char th_attach_details[] =
+	"Starts recording in a running Java VM: its Java heap, its C heap, and memory\n"
+	"mappings, from now on. Returns when it records; twinheap detach PID ends it. A\n"
+	"process whose recording is paused, started by twinheap run, is resumed instead.\n"
+	"\n"
+	"The same environment variables as for run apply, those of twinheap attach, not\n"
+	"those of the process. A relative name of the log refers to the current\n"
+	"directory, but for a process below another root directory to its own.\n"
+	"\n"
+	"The VM is asked through its attach mechanism, as by jcmd, without ptrace. From\n"
+	"JDK 21 on it prints three or four lines of WARNING on its stderr.\n"
+	"Exit status: 4 refused or already recorded, 10 another user's process, 11 no\n"
+	"Java VM, 12 -XX:+DisableAttachMechanism, 13 -Xrs, 14 agents are disabled\n"
+	"(-XX:-EnableDynamicAgentLoading), 15 the library could not be loaded.\n";
 
-	if (!error && attach.options.wants_help) {
-		th_launch_options_help(TH_LAUNCH_ATTACH);
-		return 0;
-	}
+struct th_error *
+th_attach(const struct th_options *options)
+{
+	struct attach attach = {.options = *options};
+	struct th_error *error = th_launch_options_check(options);
+
 	if (!error)
-		error = read_process(&attach, attach.options.command[0]);
+		error = read_process(&attach, options->log);
 	if (!error)
 		error = start(&attach);
 	if (!error && attach.log)
 		print_log(&attach);
-	if (!error && attach.seconds)
+	if (!error && options->duration)
 		error = record_for(&attach);
 	free(attach.log);
 	free(attach.pattern);
-	return th_error_report(error);
+	return error;
 }
 
-static const char detach_help[] =
-	"usage: twinheap detach PID\n"
-	"\n"
-	"Ends the recording of a process that twinheap attach began: its import slots\n"
-	"are restored, and the capabilities and events of the VM given back. The library\n"
-	"stays loaded and does nothing; twinheap attach begins another recording. Where\n"
-	"the library was preloaded, the recording is paused, and attach resumes it.\n";
+const char th_detach_details[] =
+	"The import slots of the process are restored, and the capabilities and events of\n"
+	"the VM given back. The library stays loaded and does nothing; twinheap attach\n"
+	"begins another recording. Where the library was preloaded, the recording is\n"
+	"paused, and attach resumes it.\n";
 
-static struct th_error *
-detach(const char *text)
+struct th_error *
+th_detach(const struct th_options *options)
 {
 	pid_t pid = 0;
 	char *log = NULL;
 	bool is_paused;
-	struct th_error *error = read_pid("detach", text, &pid);
+	struct th_error *error = read_pid("detach", options->log, &pid);
 
 	if (!error)
 		error = end(pid, &log, &is_paused);
 	if (error)
 		return error;
-	fputs(is_paused ? "paused; the log is " : "detached; the log is ", stdout);
-	th_text_print(stdout, log);
-	printf("\nnext:  twinheap summary ");
-	th_text_print(stdout, log);
-	putchar('\n');
+	th_print(stdout, "{}; the log is {}\nnext:  twinheap summary {}\n",
+		is_paused ? "paused" : "detached", th_text_of(log), th_text_of(log));
 	free(log);
 	return NULL;
-}
-
-int
-th_detach_main(int argc, char **argv)
-{
-	if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
-		fputs(detach_help, stdout);
-		return 0;
-	}
-	if (argc != 2)
-		return th_error_report(th_error_create(TH_ERROR_USAGE,
-			"detach: expected one PID, see twinheap detach --help"));
-	return th_error_report(detach(argv[1]));
 }

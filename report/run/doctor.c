@@ -22,8 +22,6 @@
 #include "report/log/recording.h"
 
 #define STATUS_BAD 1
-/* Arguments of `run` before the command. */
-#define ARGUMENTS_MAX 64
 
 /* What is lost without a feature of the VM; docs/architecture.md has the whole table. */
 static const struct {
@@ -61,9 +59,7 @@ enum th_finding {
 	TH_FINDING_BAD,  /* nothing is recorded */
 };
 
-static const char help[] =
-	"usage: twinheap doctor [-- COMMAND...]\n"
-	"\n"
+const char th_doctor_details[] =
 	"Prints what works on this machine and what does not, and what is lost: the\n"
 	"system, limits, where logs go, the Java VM. Records COMMAND for it, or\n"
 	"java -version, or true if there is no java, and removes that log.\n"
@@ -262,8 +258,8 @@ find_java(void)
 {
 	const char *home = getenv("JAVA_HOME");
 	const char *java = home && *home ? th_text_format("%s/bin/java", home) : "java";
-	char program[PATH_MAX];
-	struct th_error *error = th_launch_target_check(java, program);
+	struct th_launch_program program;
+	struct th_error *error = th_launch_target_check(java, &program);
 
 	if (error) {
 		print_finding(TH_FINDING_NOTE, "java", "%s", th_error_message(error));
@@ -276,17 +272,17 @@ find_java(void)
 static bool
 look_at_command(const char *command)
 {
-	char program[PATH_MAX], linker[PATH_MAX];
-	struct th_error *error = th_launch_target_check(command, program);
+	struct th_launch_program program;
+	struct th_error *error = th_launch_target_check(command, &program);
 
 	if (error) {
 		print_finding(TH_FINDING_BAD, "command", "%s", th_error_message(error));
 		th_error_destroy(error);
 		return false;
 	}
-	if (*program && th_launch_target_linker(program, linker))
-		print_finding(TH_FINDING_GOOD, "command", "%s, of %s", program,
-			strstr(linker, "musl") ? "musl" : "glibc");
+	if (*program.linker)
+		print_finding(TH_FINDING_GOOD, "command", "%s, of %s", program.path,
+			strstr(program.linker, "musl") ? "musl" : "glibc");
 	return true;
 }
 
@@ -322,15 +318,20 @@ give_back(const int saved[2])
 static int
 record(char *const *command, const char *pattern, const char *said, bool is_silent)
 {
-	char *arguments[ARGUMENTS_MAX] = {"run", "-q", "--follow", "all", "-i", "64k", "-o",
-		(char *)(uintptr_t)pattern, "--"};
-	int count = 9, saved[2], status;
+	struct th_options options;
+	int saved[2], status = 0;
 
-	while (*command && count < ARGUMENTS_MAX - 1)
-		arguments[count++] = *command++;
+	th_options_set_defaults(&options);
+	options.is_quiet = true;
+	options.settings[TH_SETTING_NAME_FOLLOW] = "all";
+	options.settings[TH_SETTING_NAME_INTERVAL] = "64k";
+	options.settings[TH_SETTING_NAME_OUTPUT] = pattern;
+	options.command = (char **)(uintptr_t)command;
 	if (is_silent)
 		silence(said, saved);
-	status = th_launch_main(count, arguments);
+	struct th_error *error = th_launch(&options, &status);
+	if (error)
+		status = th_error_report(error);
 	if (is_silent)
 		give_back(saved);
 	return status;
@@ -462,23 +463,16 @@ try(char *const *given, const char *directory)
 	return look_at_command(command[0]) && try_command(command, directory, !*given);
 }
 
-int
-th_doctor_main(int argc, char **argv)
+struct th_error *
+th_doctor(const struct th_options *options, int *status_ret)
 {
-	if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
-		fputs(help, stdout);
-		return 0;
-	}
-	if (argc > 1 && strcmp(argv[1], "--") != 0)
-		return th_error_report(th_error_create(TH_ERROR_USAGE,
-			"%s: unknown operand; the command follows --", argv[1]));
 	look_at_system();
 	look_at_reading();
 	look_at_seccomp();
 	look_at_limits();
 	look_at_variables();
 	const char *directory = look_at_logs();
-	return look_at_library() && directory && try(argv + (argc > 1 ? 2 : 1), directory)
-		       ? 0
-		       : STATUS_BAD;
+	bool is_recorded = look_at_library() && directory && try(options->command, directory);
+	*status_ret = is_recorded ? 0 : STATUS_BAD;
+	return NULL;
 }

@@ -24,14 +24,24 @@
 /* Logs listed after a run; more would scroll the summary off the screen. */
 #define LOGS_NAMED 8
 
+const char th_launch_details[] =
+	"Records allocations in the Java heap and the C heap of the command, and memory\n"
+	"mappings.\n"
+	"\n"
+	"Each option has an environment variable, such as TWINHEAP_OUTPUT for --output,\n"
+	"which is used if the option is not given.\n"
+	"\n"
+	"The exit status is that of the command; 2 if it was not started because it\n"
+	"cannot be recorded, 126 if it cannot be executed, 127 if it was not found.\n";
+
 struct launch {
-	struct th_launch_options options;
+	struct th_options options;
 	char *pattern; /* of the log's name, absolute */
 	char library[PATH_MAX];
 	char allocator[PATH_MAX]; /* "" = none was requested */
-	char program[PATH_MAX];   /* the ELF file that will run; "" = unknown */
-	const char *preload;      /* value for LD_PRELOAD */
-	uint64_t start_realtime;  /* nanoseconds */
+	struct th_launch_program program;
+	const char *preload;     /* value for LD_PRELOAD */
+	uint64_t start_realtime; /* nanoseconds */
 };
 
 /* The library */
@@ -122,16 +132,16 @@ prepare(struct launch *launch)
 	if (!error)
 		error = prepare_allocator(launch);
 	if (!error)
-		error = th_launch_target_check(launch->options.command[0], launch->program);
+		error = th_launch_target_check(launch->options.command[0], &launch->program);
 	if (error)
 		return error;
-	if (*launch->program && th_native_image_is(launch->program))
+	if (*launch->program.path && th_native_image_is(launch->program.path))
 		th_notice("%s is a GraalVM native image: its Java heap is recorded as mapped "
 			  "memory, without classes and Java frames",
 			launch->options.command[0]);
 	const char *before = getenv("LD_PRELOAD");
 	launch->preload = th_launch_allocator_preload(
-		launch->program, launch->library, launch->allocator, before ? before : "");
+		&launch->program, launch->library, launch->allocator, before ? before : "");
 	return NULL;
 }
 
@@ -377,21 +387,14 @@ run(struct launch *launch, int *status_ret)
 	return NULL;
 }
 
-int
-th_launch_main(int argc, char **argv)
+struct th_error *
+th_launch(const struct th_options *options, int *status_ret)
 {
-	struct launch launch = {0};
-	int status = 0;
-	struct th_error *error = th_launch_options_parse(&launch.options, argc, argv);
+	struct launch launch = {.options = *options};
+	struct th_error *error = prepare(&launch);
 
-	if (!error && launch.options.wants_help) {
-		th_launch_options_help(TH_LAUNCH_RUN);
-		return 0;
-	}
 	if (!error)
-		error = prepare(&launch);
-	if (!error)
-		error = run(&launch, &status);
+		error = run(&launch, status_ret);
 	free(launch.pattern);
-	return error ? th_error_report(error) : status;
+	return error;
 }

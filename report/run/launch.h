@@ -14,16 +14,15 @@
 
 #include "report/base/error.h"
 #include "report/control/java_process.h"
+#include "report/profile/options.h"
 #include "unify/shared/outside.h"
-#include "unify/shared/settings_table.h"
 
 /*
- * `twinheap run [options] [--] COMMAND...`; argv[0] is "run".  Runs the command and returns its
- * exit status: 128 + N if signal N killed it, 127 if it was not found, 126 if it cannot be
- * executed; 2 if it was not started because it cannot be profiled.  All output goes to stderr,
- * except for --help.
+ * `run`: runs the command of the options.  *status_ret is its exit status, 128 + N if signal N killed
+ * it.  Errors: 127 if it was not found, 126 if it cannot be executed, 2 if it was not started because it
+ * cannot be profiled.  All output goes to stderr.
  */
-int th_launch_main(int argc, char **argv);
+struct th_error *th_launch(const struct th_options *options, int *status_ret);
 
 /* Finds the library: TWINHEAP_LIBRARY, or beside the tool. */
 struct th_error *th_launch_library(char path_ret[PATH_MAX]);
@@ -31,63 +30,43 @@ struct th_error *th_launch_library(char path_ret[PATH_MAX]);
 /* Runs the tool again to print a short summary of the log on stderr. */
 void th_launch_summary(char *path);
 
-/* Recording of a Java VM that runs already. argv[0] is the name of the command; the exit status. */
-int th_attach_main(int argc, char **argv);
-int th_detach_main(int argc, char **argv);
+/* Recording of a Java VM that runs already. */
+struct th_error *th_attach(const struct th_options *options);
+struct th_error *th_detach(const struct th_options *options);
 
-/* What works on this machine and what does not, and why; the exit status: 1 if nothing can be recorded. */
-int th_doctor_main(int argc, char **argv);
+/* The texts of their help between the summary and the options. */
+extern const char th_launch_details[], th_attach_details[], th_detach_details[];
+extern const char th_doctor_details[];
 
-/* Options of `run` and `attach`, their variables and their help; all from settings_table.h */
+/* What works on this machine and what does not, and why; *status_ret is 1 if nothing can be recorded. */
+struct th_error *th_doctor(const struct th_options *options, int *status_ret);
+
+/* Settings of `run` and `attach`, from settings_table.h */
 
 /* Names the path of the library, if it is not in the tool's directory. */
 #define TH_LIBRARY_VARIABLE "TWINHEAP_LIBRARY"
 
-/* What differs between the commands `run` and `attach`. */
-enum th_launch_command { TH_LAUNCH_RUN, TH_LAUNCH_ATTACH };
-
-struct th_launch_options {
-	enum th_launch_command for_command;
-	const char *given[TH_SETTING_COUNT]; /* by option, not by variable; NULL: not given */
-	bool is_quiet;
-	bool wants_help;
-	const char *duration; /* attach --for; NULL: not given */
-	char **command;       /* NULL-terminated; empty only when help is requested */
-};
-
-/*
- * Parses the command line of options->for_command, which the caller sets.  The operands are in
- * options->command.
- */
-struct th_error *
-th_launch_options_parse(struct th_launch_options *options, int argc, char **argv);
-
 /* Checks the value of every setting given by option or variable. */
-struct th_error *th_launch_options_check(const struct th_launch_options *options);
+struct th_error *th_launch_options_check(const struct th_options *options);
 
 /* Whether a setting is given by option or variable. */
-bool
-th_launch_options_is_given(const struct th_launch_options *options, enum th_setting setting);
+bool th_launch_options_is_given(const struct th_options *options, enum th_setting setting);
 
 /* The value of a setting: option, else variable, else default ("" = none). */
-const char *
-th_launch_options_value(const struct th_launch_options *options, enum th_setting setting);
+const char *th_launch_options_value(const struct th_options *options, enum th_setting setting);
 
 /*
- * The options of an agent (preload/settings.h) for the settings given by option or variable; false:
- * they do not fit.
+ * The options of an agent (preload/settings.h) for the settings given by option or variable, but for
+ * those of the start of a process; false: they do not fit.
  */
-bool th_launch_options_format(
-	const struct th_launch_options *options, char *text_ret, size_t capacity);
+bool
+th_launch_options_format(const struct th_options *options, char *text_ret, size_t capacity);
 
 /*
  * Sets the environment variables for the given options, and those for which `run` has a default
  * of its own.  False: see errno.
  */
-bool th_launch_options_export(const struct th_launch_options *options);
-
-/* Prints the help of the command on stdout. */
-void th_launch_options_help(enum th_launch_command command);
+bool th_launch_options_export(const struct th_options *options);
 
 /*
  * Names of logs: what a pattern expands to before the processes are started, and which logs they
@@ -116,7 +95,7 @@ bool th_launch_logs_elsewhere(const char *pattern, char **absolute);
  * The absolute path of the log of a command, to be freed; also set in the options. If the default
  * name cannot be written, the log goes elsewhere, with a notice; a chosen one is refused.
  */
-struct th_error *th_launch_logs_prepare(struct th_launch_options *options, char **absolute_ret);
+struct th_error *th_launch_logs_prepare(struct th_options *options, char **absolute_ret);
 
 /* Calls `visit` for each file whose name matches the absolute `pattern`. */
 typedef void th_launch_logs_visit(const char *path, void *data);
@@ -165,15 +144,17 @@ void th_launch_logs_remove_empty(struct th_launch_logs *logs);
 #	define TH_LAUNCH_MULTIARCH "aarch64-linux-gnu"
 #endif
 
-/* The dynamic linker that a program names: of glibc, musl, ...  False: none. */
-bool th_launch_target_linker(const char *program, char path_ret[PATH_MAX]);
+struct th_launch_program {
+	char path[PATH_MAX]; /* of the ELF file; "" = unknown */
+	char linker
+		[PATH_MAX]; /* the dynamic linker that it names, of glibc, musl, ...; "" = none */
+};
 
 /*
  * Examines the file that execvp() would run for `command`, and the interpreter of a script.
- * NULL if it can be profiled, or is unreadable.  `program_ret` is the ELF file that will run,
- * "" if unknown.
+ * NULL if it can be profiled, or is unreadable.
  */
-struct th_error *th_launch_target_check(const char *command, char program_ret[PATH_MAX]);
+struct th_error *th_launch_target_check(const char *command, struct th_launch_program *ret);
 
 /*
  * The underlying allocator of a command, either requested or brought by the command itself, and
@@ -191,8 +172,8 @@ struct th_error *th_launch_allocator_find(const char *name, char path_ret[PATH_M
  * underlying allocator needs, `allocator` ("" = none) and the previous value `before` ("" =
  * none).
  */
-const char *th_launch_allocator_preload(
-	const char *program, const char *library, const char *allocator, const char *before);
+const char *th_launch_allocator_preload(const struct th_launch_program *program,
+	const char *library, const char *allocator, const char *before);
 
 /*
  * Takes breakdowns of resident memory while the launcher waits, for those of its processes that

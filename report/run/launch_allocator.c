@@ -173,16 +173,15 @@ path_in(char *line)
  * the list contains the program only.
  */
 static void
-list_objects(const char *program, const char *preload, struct objects *ret)
+list_objects(const struct th_launch_program *program, const char *preload, struct objects *ret)
 {
-	char linker[PATH_MAX];
 	char *rest;
 
 	*ret = (struct objects){0};
-	th_array_append(ret, paths, (char *)program);
-	if (!th_launch_target_linker(program, linker))
+	th_array_append(ret, paths, (char *)program->path);
+	if (!*program->linker)
 		return;
-	ret->text = ask_linker(linker, program, preload);
+	ret->text = ask_linker(program->linker, program->path, preload);
 	if (!ret->text)
 		return;
 	for (char *line = strtok_r(ret->text, "\n", &rest); line != NULL;
@@ -302,8 +301,8 @@ add_beside(const char *list, const char *library, const char *name)
 }
 
 const char *
-th_launch_allocator_preload(
-	const char *program, const char *library, const char *allocator, const char *before)
+th_launch_allocator_preload(const struct th_launch_program *program, const char *library,
+	const char *allocator, const char *before)
 {
 	bool defined[SYMBOLS];
 	struct objects objects;

@@ -149,7 +149,7 @@ th_launch_logs_elsewhere(const char *pattern, char **absolute)
 }
 
 struct th_error *
-th_launch_logs_prepare(struct th_launch_options *options, char **absolute_ret)
+th_launch_logs_prepare(struct th_options *options, char **absolute_ret)
 {
 	const char *pattern = th_launch_options_value(options, TH_SETTING_NAME_OUTPUT);
 	bool is_chosen = th_launch_options_is_given(options, TH_SETTING_NAME_OUTPUT);
@@ -163,7 +163,7 @@ th_launch_logs_prepare(struct th_launch_options *options, char **absolute_ret)
 		th_error_destroy(error);
 		error = NULL;
 	}
-	options->given[TH_SETTING_NAME_OUTPUT] = *absolute_ret;
+	options->settings[TH_SETTING_NAME_OUTPUT] = *absolute_ret;
 	return error;
 }
 

@@ -126,27 +126,10 @@ is_dynamic_linker(const char *path)
 	return th_text_begins(name, "ld-") || th_text_begins(name, "ld.so");
 }
 
-bool
-th_launch_target_linker(const char *program, char path_ret[PATH_MAX])
-{
-	int fd = open(program, O_RDONLY | O_CLOEXEC);
-	Elf64_Ehdr header;
-	bool found;
-
-	if (fd < 0)
-		return false;
-	found = pread(fd, &header, sizeof(header), 0) == sizeof(header) &&
-		read_interpreter(fd, &header, path_ret);
-	close(fd);
-	return found;
-}
-
 static struct th_error *
-check_elf(const char *path, int fd, const Elf64_Ehdr *header, char *program_ret)
+check_elf(const char *path, int fd, const Elf64_Ehdr *header, struct th_launch_program *ret)
 {
-	char interpreter[PATH_MAX];
-
-	snprintf(program_ret, PATH_MAX, "%s", path);
+	snprintf(ret->path, sizeof(ret->path), "%s", path);
 	if (header->e_ident[EI_CLASS] == ELFCLASS32)
 		return th_error_create(TH_ERROR_USAGE,
 			"%s: a 32-bit program, which cannot load a 64-bit library", path);
@@ -154,7 +137,7 @@ check_elf(const char *path, int fd, const Elf64_Ehdr *header, char *program_ret)
 		return th_error_create(TH_ERROR_USAGE,
 			"%s: a program for another processor, which cannot load this library",
 			path);
-	if (read_interpreter(fd, header, interpreter) || is_dynamic_linker(path))
+	if (read_interpreter(fd, header, ret->linker) || is_dynamic_linker(path))
 		return NULL;
 	return th_error_create(
 		TH_ERROR_USAGE, "%s: statically linked, so LD_PRELOAD has no effect", path);
@@ -196,10 +179,11 @@ script_interpreter(char *line)
 	return start;
 }
 
-static struct th_error *check_file(const char *path, bool is_interpreter, char *program_ret);
+static struct th_error *
+check_file(const char *path, bool is_interpreter, struct th_launch_program *ret);
 
 static struct th_error *
-check_contents(const char *path, int fd, bool is_interpreter, char *program_ret)
+check_contents(const char *path, int fd, bool is_interpreter, struct th_launch_program *ret)
 {
 	union {
 		Elf64_Ehdr header;
@@ -211,31 +195,31 @@ check_contents(const char *path, int fd, bool is_interpreter, char *program_ret)
 		memcmp(head.header.e_ident, ELFMAG, SELFMAG) == 0) {
 		struct th_error *error = check_privileges(path);
 
-		return error ? error : check_elf(path, fd, &head.header, program_ret);
+		return error ? error : check_elf(path, fd, &head.header, ret);
 	}
 	if (length > 2 && head.text[0] == '#' && head.text[1] == '!' && !is_interpreter)
-		return check_file(script_interpreter(head.text), true, program_ret);
+		return check_file(script_interpreter(head.text), true, ret);
 	return NULL; /* execvp() passes it to the shell, or the kernel knows its format */
 }
 
 static struct th_error *
-check_file(const char *path, bool is_interpreter, char *program_ret)
+check_file(const char *path, bool is_interpreter, struct th_launch_program *ret)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
 		return NULL;
-	struct th_error *error = check_contents(path, fd, is_interpreter, program_ret);
+	struct th_error *error = check_contents(path, fd, is_interpreter, ret);
 	close(fd);
 	return error;
 }
 
 struct th_error *
-th_launch_target_check(const char *command, char program_ret[PATH_MAX])
+th_launch_target_check(const char *command, struct th_launch_program *ret)
 {
 	char path[PATH_MAX];
 	int error = find_command(command, path);
 
-	*program_ret = '\0';
-	return error ? refuse(command, error) : check_file(path, false, program_ret);
+	*ret = (struct th_launch_program){.path = ""};
+	return error ? refuse(command, error) : check_file(path, false, ret);
 }

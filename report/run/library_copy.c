@@ -3,39 +3,15 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/random.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "report/control/running.h"
+
 /* TMPDIR of the process and its current directory, then these. */
 static const char *const fixed[] = {"/tmp", "/dev/shm", "/var/tmp", "/run"};
-
-/* The value of a variable in the environment of the process; false: it is not set. */
-static bool
-read_variable(pid_t pid, const char *name, char *ret, size_t capacity)
-{
-	char path[64];
-	char *variable = NULL;
-	size_t room = 0;
-	size_t length = strlen(name);
-	bool is_found = false;
-
-	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
-	FILE *file = fopen(path, "re");
-	while (file && !is_found && getdelim(&variable, &room, '\0', file) > 0) {
-		is_found = !strncmp(variable, name, length) && variable[length] == '=' &&
-			   strlen(variable) - length < capacity;
-		if (is_found)
-			strcpy(ret, variable + length + 1);
-	}
-	free(variable);
-	if (file)
-		fclose(file);
-	return is_found;
-}
 
 /* The current directory of the process, as it sees it. */
 static bool
@@ -55,12 +31,12 @@ read_current(pid_t pid, char *ret, size_t capacity)
 static bool
 directory_name(pid_t pid, int number, char *ret, size_t capacity)
 {
-	if (number == 0)
-		return read_variable(pid, "TMPDIR", ret, capacity) && ret[0] == '/';
+	const char *name;
+
 	if (number == TH_LIBRARY_COPY_DIRECTORIES - 1)
 		return read_current(pid, ret, capacity);
-	snprintf(ret, capacity, "%s", fixed[number - 1]);
-	return true;
+	name = number ? fixed[number - 1] : th_running_variable(pid, "TMPDIR");
+	return name && *name == '/' && snprintf(ret, capacity, "%s", name) < (int)capacity;
 }
 
 static bool

@@ -298,31 +298,21 @@ put_ring(struct bundle *bundle)
 
 /* The file */
 
-static void
-write_bytes(FILE *file, struct th_gzip *gzip, const void *bytes, size_t count)
-{
-	if (gzip)
-		th_gzip_write(gzip, bytes, count);
-	else if (count)
-		fwrite(bytes, 1, count, file);
-}
-
 /* Writes the log from *at up to `text`, then zeros in its place; *at moves behind it. */
 static void
-write_blanked(FILE *file, struct th_gzip *gzip, const char **at, struct th_text text)
+write_blanked(FILE *file, const char **at, struct th_text text)
 {
 	char *zeros = th_allocate(text.length, 1);
 
-	write_bytes(file, gzip, *at, (size_t)(text.bytes - *at));
-	write_bytes(file, gzip, zeros, text.length);
+	fwrite(*at, 1, (size_t)(text.bytes - *at), file);
+	fwrite(zeros, 1, text.length, file);
 	*at = text.bytes + text.length;
 	free(zeros);
 }
 
 /* Writes the records from `at` on with command lines blanked; returns how far it wrote. */
 static const char *
-write_without_commands(
-	const struct bundle *bundle, FILE *file, struct th_gzip *gzip, const char *at)
+write_without_commands(const struct bundle *bundle, FILE *file, const char *at)
 {
 	struct th_cursor cursor = th_reader_start(bundle->recording->reader);
 	struct th_record record;
@@ -332,13 +322,13 @@ write_without_commands(
 		if (record.type == TH_EVENT_PROCESS &&
 			th_schema_decode(bundle->recording->schema, &record, &event) &&
 			event.process.command.length)
-			write_blanked(file, gzip, &at, event.process.command);
+			write_blanked(file, &at, event.process.command);
 	}
 	return at;
 }
 
 static void
-write_file(const struct bundle *bundle, FILE *file, struct th_gzip *gzip)
+write_file(const struct bundle *bundle, FILE *file)
 {
 	const struct th_reader *reader = bundle->recording->reader;
 	const char *contents = th_reader_contents(reader);
@@ -351,12 +341,12 @@ write_file(const struct bundle *bundle, FILE *file, struct th_gzip *gzip)
 		header.ring_from = bundle->metadata_end;
 		end = contents + bundle->metadata_end;
 	}
-	write_bytes(file, gzip, &header, sizeof(header));
+	fwrite(&header, 1, sizeof(header), file);
 	if (bundle->without_command && !bundle->recording->is_ring)
-		at = write_without_commands(bundle, file, gzip, at);
-	write_bytes(file, gzip, at, (size_t)(end - at));
-	write_bytes(file, gzip, bundle->kept.items, bundle->kept.items_count);
-	write_bytes(file, gzip, bundle->added.items, bundle->added.items_count);
+		at = write_without_commands(bundle, file, at);
+	fwrite(at, 1, (size_t)(end - at), file);
+	fwrite(bundle->kept.items, 1, bundle->kept.items_count, file);
+	fwrite(bundle->added.items, 1, bundle->added.items_count, file);
 }
 
 void
@@ -371,7 +361,7 @@ th_bundle_write(FILE *file, const struct th_recording *recording, bool compresse
 		.warn_data = warn_data,
 		.records_end = recording->records_end,
 	};
-	struct th_gzip *gzip = compressed ? th_gzip_create(file) : NULL;
+	FILE *to = compressed ? th_gzip_open(file) : file;
 
 	if (recording->is_ring) {
 		put_ring(&bundle);
@@ -382,9 +372,9 @@ th_bundle_write(FILE *file, const struct th_recording *recording, bool compresse
 	put_origin(&bundle);
 	put_names(&bundle);
 	bundle.size.bytes = bundle.records_end + bundle.added.items_count;
-	write_file(&bundle, file, gzip);
-	if (gzip)
-		th_gzip_destroy(gzip);
+	write_file(&bundle, to);
+	if (compressed)
+		fclose(to);
 	*size_ret = bundle.size;
 	th_frames_destroy(bundle.frames);
 	th_id_map_deinit(&bundle.words);

@@ -118,9 +118,8 @@ seconds_at(const struct th_recording *recording, uint64_t time)
 	return time > recording->start ? (double)(time - recording->start) / 1e9 : 0;
 }
 
-/* Names of the heaps in a set of bits 1 << enum th_heap. */
-static json_t *
-heaps_json(uint64_t heaps)
+json_t *
+th_json_heap_names(uint64_t heaps)
 {
 	json_t *json = json_array();
 
@@ -153,7 +152,7 @@ change_json(const struct th_recording *recording, const struct th_decoded_contro
 	double at = seconds_at(recording, change->time);
 
 	if (th_text_equals(change->name, "heaps"))
-		return th_json("from_s heaps", at, heaps_json(change->value));
+		return th_json("from_s heaps", at, th_json_heap_names(change->value));
 	return NULL;
 }
 
@@ -183,7 +182,7 @@ th_json_recorded(const struct th_recording *recording)
 
 	th_sampling_changes_each_pause(recording, add_pause, &pauses);
 	return th_json("heaps pauses changes stopped_s sampled_s",
-		heaps_json(th_recording_heaps(recording)), pauses.json,
+		th_json_heap_names(th_recording_heaps(recording)), pauses.json,
 		th_json_map(change, recording->changes, recording->changes_count,
 			change_json(recording, change)),
 		stop_json(recording), sampled_json(recording));

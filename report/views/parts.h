@@ -28,6 +28,9 @@
 		heap##_object;                                                      \
 	})
 
+/* ["java", "mapped"] for bits 1 << enum th_heap. */
+json_t *th_json_heap_names(uint64_t heaps);
+
 /* The frames of a path, root first; of a path of the profile, by its number. */
 json_t *th_json_frames(const struct th_frames *frames, struct th_path path);
 json_t *th_json_path(const struct th_profile *profile, uint32_t path);

@@ -191,18 +191,11 @@ static const struct type types[] = {
 
 /* Numbers, strings, events */
 
-/* A number; JFR's ninth byte has 8 bits. */
+/* A number, which is signed; the ninth byte has 8 bits, of which a positive one needs 7. */
 static void
 put_number(struct th_bytes *bytes, uint64_t value)
 {
-	for (int i = 0; i < 8 && value >= 0x80; i++, value >>= 7) {
-		th_bytes_add(bytes, &(uint8_t){(uint8_t)(value | 0x80)}, 1);
-		if (i == 7) {
-			th_bytes_add(bytes, &(uint8_t){(uint8_t)(value >> 7)}, 1);
-			return;
-		}
-	}
-	th_bytes_add(bytes, &(uint8_t){(uint8_t)value}, 1);
+	th_bytes_varint(bytes, value & INT64_MAX);
 }
 
 /* Numbers in a row, evaluated in any order. */

@@ -55,7 +55,7 @@ struct output {
 	const struct th_export_part *part; /* of OTLP the first one */
 	const struct th_profile *profile;
 	const struct format *format;
-	struct th_gzip *gzip;   /* of pprof; NULL: OTLP */
+	FILE *gzip;             /* of pprof; NULL: OTLP */
 	struct th_bytes tables; /* the dictionary of OTLP; of pprof what is not written yet */
 	struct th_id_map numbers[TABLES];
 	TH_ARRAY(uint64_t, ids); /* of locations, by number of the list; 0 = none yet */
@@ -70,7 +70,7 @@ flush(struct output *out)
 {
 	if (!out->gzip)
 		return;
-	th_gzip_write(out->gzip, out->tables.items, out->tables.items_count);
+	fwrite(out->tables.items, 1, out->tables.items_count, out->gzip);
 	out->tables.items_count = 0;
 }
 
@@ -375,7 +375,7 @@ find_stack(struct output *out, const struct th_row *row)
 
 static void
 output_init(struct output *out, const struct th_export_part *part, const struct format *format,
-	struct th_gzip *gzip)
+	FILE *gzip)
 {
 	struct th_frames *frames = part->profile->frames;
 	bool added;
@@ -567,14 +567,14 @@ th_export_pprof(FILE *file, const struct th_export_part *part)
 {
 	struct output output;
 
-	output_init(&output, part, &pprof_format, th_gzip_create(file));
+	output_init(&output, part, &pprof_format, th_gzip_open(file));
 	write_head(&output);
 	for (size_t i = 0; i < part->profile->rows_count; i++) {
 		if (th_export_part_has(part, i))
 			write_sample(&output, &part->profile->rows[i], part->rows[i]);
 	}
 	flush(&output);
-	th_gzip_destroy(output.gzip);
+	fclose(output.gzip);
 	output_deinit(&output);
 }
 

@@ -163,7 +163,7 @@ other_formats_are_refused(void **state)
 	(void)state;
 	run("$tool list --format yaml; echo $?; $tool ctl $pid --format; echo $?", &outcome);
 	assert_string_equal(outcome.output, "2\n2\n");
-	assert_non_null(strstr(outcome.errors, "list: --format yaml: expected text or json"));
+	assert_non_null(strstr(outcome.errors, "--format yaml: expected text or json"));
 	th_outcome_deinit(&outcome);
 }
 

@@ -54,8 +54,8 @@ try_report(struct words *words, unsigned groups)
 	struct th_options options;
 	struct th_error *error = th_options_parse(&options, groups, words->count, words->at);
 
-	/* A log is not required together with --help. */
-	if (!error && !options.help) {
+	/* Not every command requires a log. */
+	if (!error && options.log) {
 		free(th_options_split_moment(options.log, &options));
 		th_view_filters_text(&options);
 		th_texts_free();
@@ -67,13 +67,14 @@ try_report(struct words *words, unsigned groups)
 static void
 try_run(struct words *words)
 {
-	struct th_launch_options options = {0};
-
-	struct th_error *error = th_launch_options_parse(&options, words->count, words->at);
+	struct th_options options;
+	struct th_error *error = th_options_parse(
+		&options, TH_OPTIONS_RUN, words->count, words->at);
 
 	if (!error)
 		error = th_launch_options_check(&options);
 	th_error_destroy(error);
+	th_options_deinit(&options);
 }
 
 int
@@ -83,7 +84,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const unsigned groups[] = {TH_OPTIONS_VIEW | TH_OPTIONS_SELECT,
 		TH_OPTIONS_LEAKS | TH_OPTIONS_SELECT | TH_OPTIONS_TIME,
 		TH_OPTIONS_DIFF | TH_OPTIONS_SELECT | TH_OPTIONS_VALUE, TH_OPTIONS_EXPORT, 0,
-		~0u};
+		TH_OPTIONS_OF_LOGS, TH_OPTIONS_CTL, TH_OPTIONS_PUSH};
 	struct words words;
 	char *text;
 
@@ -94,8 +95,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text[size - 1] = '\0';
 	if (!is_bomb(text)) {
 		split(text, &words);
-		if (data[0] % 8 < sizeof(groups) / sizeof(groups[0]))
-			try_report(&words, groups[data[0] % 8]);
+		if (data[0] % 10 < sizeof(groups) / sizeof(groups[0]))
+			try_report(&words, groups[data[0] % 10]);
 		else
 			try_run(&words);
 	}

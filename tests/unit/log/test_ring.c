@@ -432,7 +432,7 @@ judge(struct verdicts *verdicts)
 	struct th_leaks leaks;
 
 	*verdicts = (struct verdicts){.leaks = 0};
-	assert_null(th_options_parse(&options, ~0u, 2, arguments));
+	assert_null(th_options_parse(&options, TH_OPTIONS_OF_LOGS, 2, arguments));
 	struct th_profile *profile = th_profile_create(recording, &options, NULL, NULL);
 	th_leaks_init(&leaks, profile);
 	for (size_t i = 0; i < leaks.findings_count; i++) {

@@ -37,6 +37,18 @@ read_text(const char *path, char text_ret[LAUNCH_TEXT_MAX])
 		fclose(file);
 }
 
+static int
+launch(int argc, char **argv)
+{
+	struct th_options options;
+	int status = 0;
+	struct th_error *error = th_options_parse(&options, TH_OPTIONS_RUN, argc, argv);
+
+	if (!error)
+		error = th_launch(&options, &status);
+	return error ? th_error_report(error) : status;
+}
+
 /* Output is redirected to files. */
 pid_t
 launch_start(char **arguments)
@@ -56,7 +68,7 @@ launch_start(char **arguments)
 		signal(SIGCHLD, launch_ignores_children ? SIG_IGN : SIG_DFL);
 		if (launch_is_unprivileged && getuid() == 0)
 			assert_int_equal(setuid(NOBODY), 0);
-		exit(th_launch_main(argc, arguments));
+		exit(launch(argc, arguments));
 	}
 	return child;
 }
@@ -103,8 +115,8 @@ assert_launch_refused(int status, const char *why)
 bool
 launch_can_start_commands(void)
 {
-	char program[PATH_MAX];
-	struct th_error *error = th_launch_target_check("sh", program);
+	struct th_launch_program program;
+	struct th_error *error = th_launch_target_check("sh", &program);
 	bool can_start = !error;
 
 	th_error_destroy(error);

@@ -208,10 +208,15 @@ expect(int status, const char *expected, ...)
 static void
 test_help_and_version(void **state)
 {
-	static const char *const verbs[] = {
-		"summary", "tree", "leaks", "export", "diff", "dump"};
+	static const char *const verbs[] = {"summary", "tree", "leaks", "export", "diff",
+		"dump", "ctl", "list", "push", "attach", "detach", "doctor"};
+	static const char *const of_run[] = {"-o, --output LOG", "-i, --interval BYTES",
+		"--heaps all|both|java|native|mapped", "--depth N", "--follow java|all|none",
+		"TWINHEAP_MAX_LOG=BYTES", "-r, --rate RATE"};
 
 	(void)state;
+	for (size_t i = 0; i < sizeof(of_run) / sizeof(of_run[0]); i++)
+		expect(0, of_run[i], "run", "--help", NULL);
 	expect(0, "usage: twinheap", "--help", NULL);
 	expect(0, "twinheap ", "--version", NULL);
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
@@ -242,6 +247,18 @@ test_usage_errors(void **state)
 	expect(2, "--frob: unknown option", "tree", "--frob", log_path, NULL);
 	expect(2, "--brief: unknown option", "tree", "--brief", log_path, NULL);
 	expect(2, "needs an argument", "tree", log_path, "--thread", NULL);
+	expect(2, "--follow: unknown option", "attach", "--follow", "all", "1", NULL);
+	expect(2, "no process given", "detach", NULL);
+	expect(2, "more than one process", "attach", "1", "2", NULL);
+	expect(2, "unexpected argument", "list", "1", NULL);
+	expect(2, "--only x: expected KEY=VALUE", "push", "--only", "x", NULL);
+	expect(2, "--window 0: expected a number of seconds", "push", "--window", "0", NULL);
+	expect(2, "pause takes no options of holders", "ctl", log_path, "pause", "--class", "x",
+		NULL);
+	expect(2, "exclude each other", "ctl", log_path, "holders", "--class", "x", "--finding",
+		"1", NULL);
+	expect(2, "--max-pause 1h: expected a time", "ctl", log_path, "holders",
+		"--max-pause=1h", NULL);
 	expect(2, "--heaps", "tree", "--heaps", "left", log_path, NULL);
 	expect(2, "--value", "tree", "--value", "bytes", log_path, NULL);
 	expect(2, "--at", "tree", "--at", "noon", log_path, NULL);

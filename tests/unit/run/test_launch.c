@@ -78,22 +78,6 @@ test_script_without_interpreter_line(void **state)
 /* Options */
 
 static void
-test_help(void **state)
-{
-	(void)state;
-	RUN("--help");
-	assert_int_equal(launched.status, 0);
-	assert_string_equal(launched.err, "");
-	assert_contains(launched.out, "-o, --output LOG");
-	assert_contains(launched.out, "-i, --interval BYTES");
-	assert_contains(launched.out, "--heaps all|both|java|native|mapped");
-	assert_contains(launched.out, "--depth N");
-	assert_contains(launched.out, "--follow java|all|none");
-	assert_contains(launched.out, "TWINHEAP_MAX_LOG=BYTES");
-	assert_contains(launched.out, "-r, --rate RATE");
-}
-
-static void
 test_options_that_are_refused(void **state)
 {
 	static const char *const cases[][3] = {
@@ -112,7 +96,7 @@ test_options_that_are_refused(void **state)
 		{"--output", "", "--output : empty"},
 		{"-r", "12k", "not a number"},
 		{"--rate", "1000001", "out of range"},
-		{"--nonsense", "5", "unknown option --nonsense"},
+		{"--nonsense", "5", "--nonsense: unknown option"},
 	};
 
 	(void)state;
@@ -121,7 +105,7 @@ test_options_that_are_refused(void **state)
 		assert_launch_refused(2, cases[i][2]);
 	}
 	RUN("--depth");
-	assert_launch_refused(2, "--depth requires a value: N");
+	assert_launch_refused(2, "--depth: needs an argument");
 	RUN("-q");
 	assert_launch_refused(2, "no command given");
 }
@@ -342,7 +326,6 @@ main(void)
 {
 	const struct CMUnitTest few_tests[] = {
 		cmocka_unit_test(test_everything_that_starts_a_command),
-		cmocka_unit_test(test_help),
 		cmocka_unit_test(test_options_that_are_refused),
 	};
 	const struct CMUnitTest tests[] = {
@@ -351,7 +334,6 @@ main(void)
 		cmocka_unit_test(test_commands_that_cannot_be_started),
 		cmocka_unit_test(test_failure_of_exec_is_reported),
 		cmocka_unit_test(test_script_without_interpreter_line),
-		cmocka_unit_test(test_help),
 		cmocka_unit_test(test_options_that_are_refused),
 		cmocka_unit_test(test_values_that_are_taken),
 		cmocka_unit_test(test_variables_are_checked_too),

@@ -153,7 +153,7 @@ look_at(const struct look *look, const struct th_recording *recording, const cha
 	for (; look->words[count - 1]; count++)
 		arguments[count] = (char *)(uintptr_t)look->words[count - 1];
 	arguments[count++] = (char *)(uintptr_t)path;
-	error = th_options_parse(&options, ~0u, count, arguments);
+	error = th_options_parse(&options, TH_OPTIONS_OF_LOGS, count, arguments);
 	if (!error) {
 		options.input = th_format_new("%s", path);
 		error = th_marks_resolve(&options);

@@ -250,9 +250,9 @@ pack(uint64_t bytes, size_t *length_ret)
 	build(&log);
 	log_add_hole(&log, bytes - log.length);
 	FILE *file = open_memstream(&packed, length_ret);
-	struct th_gzip *gzip = th_gzip_create(file);
-	th_gzip_write(gzip, log.bytes, log.length);
-	th_gzip_destroy(gzip);
+	FILE *gzip = th_gzip_open(file);
+	fwrite(log.bytes, 1, log.length, gzip);
+	fclose(gzip);
 	fclose(file);
 	log_deinit(&log);
 	return packed;

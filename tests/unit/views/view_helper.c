@@ -35,7 +35,7 @@ show(struct shown *shown, const struct log_builder *log, ...)
 		count++;
 	va_end(list);
 	arguments[count++] = path;
-	require_none(th_options_parse(&shown->options, ~0u, count, arguments));
+	require_none(th_options_parse(&shown->options, TH_OPTIONS_OF_LOGS, count, arguments));
 	require_none(th_recording_load(path, &shown->recording));
 	th_health_init(&shown->health, shown->recording);
 	shown->profile = th_profile_create(shown->recording, &shown->options, NULL, NULL);
