@@ -35,8 +35,6 @@
 #define AGAIN_PART 0.05
 /* Standard deviations by which survivors may spread less than in steady leaks. */
 #define SPREAD_DEVIATIONS 2.0
-/* Sites whose paths are prefetched. */
-#define AHEAD 8
 
 /* Sums over sites of samples that were gained and lost, as in their outlines. */
 struct gains {
@@ -464,8 +462,6 @@ sort_sites(const struct levels *levels, const struct node *node)
 	size_t sorted = 0;
 
 	for (; sorted < count; sorted++) {
-		if (sorted + AHEAD < count)
-			__builtin_prefetch(&sites[sorted + AHEAD].frames[node->length]);
 		uint32_t key = key_of(levels, node, &sites[sorted]);
 		if (key < before)
 			break;
@@ -475,11 +471,8 @@ sort_sites(const struct levels *levels, const struct node *node)
 		return;
 	uint64_t *order = th_allocate(count, sizeof(*order)); /* key << 32 | site */
 	struct site *copy = th_allocate(count, sizeof(*copy));
-	for (size_t i = 0; i < count; i++) {
-		if (i + AHEAD < count)
-			__builtin_prefetch(&sites[i + AHEAD].frames[node->length]);
+	for (size_t i = 0; i < count; i++)
 		order[i] = (uint64_t)key_of(levels, node, &sites[i]) << 32 | i;
-	}
 	th_sort_by_word(order, count, sizeof(*order));
 	memcpy(copy, sites, count * sizeof(*copy));
 	for (size_t i = 0; i < count; i++)

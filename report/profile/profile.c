@@ -21,8 +21,6 @@
 #include "report/symbols/java_names.h"
 #include "report/symbols/mapped_names.h"
 
-/* Samples for whose sums memory is prefetched. */
-#define AHEAD 8
 /* Stacks after which the pages of the log that have been read are released. */
 #define STACKS_PER_RELEASE (1 << 16)
 
@@ -373,17 +371,9 @@ add_to_rows(const struct adder *adder)
 	const uint32_t *rows = profile->sample_rows[adder->heap];
 	size_t count = profile->recording->samples[adder->heap].items_count;
 
-	for (size_t i = 0; i < count; i++) {
-		/* Sums are scattered in memory. */
-		uint32_t next = rows[i + AHEAD < count ? i + AHEAD : i];
-
-		if (next != TH_NO_ROW) {
-			__builtin_prefetch(&profile->sums[TH_MEASURE_ALLOC][next], 1);
-			__builtin_prefetch(&profile->sums[TH_MEASURE_LIVE][next], 1);
-		}
+	for (size_t i = 0; i < count; i++)
 		if (rows[i] != TH_NO_ROW)
 			add_sample(adder, i, profile->sums, rows[i]);
-	}
 }
 
 /* Adds those that only the options leave out. */
