@@ -12,7 +12,6 @@
 
 #include "report/base/allocate.h"
 #include "report/base/progress.h"
-#include "report/profile/internal_threads.h"
 #include "report/profile/mapped_use.h"
 #include "report/profile/resident_blocks.h"
 #include "report/profile/values.h"
@@ -584,8 +583,7 @@ build(struct th_profile *profile)
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		profile->sample_rows[heap] = th_allocate(
 			profile->recording->samples[heap].items_count, sizeof(uint32_t));
-	profile->internal_threads = th_internal_threads_find(
-		profile->recording, profile->frames);
+	profile->internal_threads = th_frames_find_vm_threads(profile->frames);
 	init_estimators(profile);
 	builder_init(&builder, profile);
 	make_rows(&builder);

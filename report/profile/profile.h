@@ -40,7 +40,7 @@ struct th_profile {
 	struct th_window window;
 	struct th_calibration heaps[TH_HEAPS];
 	struct th_lifetimes lifetimes;
-	bool *internal_threads; /* by index of the thread: see internal_threads.h */
+	bool *internal_threads; /* by index of the thread: th_frames_find_vm_threads() */
 	struct th_teardown teardown;
 	struct th_moment at;   /* time at which live values are taken */
 	struct th_moment end;  /* of the recording */

@@ -113,16 +113,6 @@ th_estimator_add_part(struct th_estimator *estimator, double part, uint64_t size
 	estimator->covariance += factor * factor * part * miss / (probability * probability);
 }
 
-double
-th_estimator_weight(uint64_t size, uint64_t interval, double keep, double factor)
-{
-	struct hit block = hit_of(size, interval);
-	double kept = keep > 0 && keep < 1 ? keep : 1;
-	double miss = (1 - kept) + kept * block.passed;
-
-	return (double)size + factor * (double)size * miss / (kept * block.hit);
-}
-
 void
 th_sums_merge(struct th_sums *sums, const struct th_sums *other)
 {

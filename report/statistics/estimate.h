@@ -71,9 +71,6 @@ void th_estimator_add(struct th_estimator *estimator, uint64_t size, uint64_t in
 void th_estimator_add_part(struct th_estimator *estimator, double part, uint64_t size,
 	uint64_t interval, double keep, double factor);
 
-/* The bytes that such a sample would add: th_sums_point() of the sum. */
-double th_estimator_weight(uint64_t size, uint64_t interval, double keep, double factor);
-
 /* Adds the sums of a disjoint set. */
 void th_sums_merge(struct th_sums *sums, const struct th_sums *other);
 

@@ -551,30 +551,65 @@ th_frames_expand(struct th_frames *frames, uint64_t word, const uint32_t **frame
 	return th_frames_expand_number(frames, th_frames_number(frames, word), frames_ret);
 }
 
-/* Traits */
+/* Threads of the Java VM itself */
 
+/* What the raw frames of stacks belong to. */
+enum { OF_JAVA = 1, OF_VM = 2, OF_OTHERS = 4 };
+
+/* Of the C runtime: nothing. */
 static unsigned
 word_trait(const struct th_frames *frames, uint64_t word)
 {
 	if (th_frame_kind(word) == TH_FRAME_JAVA)
-		return TH_TRAIT_JAVA;
+		return OF_JAVA;
 	if (th_frame_kind(word) != TH_FRAME_NATIVE)
 		return 0;
 	const struct th_decoded_module *module = find_module(frames, th_frame_module(word));
 	if (is_vm_module(module))
-		return TH_TRAIT_VM;
-	return is_runtime_module(module) ? 0 : TH_TRAIT_OTHER;
+		return OF_VM;
+	return is_runtime_module(module) ? 0 : OF_OTHERS;
 }
 
-unsigned
-th_frames_traits(const struct th_frames *frames, uint32_t stack)
+static uint8_t
+stack_traits(const struct th_frames *frames, uint32_t stack)
 {
 	const struct th_words *words = &frames->recording->stacks[stack].frames;
 	unsigned traits = 0;
 
 	for (uint32_t i = 0; i < words->count; i++)
 		traits |= word_trait(frames, words->words[i]);
-	return traits;
+	return (uint8_t)traits;
+}
+
+bool *
+th_frames_find_vm_threads(const struct th_frames *frames)
+{
+	const struct th_recording *recording = frames->recording;
+	bool *is_of_vm = th_allocate(recording->threads_count, sizeof(*is_of_vm));
+	uint8_t *stacks = th_allocate(recording->stacks_count, 1);
+	uint8_t *threads = th_allocate(recording->threads_count, 1);
+
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		const struct th_samples *samples = &recording->samples[heap];
+
+		for (size_t i = 0; i < samples->items_count; i++) {
+			const struct th_sample *sample = &samples->items[i];
+			uint8_t *thread = &threads[th_recording_thread(recording, sample)];
+			uint8_t *stack = &stacks[sample->stack];
+
+			/* Most threads are known to be the program's by their first sample. */
+			if (*thread & ~OF_VM)
+				continue;
+			if (!*stack)
+				*stack = stack_traits(frames, sample->stack);
+			*thread |= *stack;
+		}
+	}
+	for (uint32_t i = 0; i < recording->threads_count; i++)
+		is_of_vm[i] = threads[i] == OF_VM;
+	free(stacks);
+	free(threads);
+	return is_of_vm;
 }
 
 /* Public functions */

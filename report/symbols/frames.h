@@ -109,14 +109,11 @@ uint32_t th_frames_function_count(const struct th_frames *frames);
 uint32_t th_frames_intern(struct th_frames *frames, const char *string);
 uint32_t th_frames_find_string(const struct th_frames *frames, const char *string);
 
-/* Properties of the raw frames of a stack. */
-enum th_stack_trait {
-	TH_TRAIT_JAVA = 1,
-	TH_TRAIT_VM = 2,
-	TH_TRAIT_OTHER = 4, /* code that belongs neither to the VM nor to the C runtime */
-};
-
-/* Bits of enum th_stack_trait of a stack (by index), without symbol lookups. */
-unsigned th_frames_traits(const struct th_frames *frames, uint32_t stack);
+/*
+ * By index of the thread: whether it is one of the Java VM itself (the collector, the compilers, the VM's
+ * workers): the stacks of its samples have code of the VM and never Java or other code.  Without symbol
+ * lookups.  The caller frees it.
+ */
+bool *th_frames_find_vm_threads(const struct th_frames *frames);
 
 #endif
