@@ -244,33 +244,19 @@ TH_COMPARE(compare_findings, struct th_listed,
 	th_order(left->verdict, right->verdict) ?: th_order(right->live, left->live)
 		?: th_order(left->place, right->place))
 
-static void
-find_sampled_classes(struct th_leaks_work *work)
-{
-	const struct th_leak_sites *places = &work->leaks->places;
-	bool added;
-
-	for (size_t i = 0; i < places->items_count; i++)
-		if (places->items[i].heap == TH_HEAP_JAVA)
-			th_id_map_intern(
-				&work->sampled_classes, places->items[i].class_name, &added);
-}
-
 static struct th_leaks_work *
 work_create(struct th_leaks *leaks)
 {
 	struct th_leaks_work *work = th_allocate(1, sizeof(*work));
 	const struct th_profile *profile = leaks->profile;
 	size_t count = leaks->places.items_count;
-	size_t functions = th_frames_function_count(profile->frames);
 
 	work->leaks = leaks;
 	work->outlines = th_allocate(count, sizeof(*work->outlines));
 	work->nodes = th_allocate(count, sizeof(*work->nodes));
 	work->makers = th_allocate(count, sizeof(*work->makers));
 	memset(work->nodes, 0xff, count * sizeof(*work->nodes));
-	work->functions = th_allocate(functions, sizeof(*work->functions));
-	find_sampled_classes(work);
+	th_owners_find_constructors(work);
 	th_sample_order_init(&work->order, profile, leaks->places.of_row, count);
 	th_resident_mappings_init(
 		&work->residency, profile->recording, leaks->horizons[TH_HEAP_MAPPED].end);
@@ -293,7 +279,6 @@ work_destroy(struct th_leaks_work *work)
 	free(work->nodes);
 	free(work->makers);
 	free(work->functions);
-	th_id_map_deinit(&work->sampled_classes);
 	free(work);
 }
 

@@ -34,6 +34,7 @@ struct th_function {
 	bool is_application; /* a Java method, and not one of the Java runtime */
 	bool is_program;     /* and not of a library either (code_sources.h) */
 	bool is_plumbing;    /* native, of the C++ library: allocators, containers, threads */
+	bool is_runtime;     /* of the C or C++ runtime, the dynamic linker included */
 };
 
 /* A source position in a function. */
@@ -56,16 +57,11 @@ void th_frames_destroy(struct th_frames *frames);
 /* Before the first lookup: symbols that outlive the frames; NULL: the frames create their own. */
 void th_frames_share_symbols(struct th_frames *frames, struct th_symbols *symbols);
 
-/* The number of a word, from 0, in the order of first use. */
-uint32_t th_frames_number(struct th_frames *frames, uint64_t word);
-
 /*
  * The numbers of the frames of a word, innermost first; returns their number, at least 1.
- * *frames_ret is valid until the next call. The second is by th_frames_number().
+ * *frames_ret is valid until the next call.
  */
 uint32_t th_frames_expand(struct th_frames *frames, uint64_t word, const uint32_t **frames_ret);
-uint32_t
-th_frames_expand_number(struct th_frames *frames, uint32_t number, const uint32_t **frames_ret);
 
 /* The number of a frame in a function that is not in the log. */
 uint32_t th_frames_special(struct th_frames *frames, const char *name, const char *module,
@@ -99,7 +95,7 @@ const char *th_frames_function_name(const struct th_frames *frames, uint32_t fun
 const char *th_frames_library(const struct th_frames *frames, uint32_t function);
 bool th_frames_is_nameless(const struct th_frames *frames, uint32_t function);
 
-/* Whether a function is of the C or C++ runtime, the dynamic linker included. */
+/* is_runtime of struct th_function. */
 bool th_frames_is_runtime(const struct th_frames *frames, uint32_t function);
 
 /* Number of functions. */
