@@ -111,6 +111,15 @@ bool th_profile_has_heap(const struct th_profile *profile, enum th_heap heap);
  */
 enum th_heap th_profile_contents(const struct th_profile *profile, const struct th_row *row);
 
+/*
+ * Whether a sample (by index) counts for a measure, TH_MEASURE_TOUCHED aside, whatever the options
+ * select; adds one that does to a sum.
+ */
+bool th_profile_counts(const struct th_profile *profile, enum th_measure measure,
+	enum th_heap heap, size_t index);
+void th_profile_add(const struct th_profile *profile, enum th_measure measure,
+	enum th_heap heap, size_t index, struct th_estimator *sum);
+
 /* Whether the resident bytes of the live blocks of this heap are known. */
 bool th_profile_knows_touched(const struct th_profile *profile, enum th_heap heap);
 
