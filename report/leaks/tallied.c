@@ -583,18 +583,12 @@ th_tallied_contains(const struct th_tallied *tallied, const char *purpose)
 	 * which itself does not grow.
 	 */
 	static const char *const of_classes[] = {TH_PURPOSE_CLASSES, "[JVM-internal] metaspace",
-		"[JVM-internal] class space", "[JVM-internal] class archive"};
-	static const char *const of_threads[] = {TH_PURPOSE_THREADS, "[JVM-internal] stack"};
-	bool is_threads = tallied->kind == TH_TALLY_THREADS;
-	const char *const *purposes = is_threads ? of_threads : of_classes;
-	size_t count = is_threads ? sizeof(of_threads) / sizeof(of_threads[0])
-				  : sizeof(of_classes) / sizeof(of_classes[0]);
+		"[JVM-internal] class space", "[JVM-internal] class archive", NULL};
+	static const char *const of_threads[] = {
+		TH_PURPOSE_THREADS, "[JVM-internal] stack", NULL};
 
-	for (size_t i = 0; i < count; i++) {
-		if (th_text_begins(purpose, purposes[i]))
-			return true;
-	}
-	return false;
+	return th_text_begins_any(
+		purpose, tallied->kind == TH_TALLY_THREADS ? of_threads : of_classes);
 }
 
 bool

@@ -296,18 +296,12 @@ on_mapped_alloc(struct th_recording *recording, const struct th_decoded_mapped_a
 
 /* Ends of samples */
 
-static uint32_t
-record_of(const struct th_recording *recording, uint64_t sample)
-{
-	return th_recording_record(recording, sample);
-}
-
 static bool
 on_native_free(struct th_recording *recording, const struct th_decoded_native_free *event)
 {
 	struct th_free_info freed = {
 		.time = event->time,
-		.record = record_of(recording, event->sample),
+		.record = th_recording_record(recording, event->sample),
 		.thread = intern_thread(recording, event->thread),
 	};
 
@@ -321,7 +315,7 @@ on_mapped_end(struct th_recording *recording, const struct th_decoded_mapped_end
 	struct th_mapped_end_info end = {
 		.time = event->time,
 		.bytes = event->bytes,
-		.record = record_of(recording, event->sample),
+		.record = th_recording_record(recording, event->sample),
 	};
 
 	th_array_append(recording, mapped_ends, end);
@@ -332,8 +326,9 @@ on_mapped_end(struct th_recording *recording, const struct th_decoded_mapped_end
 static struct th_free_info
 end_of_object(const struct th_recording *recording, uint64_t time, uint64_t sample)
 {
-	return (struct th_free_info){
-		.time = time, .record = record_of(recording, sample), .thread = TH_ID_MAP_NONE};
+	return (struct th_free_info){.time = time,
+		.record = th_recording_record(recording, sample),
+		.thread = TH_ID_MAP_NONE};
 }
 
 /* Older logs have all pauses, but not their sum. */
@@ -353,7 +348,7 @@ on_java_followed(
 	struct th_recording *recording, const struct th_decoded_java_followed *followed)
 {
 	struct th_followed_info info = {
-		.record = record_of(recording, followed->sample),
+		.record = th_recording_record(recording, followed->sample),
 		.keep = (float)followed->keep,
 		.is_judged = followed->judged,
 	};
@@ -415,7 +410,7 @@ on_ledger_give(struct th_recording *recording, const struct th_decoded_ledger_gi
 	struct th_ledger_give item = {
 		.time = give->time,
 		.duration = give->duration,
-		.record = record_of(recording, give->sample),
+		.record = th_recording_record(recording, give->sample),
 		.how = give->how,
 	};
 
