@@ -110,17 +110,6 @@ th_evidence_limit_of_hits(const struct th_judge *judge, uint32_t hits, double ga
 	return th_estimate_difference(&bytes, &nothing).low;
 }
 
-static struct th_estimate
-per_second(struct th_estimate estimate, double seconds)
-{
-	double factor = seconds > 0 ? 1 / seconds : 0;
-
-	estimate.estimate *= factor;
-	estimate.low *= factor;
-	estimate.high *= factor;
-	return estimate;
-}
-
 /* Seconds between warm-up and horizon in which the heap was sampled. */
 static double
 sampled_seconds(const struct th_judge *judge)
@@ -156,7 +145,8 @@ growth_of(const struct th_judge *judge, const struct th_evidence_sums *sums)
 	struct th_estimate gained = bytes_of(judge, sums, &sums->gained, TH_LIMIT_BOTH);
 	struct th_estimate lost = lost_bytes(judge, sums, &sums->lost, TH_LIMIT_BOTH);
 
-	return per_second(th_estimate_difference(&gained, &lost), judge->seconds);
+	return th_estimate_scale(th_estimate_difference(&gained, &lost),
+		judge->seconds > 0 ? 1 / judge->seconds : 0);
 }
 
 void

@@ -336,6 +336,15 @@ th_estimate_difference(const struct th_estimate *a, const struct th_estimate *b)
 }
 
 struct th_estimate
+th_estimate_scale(struct th_estimate estimate, double factor)
+{
+	estimate.estimate *= factor;
+	estimate.low *= factor;
+	estimate.high *= factor;
+	return estimate;
+}
+
+struct th_estimate
 th_estimate_widen(const struct th_estimate *estimate, double relative)
 {
 	struct th_estimate result = *estimate;

@@ -124,6 +124,9 @@ struct th_estimate th_estimate_sum(const struct th_estimate *a, const struct th_
 struct th_estimate
 th_estimate_difference(const struct th_estimate *a, const struct th_estimate *b);
 
+/* An estimate of `factor` times as much; `factor` is not negative. */
+struct th_estimate th_estimate_scale(struct th_estimate estimate, double factor);
+
 /*
  * Widens the interval by an error of the sampling itself, `relative` of the estimate. Values
  * that cannot be negative stay so.

@@ -132,6 +132,7 @@ sum_followed(struct th_lifetimes *lifetimes, uint64_t young, struct few_groups *
 					      : 0;
 		group->members += followed > 0;
 	}
+	lifetimes->is_unjudged = all > 0 && themselves <= 0;
 	/* Without any it is less than one in all samples. */
 	if (all > 0)
 		lifetimes->followed_part = themselves > 0
@@ -191,10 +192,6 @@ find_followed_parts(struct th_lifetimes *lifetimes, uint64_t young)
 	struct few_groups few = {0};
 
 	sum_followed(lifetimes, young, &few);
-	for (size_t i = 0; i < few.groups_count; i++) {
-		lifetimes->older_bytes += few.groups[i].older;
-		lifetimes->judged_bytes += few.groups[i].judged;
-	}
 	sum_pools(lifetimes, young, &few);
 	scale_followed(lifetimes, young, &few);
 	th_id_map_deinit(&few.sites);
