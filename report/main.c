@@ -14,7 +14,6 @@
 #include "report/commands/commands.h"
 #include "report/commands/files.h"
 #include "report/live/live.h"
-#include "report/profile/marks.h"
 #include "report/profile/options.h"
 #include "report/push/push.h"
 #include "report/run/launch.h"
@@ -187,7 +186,7 @@ find_log(const struct command *command, struct th_options *options)
 		error = th_input_find_current(options, &options->input);
 	else
 		error = th_input_find(options->log, &options->input);
-	return error ? error : th_marks_resolve(options);
+	return error ? error : th_options_resolve_marks(options);
 }
 
 static int

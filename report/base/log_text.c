@@ -38,6 +38,14 @@ th_text_begins(const char *string, const char *start)
 	return !strncmp(string, start, strlen(start));
 }
 
+bool
+th_text_begins_any(const char *string, const char *const *starts)
+{
+	while (*starts && !th_text_begins(string, *starts))
+		starts++;
+	return *starts != NULL;
+}
+
 const char *
 th_text_base_name(const char *path)
 {

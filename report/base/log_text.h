@@ -30,6 +30,9 @@ bool th_text_same(struct th_text a, struct th_text b);
 /* Whether a string begins with another. */
 bool th_text_begins(const char *string, const char *start);
 
+/* Whether it begins with one of an array that ends with NULL. */
+bool th_text_begins_any(const char *string, const char *const *starts);
+
 /* The last component of a path, in place. */
 const char *th_text_base_name(const char *path);
 

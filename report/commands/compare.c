@@ -8,7 +8,6 @@
 #include "report/commands/files.h"
 #include "report/profile/diff.h"
 #include "report/profile/leak_sites.h"
-#include "report/profile/marks.h"
 #include "report/profile/profile.h"
 #include "report/views/view.h"
 
@@ -32,7 +31,7 @@ side_load(struct side *side, const struct th_options *options, const char *opera
 	side->options.log = side->log;
 	struct th_error *error = th_input_find(side->log, &side->options.input);
 	if (!error)
-		error = th_marks_resolve(&side->options);
+		error = th_options_resolve_marks(&side->options);
 	if (error)
 		return error;
 	if (other && th_is_same_file(side->options.input, other->options.input)) {

@@ -11,7 +11,6 @@
 #include "report/base/sort.h"
 #include "report/log/reader.h"
 #include "report/log/recording_labels.h"
-#include "report/profile/marks.h"
 #include "report/statistics/distribution.h"
 #include "report/symbols/symbols.h"
 
@@ -337,7 +336,7 @@ th_fleet_add(struct th_fleet *fleet, const char *path, const char *group)
 	options.log = path;
 	options.input = (char *)path;
 	options.symbols = fleet->symbols = th_symbols_reuse(fleet->symbols);
-	error = th_marks_resolve(&options);
+	error = th_options_resolve_marks(&options);
 	if (!error)
 		error = th_recording_load(path, &recording);
 	if (error) {

@@ -577,20 +577,6 @@ th_holders_of_finding(const struct th_held_samples *held, const struct th_listed
 
 /* Class loaders */
 
-static bool
-is_made_by(const struct th_tallies *tallies, const struct th_tallied *tallied,
-	const struct th_decoded_holder_loaders *loaders)
-{
-	for (size_t i = 0; i < tallies->makers_count; i++) {
-		const struct th_tallied_maker *maker = &tallies->makers[i];
-
-		if (maker->stack == loaders->stack && maker->type == loaders->type &&
-			th_tallied_is_of(tallied, maker))
-			return true;
-	}
-	return false;
-}
-
 void
 th_holders_of_tallied(const struct th_held_samples *held, const struct th_tallied *tallied,
 	struct th_holders *ret)
@@ -603,7 +589,8 @@ th_holders_of_tallied(const struct th_held_samples *held, const struct th_tallie
 		const struct th_decoded_holder_loaders *loaders = &recording->holder_loaders[i];
 
 		if (loaders->walk == held->walk->walk && loaders->step <= held->step_max &&
-			is_made_by(&held->leaks->tallies, tallied, loaders))
+			th_tallied_has_loaders(
+				&held->leaks->tallies, tallied, loaders->stack, loaders->type))
 			holder_at(held, &ids, loaders->step, ret)->share +=
 				(double)loaders->count *
 				(double)(UINT64_C(1) << tallied->level);

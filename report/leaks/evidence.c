@@ -15,9 +15,6 @@
 #include "report/statistics/forced_collection.h"
 #include "report/statistics/sampling_changes.h"
 
-/* Samples of a site are scattered in memory: this many are prefetched. */
-#define AHEAD 8
-
 /* Intervals */
 
 /* The point estimate of a sum. */
@@ -113,17 +110,6 @@ th_evidence_limit_of_hits(const struct th_judge *judge, uint32_t hits, double ga
 	return th_estimate_difference(&bytes, &nothing).low;
 }
 
-static struct th_estimate
-per_second(struct th_estimate estimate, double seconds)
-{
-	double factor = seconds > 0 ? 1 / seconds : 0;
-
-	estimate.estimate *= factor;
-	estimate.low *= factor;
-	estimate.high *= factor;
-	return estimate;
-}
-
 /* Seconds between warm-up and horizon in which the heap was sampled. */
 static double
 sampled_seconds(const struct th_judge *judge)
@@ -159,7 +145,8 @@ growth_of(const struct th_judge *judge, const struct th_evidence_sums *sums)
 	struct th_estimate gained = bytes_of(judge, sums, &sums->gained, TH_LIMIT_BOTH);
 	struct th_estimate lost = lost_bytes(judge, sums, &sums->lost, TH_LIMIT_BOTH);
 
-	return per_second(th_estimate_difference(&gained, &lost), judge->seconds);
+	return th_estimate_scale(th_estimate_difference(&gained, &lost),
+		judge->seconds > 0 ? 1 / judge->seconds : 0);
 }
 
 void
@@ -221,11 +208,9 @@ count_survivor(struct look *look, uint64_t birth, double bytes)
 	const struct th_observation_window *horizon = evidence->horizon;
 
 	evidence->alive++;
-	th_array_append(look->judge, all_births, birth);
 	if (birth + horizon->old <= horizon->horizon) {
 		evidence->alive_old++;
 		evidence->kept_bytes += bytes;
-		th_array_append(look->judge, old_births, birth);
 		if (birth + horizon->old > horizon->middle)
 			evidence->born_late++;
 		if (birth >= horizon->warm)
@@ -353,8 +338,7 @@ look_at(struct look *look, size_t index)
 		th_estimator_merge(&sums->kept.live, &one);
 		if (lifetimes->ends[evidence->heap][index] != TH_END_NEVER)
 			evidence->freed_after += bytes_in(&one);
-		if (birth.time >= horizon->warm)
-			th_array_append(look->judge, births, birth);
+		th_array_append(look->judge, survivors, birth);
 	}
 	if (look->judge->resident)
 		look_at_residency(look, sample, end == TH_END_NEVER);
@@ -376,15 +360,6 @@ look_at(struct look *look, size_t index)
 		&sums->lost_late);
 }
 
-static void
-expect_sample(const struct th_judge *judge, uint32_t index)
-{
-	const struct th_profile *profile = judge->profile;
-
-	__builtin_prefetch(&profile->recording->samples[judge->heap].items[index]);
-	__builtin_prefetch(&profile->lifetimes.ends[judge->heap][index]);
-}
-
 /* Mean size of survivors, which determines their sampling probability. */
 static double
 size_of_survivors(const struct look *look)
@@ -402,15 +377,14 @@ find_ages(struct look *look)
 	struct th_judge *judge = look->judge;
 	uint64_t horizon = evidence->horizon->horizon;
 
-	if (!judge->all_births_count)
-		return;
 	/* Samples are in the order of the log, which is nearly that of time. */
-	th_sort_by_word(judge->all_births, judge->all_births_count, sizeof(*judge->all_births));
-	th_sort_by_word(judge->old_births, judge->old_births_count, sizeof(*judge->old_births));
-	if (judge->old_births_count)
+	th_sort_by_word(judge->survivors, judge->survivors_count, sizeof(*judge->survivors));
+	if (!evidence->alive)
+		return;
+	if (evidence->alive_old)
 		evidence->first_birth =
-			judge->old_births[judge->old_births_count / SPREAD_IGNORES];
-	uint64_t birth = judge->all_births[judge->all_births_count / 2];
+			judge->survivors[evidence->alive_old / SPREAD_IGNORES].time;
+	uint64_t birth = judge->survivors[evidence->alive / 2].time;
 	evidence->median_age = horizon > birth ? (double)(horizon - birth) / 1e9 : 0;
 	evidence->collections = th_lifetimes_collections(
 		&judge->profile->lifetimes, birth, judge->horizon->end);
@@ -493,18 +467,14 @@ void
 th_judge_deinit(struct th_judge *judge)
 {
 	free(judge->resident);
-	free(judge->births);
-	free(judge->all_births);
-	free(judge->old_births);
+	free(judge->survivors);
 }
 
 /* Resets the judge's state of the previous site. */
 static void
 look_init(struct look *look, struct th_evidence *evidence, struct th_judge *judge)
 {
-	judge->births_count = 0;
-	judge->all_births_count = 0;
-	judge->old_births_count = 0;
+	judge->survivors_count = 0;
 	if (judge->resident)
 		memset(judge->resident, 0,
 			judge->residency->times_count * sizeof(*judge->resident));
@@ -571,13 +541,8 @@ evaluate(struct th_evidence *evidence, struct th_judge *judge,
 	judge->samples = samples;
 	judge->samples_count = count;
 	look.sums.kept.is_before_exit = judge->ignores_exit;
-	for (size_t i = 0; i < count && i < AHEAD; i++)
-		expect_sample(judge, samples[i]);
-	for (size_t i = 0; i < count; i++) {
-		if (i + AHEAD < count)
-			expect_sample(judge, samples[i + AHEAD]);
+	for (size_t i = 0; i < count; i++)
 		look_at(&look, samples[i]);
-	}
 	if (judge->heap == TH_HEAP_JAVA && judge->profile->lifetimes.followed)
 		evidence->enough_old = ENOUGH_FOLLOWED;
 	set_points(&look);

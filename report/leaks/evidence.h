@@ -165,10 +165,10 @@ struct th_judge {
 	const uint32_t *samples; /* indices */
 	size_t samples_count;
 	double *resident; /* bytes at each snapshot; NULL: no data */
-	TH_ARRAY(struct th_birth,
-		births); /* of survivors since the warm-up, unjudged ones included */
-	TH_ARRAY(uint64_t, all_births); /* of judged survivors */
-	TH_ARRAY(uint64_t, old_births); /* of old survivors */
+	TH_ARRAY(
+		struct th_birth, survivors); /* by time: old ones, judged ones, unjudged ones */
+	const struct th_birth *births;       /* of these, since the warm-up */
+	size_t births_count;
 };
 
 /* One-sided error rate of all tests along one path, from the site to the root. */

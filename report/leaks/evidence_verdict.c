@@ -9,8 +9,8 @@
 
 #include <math.h>
 
-#include "report/base/sort.h"
 #include "report/statistics/distribution.h"
+#include "unify/shared/bisect.h"
 
 /* Sites with fewer gains and losses: 16 KiB of results. */
 #define KNOWN_MORE 128
@@ -204,9 +204,9 @@ is_steady(const struct th_evidence *evidence, const struct th_judge *judge,
 	double all = th_sampling_clock_at(clock, end);
 	uint64_t last_part = (uint64_t)(NOTICED_PAUSE_PART * (double)(end - horizon->warm));
 	double noticed = 1 - th_sampling_clock_at(clock, end - last_part) / all;
-	for (size_t i = judge->old_births_count - evidence->kept_since;
-		i < judge->old_births_count; i++) {
-		double now = th_sampling_clock_at(clock, judge->old_births[i]) / all;
+	for (size_t i = evidence->alive_old - evidence->kept_since; i < evidence->alive_old;
+		i++) {
+		double now = th_sampling_clock_at(clock, judge->survivors[i].time) / all;
 
 		longest = fmax(longest, now - before);
 		before = now;
@@ -235,23 +235,24 @@ th_chance_of_more(uint64_t more, uint64_t less)
  * time would hide that growth ended.
  */
 static void
-drop_young(struct th_judge *judge, const struct th_observation_window *horizon)
+find_births(struct th_judge *judge, const struct th_observation_window *horizon)
 {
-	while (judge->births_count &&
-		judge->births[judge->births_count - 1].time > horizon->end)
-		judge->births_count--;
+	const struct th_birth *all = judge->survivors;
+	size_t before = th_bisect(judge->survivors_count, i, all[i].time < horizon->warm);
+	size_t end = th_bisect(judge->survivors_count, i, all[i].time <= horizon->end);
+
+	judge->births_count = end > before ? end - before : 0;
+	judge->births = judge->births_count ? all + before : NULL;
 }
 
 void
 th_evidence_test_births(struct th_evidence *evidence, struct th_judge *judge, double size)
 {
-	const struct th_birth *births = judge->births;
 	struct th_sampling_clock of_site;
 	const struct th_sampling_clock *clock = &judge->clock;
 	size_t count;
 
-	th_sort_by_word(judge->births, judge->births_count, sizeof(*judge->births));
-	drop_young(judge, evidence->horizon);
+	find_births(judge, evidence->horizon);
 	evidence->born_since = count = judge->births_count;
 	if (!count)
 		return;
@@ -259,8 +260,8 @@ th_evidence_test_births(struct th_evidence *evidence, struct th_judge *judge, do
 		th_sampling_clock_init(&of_site, &judge->density, size);
 		clock = &of_site;
 	}
-	evidence->first_since = births[0].time;
-	evidence->last_birth = births[count - 1].time;
+	evidence->first_since = judge->births[0].time;
+	evidence->last_birth = judge->births[count - 1].time;
 	evidence->is_growing = goes_on(evidence, judge, clock);
 	evidence->is_slowing = slows_down(evidence, judge, clock);
 	evidence->is_steady = is_steady(evidence, judge, clock);

@@ -16,25 +16,12 @@
 
 /* Sites of one line */
 
-static bool
-find_constructor(const struct th_leaks *leaks, uint32_t function)
-{
-	const char *name = th_frames_function_name(leaks->profile->frames, function);
-	const char *dot = strrchr(name, '.');
-
-	return dot && !strcmp(dot, ".<init>") &&
-	       th_sites_is_application(leaks->profile->frames, function);
-}
-
-/* Asked for every site, and names are scattered in memory. */
+/* Of a class of the application. */
 static bool
 is_constructor(const struct th_leaks *leaks, uint32_t function)
 {
-	uint8_t *known = &leaks->work->functions[function].is_constructor;
-
-	if (*known == TH_NOT_ASKED)
-		*known = find_constructor(leaks, function) ? TH_ANSWER_YES : TH_ANSWER_NO;
-	return *known == TH_ANSWER_YES;
+	return leaks->work->functions[function].is_constructor &&
+	       th_sites_is_application(leaks->profile->frames, function);
 }
 
 uint32_t

@@ -18,9 +18,6 @@
 #define LEAST_SAMPLES 3
 /* Churn is listed when it makes up this fraction of a heap's allocated bytes. */
 #define LEAST_CHURN_PART 0.02
-/* Sites prefetched ahead, and samples prefetched of each. */
-#define EXPECTED_PLACES 4
-#define EXPECTED_SAMPLES 16
 
 /* Samples by site */
 
@@ -107,24 +104,6 @@ judges_deinit(struct th_judge *judges)
 		th_judge_deinit(&judges[heap]);
 }
 
-/* Prefetches the samples of a site, which are scattered in memory. */
-static void
-expect_place(const struct th_leaks_work *work, uint32_t place)
-{
-	const struct th_profile *profile = work->leaks->profile;
-	enum th_heap heap = work->leaks->places.items[place].heap;
-	const struct th_sample *samples = profile->recording->samples[heap].items;
-	uint32_t start = work->order.starts[place];
-	uint32_t count = work->order.starts[place + 1] - start;
-
-	for (uint32_t i = 0; i < count && i < EXPECTED_SAMPLES; i++) {
-		uint32_t sample = work->order.samples[start + i];
-
-		__builtin_prefetch(&samples[sample]);
-		__builtin_prefetch(&profile->lifetimes.ends[heap][sample]);
-	}
-}
-
 /* The sites that one thread evaluates. */
 struct share {
 	const struct th_leaks_work *work;
@@ -145,8 +124,6 @@ judge_share(void *data)
 		struct th_evidence evidence;
 		struct th_evidence_sums sums;
 
-		if (i + EXPECTED_PLACES < places->items_count)
-			expect_place(work, i + EXPECTED_PLACES);
 		look_at_place(work, judge, i, &evidence, &sums);
 		work->outlines[i] = th_evidence_outline(&evidence);
 		if (evidence.verdict == TH_VERDICT_LEAK)
@@ -267,33 +244,19 @@ TH_COMPARE(compare_findings, struct th_listed,
 	th_order(left->verdict, right->verdict) ?: th_order(right->live, left->live)
 		?: th_order(left->place, right->place))
 
-static void
-find_sampled_classes(struct th_leaks_work *work)
-{
-	const struct th_leak_sites *places = &work->leaks->places;
-	bool added;
-
-	for (size_t i = 0; i < places->items_count; i++)
-		if (places->items[i].heap == TH_HEAP_JAVA)
-			th_id_map_intern(
-				&work->sampled_classes, places->items[i].class_name, &added);
-}
-
 static struct th_leaks_work *
 work_create(struct th_leaks *leaks)
 {
 	struct th_leaks_work *work = th_allocate(1, sizeof(*work));
 	const struct th_profile *profile = leaks->profile;
 	size_t count = leaks->places.items_count;
-	size_t functions = th_frames_function_count(profile->frames);
 
 	work->leaks = leaks;
 	work->outlines = th_allocate(count, sizeof(*work->outlines));
 	work->nodes = th_allocate(count, sizeof(*work->nodes));
 	work->makers = th_allocate(count, sizeof(*work->makers));
 	memset(work->nodes, 0xff, count * sizeof(*work->nodes));
-	work->functions = th_allocate(functions, sizeof(*work->functions));
-	find_sampled_classes(work);
+	th_owners_find_constructors(work);
 	th_sample_order_init(&work->order, profile, leaks->places.of_row, count);
 	th_resident_mappings_init(
 		&work->residency, profile->recording, leaks->horizons[TH_HEAP_MAPPED].end);
@@ -316,7 +279,6 @@ work_destroy(struct th_leaks_work *work)
 	free(work->nodes);
 	free(work->makers);
 	free(work->functions);
-	th_id_map_deinit(&work->sampled_classes);
 	free(work);
 }
 

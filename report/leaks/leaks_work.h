@@ -32,14 +32,12 @@ struct th_leak_node {
 	double chance_limit;
 };
 
-/* What was asked about a function; zeroed: nothing. */
+/* What the names of functions show: names are scattered in memory, and used for every site. */
 struct th_leaks_function {
-	uint32_t class_name;    /* string of a constructor's class, once `may_own` was asked */
-	uint8_t may_own;        /* enum th_answer: see owners.c */
-	uint8_t is_constructor; /* enum th_answer: of the application */
+	bool is_constructor;
+	uint32_t
+		owner; /* string of its class, if objects of it were sampled; TH_NO_STRING: not */
 };
-
-enum th_answer { TH_NOT_ASKED, TH_ANSWER_NO, TH_ANSWER_YES };
 
 struct th_leaks_work {
 	struct th_leaks *leaks;
@@ -50,7 +48,6 @@ struct th_leaks_work {
 	struct th_resident_mappings residency;
 	struct th_judge judges[TH_HEAPS];
 	struct th_leaks_function *functions; /* by number */
-	struct th_id_map sampled_classes;    /* strings: of Java objects */
 	struct th_id_map owner_ids;          /* sites of Java objects */
 	TH_ARRAY(struct th_owner, owners);
 	struct th_id_map group_ids; /* heap, creator or site, verdict */
@@ -76,6 +73,9 @@ void th_levels_judge(struct th_leaks_work *work);
 /* Groups judged sites; related groups with a leak become one finding. */
 void th_groups_form(struct th_leaks_work *work);
 void th_groups_deinit(struct th_leaks_work *work);
+
+/* Fills `functions`. */
+void th_owners_find_constructors(struct th_leaks_work *work);
 
 /* Verdict, figures and owner of a group. */
 struct th_finding

@@ -35,8 +35,6 @@
 #define AGAIN_PART 0.05
 /* Standard deviations by which survivors may spread less than in steady leaks. */
 #define SPREAD_DEVIATIONS 2.0
-/* Sites whose paths are prefetched. */
-#define AHEAD 8
 
 /* Sums over sites of samples that were gained and lost, as in their outlines. */
 struct gains {
@@ -92,10 +90,6 @@ struct levels {
 	uint32_t *line_of_site;
 	uint32_t *line_sites; /* by line */
 	uint32_t node;        /* number of the current one */
-	/* By function, as in struct th_function and th_frames_is_runtime(). */
-	bool *is_runtime;
-	bool *is_application;
-	uint32_t *library;
 	TH_ARRAY(struct site, sites);
 	TH_ARRAY(uint32_t, places); /* of the current node, not dropped */
 };
@@ -292,15 +286,19 @@ function_at(const struct levels *levels, const struct site *site, uint32_t index
 static bool
 is_node(const struct levels *levels, const struct site *site, uint32_t function)
 {
-	return site->has_creator ? levels->is_application[function]
-				 : !levels->is_runtime[function];
+	const struct th_frames *frames = levels->work->leaks->profile->frames;
+
+	return site->has_creator ? th_sites_is_application(frames, function)
+				 : !th_frames_is_runtime(frames, function);
 }
 
 /* Whether two functions are in one library. */
 static bool
 is_same_library(const struct levels *levels, uint32_t a, uint32_t b)
 {
-	return levels->library[a] == levels->library[b];
+	const struct th_frames *frames = levels->work->leaks->profile->frames;
+
+	return th_frames_function(frames, a)->library == th_frames_function(frames, b)->library;
 }
 
 /* The number of the method at `length` among the nodes of its half, from the line, from 1. */
@@ -464,8 +462,6 @@ sort_sites(const struct levels *levels, const struct node *node)
 	size_t sorted = 0;
 
 	for (; sorted < count; sorted++) {
-		if (sorted + AHEAD < count)
-			__builtin_prefetch(&sites[sorted + AHEAD].frames[node->length]);
 		uint32_t key = key_of(levels, node, &sites[sorted]);
 		if (key < before)
 			break;
@@ -475,11 +471,8 @@ sort_sites(const struct levels *levels, const struct node *node)
 		return;
 	uint64_t *order = th_allocate(count, sizeof(*order)); /* key << 32 | site */
 	struct site *copy = th_allocate(count, sizeof(*copy));
-	for (size_t i = 0; i < count; i++) {
-		if (i + AHEAD < count)
-			__builtin_prefetch(&sites[i + AHEAD].frames[node->length]);
+	for (size_t i = 0; i < count; i++)
 		order[i] = (uint64_t)key_of(levels, node, &sites[i]) << 32 | i;
-	}
 	th_sort_by_word(order, count, sizeof(*order));
 	memcpy(copy, sites, count * sizeof(*copy));
 	for (size_t i = 0; i < count; i++)
@@ -536,6 +529,7 @@ is_one_line(const struct node *node)
 static void
 judge_paths(struct levels *levels, struct node node)
 {
+	const struct th_frames *frames = levels->work->leaks->profile->frames;
 	struct node left = node;
 
 	if (is_one_line(&node))
@@ -554,8 +548,8 @@ judge_paths(struct levels *levels, struct node node)
 	if (!node.length)
 		return;
 	uint32_t function = function_at(levels, node.sites, node.length - 1);
-	node.is_of_java = levels->is_application[function];
-	node.is_of_native = !levels->is_runtime[function];
+	node.is_of_java = th_sites_is_application(frames, function);
+	node.is_of_native = !th_frames_is_runtime(frames, function);
 	judge_node(levels, &node);
 }
 
@@ -596,29 +590,11 @@ judge_heap(struct levels *levels)
 					    .level = TH_LEVEL_PATH});
 }
 
-/* In arrays, since they are used for every frame of every site. */
-static void
-find_libraries(struct levels *levels)
-{
-	const struct th_frames *frames = levels->work->leaks->profile->frames;
-	uint32_t functions = th_frames_function_count(frames);
-
-	levels->is_runtime = th_allocate(functions, sizeof(bool));
-	levels->is_application = th_allocate(functions, sizeof(bool));
-	levels->library = th_allocate(functions, sizeof(uint32_t));
-	for (uint32_t i = 0; i < functions; i++) {
-		levels->is_runtime[i] = th_frames_is_runtime(frames, i);
-		levels->is_application[i] = th_sites_is_application(frames, i);
-		levels->library[i] = th_frames_function(frames, i)->library;
-	}
-}
-
 void
 th_levels_judge(struct th_leaks_work *work)
 {
 	struct levels levels = {.work = work};
 
-	find_libraries(&levels);
 	find_lines(&levels);
 	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		levels.heap = heap;
@@ -628,9 +604,6 @@ th_levels_judge(struct th_leaks_work *work)
 	free(levels.lines);
 	free(levels.line_of_site);
 	free(levels.line_sites);
-	free(levels.is_runtime);
-	free(levels.is_application);
-	free(levels.library);
 	free(levels.sites);
 	free(levels.places);
 }

@@ -26,21 +26,61 @@
 /* Sites of a finding whose owner is searched; the others are allocated in the same way. */
 #define SITES_MAX 16
 
-/*
- * The string number of the class in "pkg.Class.method", the name of `function`; TH_NO_STRING if
- * no such string exists.
- */
-static uint32_t
-class_of_method(struct th_leaks_work *work, uint32_t function)
+/* The class in "pkg.Class.method". */
+static struct th_text
+class_in(const char *name)
 {
-	const struct th_frames *frames = work->leaks->profile->frames;
-	const char *name = th_frames_function_name(frames, function);
 	const char *dot = strrchr(name, '.');
-	char *class_name = th_format_new("%.*s", dot ? (int)(dot - name) : 0, name);
+
+	return (struct th_text){name, (uint32_t)(dot ? (size_t)(dot - name) : strlen(name))};
+}
+
+/* The string number of the class of a method; TH_NO_STRING if no such string exists. */
+static uint32_t
+class_of_method(const struct th_frames *frames, const char *name)
+{
+	struct th_text class = class_in(name);
+	char *class_name = th_format_new("%.*s", (int)class.length, class.bytes);
 	uint32_t found = th_frames_find_string(frames, class_name);
 
 	free(class_name);
 	return found;
+}
+
+/* `sampled`: the classes of sampled objects, strings. */
+static void
+find_constructor(struct th_leaks_work *work, uint32_t number, const struct th_id_map *sampled)
+{
+	const struct th_frames *frames = work->leaks->profile->frames;
+	struct th_leaks_function *function = &work->functions[number];
+	const char *name = th_frames_function_name(frames, number);
+	const char *dot = strrchr(name, '.');
+
+	function->owner = TH_NO_STRING;
+	function->is_constructor = dot && !strcmp(dot, ".<init>");
+	if (!function->is_constructor ||
+		th_frames_function(frames, number)->kind != TH_KIND_JAVA)
+		return;
+	uint32_t class_name = class_of_method(frames, name);
+	if (class_name != TH_NO_STRING && th_id_map_find(sampled, class_name) != TH_ID_MAP_NONE)
+		function->owner = class_name;
+}
+
+void
+th_owners_find_constructors(struct th_leaks_work *work)
+{
+	const struct th_leak_sites *places = &work->leaks->places;
+	uint32_t functions = th_frames_function_count(work->leaks->profile->frames);
+	struct th_id_map sampled = {0};
+	bool added;
+
+	for (size_t i = 0; i < places->items_count; i++)
+		if (places->items[i].heap == TH_HEAP_JAVA)
+			th_id_map_intern(&sampled, places->items[i].class_name, &added);
+	work->functions = th_allocate(functions, sizeof(*work->functions));
+	for (uint32_t i = 0; i < functions; i++)
+		find_constructor(work, i, &sampled);
+	th_id_map_deinit(&sampled);
 }
 
 /* Whether more blocks survive than owners can, of which some may be alive without a sample. */
@@ -89,40 +129,6 @@ look_at_owners(struct th_leaks_work *work, uint32_t place)
 }
 
 static bool
-is_constructor(const struct th_leaks_work *work, uint32_t function)
-{
-	const char *name = th_frames_function_name(work->leaks->profile->frames, function);
-	const char *dot = strrchr(name, '.');
-
-	return dot && !strcmp(dot, ".<init>");
-}
-
-/*
- * Whether a function is the constructor of a class of which objects were sampled anywhere. Sets the
- * class.
- */
-static bool
-may_own(struct th_leaks_work *work, uint32_t number, uint32_t *class_name_ret)
-{
-	const struct th_frames *frames = work->leaks->profile->frames;
-	struct th_leaks_function *function = &work->functions[number];
-
-	if (function->may_own == TH_NOT_ASKED) {
-		function->may_own = TH_ANSWER_NO;
-		function->class_name = TH_NO_STRING;
-		if (th_frames_function(frames, number)->kind == TH_KIND_JAVA &&
-			is_constructor(work, number))
-			function->class_name = class_of_method(work, number);
-		if (function->class_name != TH_NO_STRING &&
-			th_id_map_find(&work->sampled_classes, function->class_name) !=
-				TH_ID_MAP_NONE)
-			function->may_own = TH_ANSWER_YES;
-	}
-	*class_name_ret = function->class_name;
-	return function->may_own == TH_ANSWER_YES;
-}
-
-static bool
 is_native(const struct th_leak_site *place)
 {
 	return !place->internal && place->heap != TH_HEAP_JAVA;
@@ -134,13 +140,13 @@ find_owner(struct th_leaks_work *work, const struct th_leak_site *place)
 {
 	struct th_leak_sites *places = &work->leaks->places;
 	struct th_path_prefix_cursor step = th_path_prefixes_last(&places->ways, place->way);
-	uint32_t function, class_name;
+	uint32_t function;
 
 	while (th_path_prefixes_step(&step, &function)) {
+		uint32_t class_name = work->functions[function].owner;
 		/* The number of the caller takes much longer to find. */
-		uint32_t caller = may_own(work, function, &class_name)
-					  ? th_path_prefixes_left(&step)
-					  : TH_NO_WAY;
+		uint32_t caller = class_name != TH_NO_STRING ? th_path_prefixes_left(&step)
+							     : TH_NO_WAY;
 		uint32_t owner = caller == TH_NO_WAY ? TH_NO_PLACE
 						     : th_leak_sites_find(places, TH_HEAP_JAVA,
 							       caller, class_name);
@@ -167,15 +173,6 @@ th_owners_find(
 	return owner;
 }
 
-/* The class in "pkg.Class.method". */
-static struct th_text
-class_in(const char *name)
-{
-	const char *dot = strrchr(name, '.');
-
-	return (struct th_text){name, (uint32_t)(dot ? (size_t)(dot - name) : strlen(name))};
-}
-
 bool
 th_owners_await_finalizer(const struct th_leaks *leaks, uint32_t number)
 {
@@ -189,7 +186,7 @@ th_owners_await_finalizer(const struct th_leaks *leaks, uint32_t number)
 		i++) {
 		uint32_t function = th_frames_function_at(frames, path.frames[i]);
 
-		found = is_constructor(leaks->work, function) &&
+		found = leaks->work->functions[function].is_constructor &&
 			th_text_equals(class_in(th_frames_function_name(frames, function)),
 				leaks->finalizers.class_name);
 	}
@@ -216,7 +213,7 @@ th_owners_wrapper(const struct th_leaks *leaks, const struct th_finding *finding
 		if (th_frames_function(frames, function)->kind != TH_KIND_JAVA)
 			continue;
 		found = th_frames_function_name(frames, function);
-		if (is_constructor(leaks->work, function))
+		if (leaks->work->functions[function].is_constructor)
 			break;
 	}
 	return found ? th_printed("{}", class_in(found)) : NULL;

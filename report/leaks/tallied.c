@@ -59,7 +59,6 @@ struct maker {
 	double before;                          /* alive after the warm-up */
 	double collected;                       /* ended with the full collection at exit */
 	const struct th_decoded_tally *counted; /* up to which its changes are counted */
-	uint32_t group;                         /* index, NO_GROUP = not judged */
 };
 
 struct work {
@@ -67,12 +66,11 @@ struct work {
 	struct th_leak_sites *places;
 	const struct th_profile *profile;
 	const struct th_observation_window *window;
-	uint64_t judged;            /* class loaders made before were judged */
-	size_t passed;              /* judgements before the tally that is read */
-	uint64_t collected;         /* end of the last collection of these */
-	struct th_id_map maker_ids; /* stack, type and kind */
-	TH_ARRAY(struct maker, makers);
-	struct th_id_map group_ids; /* key, class and kind */
+	uint64_t judged;                /* class loaders made before were judged */
+	size_t passed;                  /* judgements before the tally that is read */
+	uint64_t collected;             /* end of the last collection of these */
+	TH_ARRAY(struct maker, makers); /* by number, as `groups` of the tallies */
+	struct th_id_map group_ids;     /* key, class and kind */
 };
 
 /* Class loaders made before the returned time were judged by this collection; 0 = none. */
@@ -208,24 +206,33 @@ is_soon_after_gc(struct work *work, uint64_t time)
 	return work->collected && time <= work->collected + AFTER_GC_NS;
 }
 
-static struct maker *
+static uint64_t
+key_of_maker(uint32_t stack, uint32_t type, uint32_t kind)
+{
+	return ((uint64_t)stack << 32 | type) * TH_TALLY_KINDS + kind;
+}
+
+/* The number of the maker of a tally. */
+static uint32_t
 find_maker(struct work *work, const struct th_decoded_tally *tally)
 {
 	bool added;
-	uint32_t number = th_id_map_intern(&work->maker_ids,
-		((uint64_t)tally->stack << 32 | tally->type) * TH_TALLY_KINDS + tally->kind,
-		&added);
+	uint32_t number = th_id_map_intern(&work->tallies->maker_ids,
+		key_of_maker(tally->stack, tally->type, tally->kind), &added);
 
-	if (added)
-		th_array_append(work, makers, (struct maker){.group = NO_GROUP});
-	return &work->makers[number];
+	if (added) {
+		th_array_append(work, makers, (struct maker){0});
+		th_array_append(work->tallies, groups, NO_GROUP);
+	}
+	return number;
 }
 
 static void
 read_tally(struct work *work, const struct th_decoded_tally *tally)
 {
 	const struct th_observation_window *window = work->window;
-	struct maker *maker = find_maker(work, tally);
+	uint32_t number = find_maker(work, tally); /* may move the makers */
+	struct maker *maker = &work->makers[number];
 
 	/* Figures are a second old at most: the first ones after the warm-up are used. */
 	if (maker->last ? maker->last->time <= window->warm
@@ -294,6 +301,7 @@ find_group(struct work *work, const struct th_decoded_tally *tally, uint32_t pat
 		.path = path,
 		.line = line.frame,
 		.user = line.user,
+		.number = (uint32_t)work->tallies->items_count,
 		.class_name = tally->type
 				      ? th_profile_class_name(work->profile, tally->type - 1)
 				      : 0,
@@ -327,9 +335,9 @@ add_births(
 
 /* Finds the group of a maker; it has none if it is the VM's or not selected. */
 static void
-join_group(struct work *work, struct maker *maker)
+join_group(struct work *work, uint32_t maker)
 {
-	const struct th_decoded_tally *tally = maker->last;
+	const struct th_decoded_tally *tally = work->makers[maker].last;
 	enum th_tally_kind kind = tally ? (enum th_tally_kind)tally->kind : TH_TALLY_KINDS;
 
 	if (!tally || !work->profile->recording->stacks[tally->stack].stack || !tally->slot_ns)
@@ -340,8 +348,9 @@ join_group(struct work *work, struct maker *maker)
 	if (is_of_vm(work, th_paths_get(work->profile->paths, path), line.is_application) ||
 		!is_selected(work, path, kind))
 		return;
-	maker->group = find_group(work, tally, path, line);
-	struct th_tallied *group = &work->tallies->items[maker->group];
+	uint32_t number = find_group(work, tally, path, line);
+	struct th_tallied *group = &work->tallies->items[number];
+	work->tallies->groups[maker] = number;
 	if ((double)tally->alive * scale_of(tally) > group->most) {
 		group->most = (double)tally->alive * scale_of(tally);
 		group->path = path;
@@ -349,24 +358,17 @@ join_group(struct work *work, struct maker *maker)
 		group->line = line.frame;
 		group->user = line.user;
 	}
-	const struct th_tallied_maker member = {
-		.kind = kind,
-		.stack = tally->stack,
-		.type = tally->type,
-		.key = group->key,
-		.class_name = group->class_name,
-	};
-	th_array_append(work->tallies, makers, member);
 }
 
 static void
-add_maker(struct work *work, const struct maker *maker)
+add_maker(struct work *work, uint32_t number)
 {
+	const struct maker *maker = &work->makers[number];
 	const struct th_decoded_tally *tally = maker->last;
 
-	if (maker->group == NO_GROUP)
+	if (work->tallies->groups[number] == NO_GROUP)
 		return;
-	struct th_tallied *group = &work->tallies->items[maker->group];
+	struct th_tallied *group = &work->tallies->items[work->tallies->groups[number]];
 	double scale = scale_of(tally);
 	group->stacks++;
 	group->made += (double)tally->made * scale;
@@ -385,19 +387,20 @@ static void
 add_changes(struct work *work, const struct th_decoded_tally *tally)
 {
 	static const struct th_decoded_tally none = {0};
-	struct maker *maker = find_maker(work, tally);
+	uint32_t number = find_maker(work, tally); /* may move the makers */
+	struct maker *maker = &work->makers[number];
 	const struct th_decoded_tally *last = maker->counted ? maker->counted : &none;
 	bool is_by_gc = is_soon_after_gc(work, tally->time);
 	double made = (double)tally->made - (double)last->made;
 	double ended = made + (double)last->alive - (double)tally->alive;
 	double from = fmax((double)last->time, (double)tally->time - PERIOD_NS);
 
-	if (maker->group == NO_GROUP || tally->time > work->window->end)
+	if (work->tallies->groups[number] == NO_GROUP || tally->time > work->window->end)
 		return;
 	maker->counted = tally;
 	if (tally->time <= work->window->warm)
 		return;
-	struct th_tallied *group = &work->tallies->items[maker->group];
+	struct th_tallied *group = &work->tallies->items[work->tallies->groups[number]];
 	if ((double)tally->time > from)
 		spread(from, (double)tally->time, fmax(made, 0), (double)work->window->warm,
 			last_time(work, group->kind), TH_TALLIED_STEPS, group->made_in_step);
@@ -544,20 +547,19 @@ th_tallies_init(struct th_tallies *tallies, struct th_leak_sites *places,
 	*tallies = (struct th_tallies){.items = NULL};
 	for (size_t i = 0; i < recording->tallies_count; i++)
 		read_tally(&work, &recording->tallies[i]);
-	for (size_t i = 0; i < work.makers_count; i++)
-		join_group(&work, &work.makers[i]);
+	for (uint32_t i = 0; i < work.makers_count; i++)
+		join_group(&work, i);
 	for (size_t i = 0; i < recording->tallies_count; i++)
 		add_changes(&work, &recording->tallies[i]);
 	for (size_t i = 0; i < tallies->items_count; i++)
 		tallies->items[i].begin = begin_of(&work, &tallies->items[i]);
-	for (size_t i = 0; i < work.makers_count; i++)
-		add_maker(&work, &work.makers[i]);
+	for (uint32_t i = 0; i < work.makers_count; i++)
+		add_maker(&work, i);
 	judge(&work);
 	if (tallies->items_count) {
 		th_tallied_measure(tallies, places, window->end);
 		th_sort(tallies->items, tallies->items_count, compare);
 	}
-	th_id_map_deinit(&work.maker_ids);
 	th_id_map_deinit(&work.group_ids);
 	free(work.makers);
 }
@@ -566,8 +568,9 @@ void
 th_tallies_deinit(struct th_tallies *tallies)
 {
 	th_id_map_deinit(&tallies->line_ids);
+	th_id_map_deinit(&tallies->maker_ids);
 	free(tallies->items);
-	free(tallies->makers);
+	free(tallies->groups);
 }
 
 /* Figures */
@@ -580,25 +583,22 @@ th_tallied_contains(const struct th_tallied *tallied, const char *purpose)
 	 * which itself does not grow.
 	 */
 	static const char *const of_classes[] = {TH_PURPOSE_CLASSES, "[JVM-internal] metaspace",
-		"[JVM-internal] class space", "[JVM-internal] class archive"};
-	static const char *const of_threads[] = {TH_PURPOSE_THREADS, "[JVM-internal] stack"};
-	bool is_threads = tallied->kind == TH_TALLY_THREADS;
-	const char *const *purposes = is_threads ? of_threads : of_classes;
-	size_t count = is_threads ? sizeof(of_threads) / sizeof(of_threads[0])
-				  : sizeof(of_classes) / sizeof(of_classes[0]);
+		"[JVM-internal] class space", "[JVM-internal] class archive", NULL};
+	static const char *const of_threads[] = {
+		TH_PURPOSE_THREADS, "[JVM-internal] stack", NULL};
 
-	for (size_t i = 0; i < count; i++) {
-		if (th_text_begins(purpose, purposes[i]))
-			return true;
-	}
-	return false;
+	return th_text_begins_any(
+		purpose, tallied->kind == TH_TALLY_THREADS ? of_threads : of_classes);
 }
 
 bool
-th_tallied_is_of(const struct th_tallied *tallied, const struct th_tallied_maker *maker)
+th_tallied_has_loaders(const struct th_tallies *tallies, const struct th_tallied *tallied,
+	uint32_t stack, uint32_t type)
 {
-	return maker->kind == tallied->kind && maker->key == tallied->key &&
-	       maker->class_name == tallied->class_name;
+	uint32_t maker = th_id_map_find(
+		&tallies->maker_ids, key_of_maker(stack, type, TH_TALLY_LOADERS));
+
+	return maker != TH_ID_MAP_NONE && tallies->groups[maker] == tallied->number;
 }
 
 double

@@ -38,6 +38,7 @@
 
 struct th_tallied {
 	enum th_tally_kind kind;
+	uint32_t number;     /* of the group */
 	uint32_t key;        /* the makers of one line have the same */
 	uint32_t path;       /* of the maker of most of them */
 	uint32_t line;       /* frame of the application, else of the maker's leaf */
@@ -68,19 +69,12 @@ struct th_tallied {
 	enum th_verdict verdict;
 };
 
-/* A maker, and the group to which it belongs. */
-struct th_tallied_maker {
-	enum th_tally_kind kind;
-	uint32_t stack;
-	uint32_t type; /* as in the TALLY */
-	uint32_t key;  /* of the group, with kind and class */
-	uint32_t class_name;
-};
-
 struct th_tallies {
 	TH_ARRAY(struct th_tallied, items); /* leaks, then unclear ones; most bytes first */
 	size_t leaks_count;                 /* of the items */
-	TH_ARRAY(struct th_tallied_maker, makers);
+	struct th_id_map maker_ids;         /* stack, type and kind */
+	TH_ARRAY(
+		uint32_t, groups); /* by maker: `number` of its item; UINT32_MAX = not judged */
 	struct th_id_map line_ids; /* keys: path prefix << 32 | line */
 };
 
@@ -98,8 +92,9 @@ enum th_reason th_tallied_reason(const struct th_tallied *tallied);
 /* Whether its figures contain memory with this purpose (th_leak_site.internal). */
 bool th_tallied_contains(const struct th_tallied *tallied, const char *purpose);
 
-/* Whether this maker is one of the group. */
-bool th_tallied_is_of(const struct th_tallied *tallied, const struct th_tallied_maker *maker);
+/* Whether class loaders of this type are made by this stack, as in a TALLY, for an item. */
+bool th_tallied_has_loaders(const struct th_tallies *tallies, const struct th_tallied *tallied,
+	uint32_t stack, uint32_t type);
 
 /* Bytes that the leak holds: resident ones, and those of the C heap at the lower end. */
 double th_tallied_bytes(const struct th_tallied *tallied);

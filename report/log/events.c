@@ -5,23 +5,145 @@
  */
 #include "report/log/events.h"
 
+#include <ctype.h>
+
+#include "report/base/allocate.h"
 #include "report/log/limits.h"
-#include "report/log/names.h"
+
+/* The index of `id` in a table of the recording, which gets an empty entry if it is new. */
+#define intern(recording, table, id)                                                          \
+	({                                                                                    \
+		bool added_;                                                                  \
+		uint32_t index_ = th_id_map_intern(&(recording)->table##_ids, (id), &added_); \
+                                                                                              \
+		if (added_)                                                                   \
+			th_array_append(                                                      \
+				(recording), table, (__typeof__(*(recording)->table)){0});    \
+		index_;                                                                       \
+	})
 
 /* Stores a definition in the entry of its id. */
-#define define(recording, table, event, id)                                            \
-	({                                                                             \
-		/* First: the table may move. */                                       \
-		uint32_t entry_ = th_recording_intern((recording), table, (event).id); \
-                                                                                       \
-		(recording)->table[entry_] = (event);                                  \
-		true;                                                                  \
+#define define(recording, table, event, id)                               \
+	({                                                                \
+		/* First: the table may move. */                          \
+		uint32_t entry_ = intern((recording), table, (event).id); \
+                                                                          \
+		(recording)->table[entry_] = (event);                     \
+		true;                                                     \
 	})
 
 /* Higher levels are damage: no process makes that many things. */
 #define TALLY_LEVEL_MAX 32
 /* A lower probability of being kept is damage: a weight fits into an address space as well. */
 #define KEEP_MIN 0x1p-40
+
+/* Definitions */
+
+/* The index of a thread; a new one has a name without text. */
+static uint32_t
+intern_thread(struct th_recording *recording, uint32_t id)
+{
+	size_t before = recording->threads_count;
+	uint32_t index = intern(recording, threads, id);
+
+	if (recording->threads_count > before) {
+		recording->threads[index].name = (uint32_t)recording->thread_names_count;
+		th_array_append(
+			recording, thread_names, (struct th_thread_name){.thread = index});
+	}
+	return index;
+}
+
+/* The index of the name that a thread has at this offset of the log. */
+static uint32_t
+intern_thread_name(struct th_recording *recording, uint32_t id)
+{
+	uint32_t index = intern_thread(recording, id);
+
+	return recording->threads[index].name;
+}
+
+/* Rejects invalid build ids, because they become parts of paths and of server URLs. */
+static struct th_text
+build_id_of(struct th_text text)
+{
+	for (uint32_t i = 0; i < text.length; i++) {
+		if (!isxdigit((unsigned char)text.bytes[i]))
+			return (struct th_text){"", 0};
+	}
+	return text;
+}
+
+static void
+add_module(struct th_recording *recording, const struct th_decoded_module *event)
+{
+	uint32_t index = intern(recording, modules, event->module);
+
+	recording->modules[index] = *event;
+	recording->modules[index].build_id = build_id_of(event->build_id);
+}
+
+static void
+add_thread(struct th_recording *recording, const struct th_decoded_thread *event)
+{
+	uint32_t index = intern_thread(recording, event->thread);
+	struct th_thread_info *thread = &recording->threads[index];
+	struct th_thread_name *now = &recording->thread_names[thread->name];
+	struct th_thread_name name = {
+		.text = event->name,
+		.thread = index,
+		.is_of_java = event->flags & TH_THREAD_JAVA_NAME,
+	};
+
+	if (!thread->is_known || (name.is_of_java && !now->is_of_java)) {
+		*now = name;
+	} else if (!th_text_same(now->text, name.text)) {
+		thread->name = (uint32_t)recording->thread_names_count;
+		th_array_append(recording, thread_names, name);
+	}
+	thread->is_known = true;
+	thread->tid = event->tid;
+	if (event->starter)
+		thread->starter = intern(recording, stacks, event->starter) + 1;
+}
+
+static void
+add_symbol(struct th_recording *recording, const struct th_decoded_symbol *symbol)
+{
+	const struct th_named_function function = {
+		.start = th_frame_native(symbol->module, symbol->offset),
+		.end = th_frame_native(symbol->module, symbol->offset) + symbol->size,
+		.name = symbol->name,
+	};
+
+	th_array_append(recording, functions, function);
+}
+
+/*
+ * The frames of an address are consecutive; false: this one is out of order, which is damage.
+ */
+static bool
+add_native_frame(struct th_recording *recording, const struct th_decoded_native_frame *frame)
+{
+	uint32_t index = intern(
+		recording, named_words, th_frame_native(frame->module, frame->offset));
+	struct th_named_word *word = &recording->named_words[index];
+	struct th_named_frame named = {
+		.function = frame->function,
+		.file = frame->file,
+		.line = frame->line,
+		.is_inlined = frame->flags & TH_NATIVE_FRAME_INLINED,
+	};
+
+	if (!word->count)
+		word->first = (uint32_t)recording->named_frames_count;
+	if (frame->index != word->count ||
+		word->first + word->count != recording->named_frames_count)
+		return false;
+	word->count++;
+	th_array_append(recording, named_frames, named);
+	return true;
+}
 
 /* The functions below return false for an invalid event; those of kept events may change it. */
 
@@ -87,11 +209,11 @@ add_sample(struct th_recording *recording, enum th_heap heap, struct th_sample s
 }
 
 /* Members of a sample that events of all heaps share. */
-#define COMMON_MEMBERS(recording, alloc, offset)                           \
-	.time = (alloc)->time, .size = (alloc)->size, .record = (offset),  \
-	.stack = th_recording_intern((recording), stacks, (alloc)->stack), \
-	.name = th_recording_thread_name((recording), (alloc)->thread),    \
-	.keep = (recording)->keep, .flags = (alloc)->flags & 15
+#define COMMON_MEMBERS(recording, alloc, offset)                                             \
+	.time = (alloc)->time, .size = (alloc)->size, .record = (offset),                    \
+	.stack = intern((recording), stacks, (alloc)->stack),                                \
+	.name = intern_thread_name((recording), (alloc)->thread), .keep = (recording)->keep, \
+	.flags = (alloc)->flags & 15
 
 static bool
 on_native_alloc(struct th_recording *recording, const struct th_decoded_native_alloc *alloc,
@@ -116,7 +238,7 @@ on_java_alloc(struct th_recording *recording, const struct th_decoded_java_alloc
 	struct th_sample sample = {
 		COMMON_MEMBERS(recording, alloc, record),
 		.thread_bytes = alloc->thread_bytes,
-		.class = th_recording_intern(recording, classes, alloc->class),
+		.class = intern(recording, classes, alloc->class),
 	};
 	return add_sample(recording, TH_HEAP_JAVA, sample, alloc->interval);
 }
@@ -143,7 +265,7 @@ add_reservation(struct th_recording *recording, const struct th_decoded_mapped_a
 	struct th_reservation_info reservation = {
 		.address = alloc->address,
 		.bytes = alloc->size,
-		.stack = th_recording_intern(recording, stacks, alloc->stack),
+		.stack = intern(recording, stacks, alloc->stack),
 		.outer = outer_of(recording, alloc),
 	};
 
@@ -174,19 +296,13 @@ on_mapped_alloc(struct th_recording *recording, const struct th_decoded_mapped_a
 
 /* Ends of samples */
 
-static uint32_t
-record_of(const struct th_recording *recording, uint64_t sample)
-{
-	return th_recording_record(recording, sample);
-}
-
 static bool
 on_native_free(struct th_recording *recording, const struct th_decoded_native_free *event)
 {
 	struct th_free_info freed = {
 		.time = event->time,
-		.record = record_of(recording, event->sample),
-		.thread = th_recording_intern_thread(recording, event->thread),
+		.record = th_recording_record(recording, event->sample),
+		.thread = intern_thread(recording, event->thread),
 	};
 
 	th_array_append(recording, frees, freed);
@@ -199,7 +315,7 @@ on_mapped_end(struct th_recording *recording, const struct th_decoded_mapped_end
 	struct th_mapped_end_info end = {
 		.time = event->time,
 		.bytes = event->bytes,
-		.record = record_of(recording, event->sample),
+		.record = th_recording_record(recording, event->sample),
 	};
 
 	th_array_append(recording, mapped_ends, end);
@@ -210,8 +326,9 @@ on_mapped_end(struct th_recording *recording, const struct th_decoded_mapped_end
 static struct th_free_info
 end_of_object(const struct th_recording *recording, uint64_t time, uint64_t sample)
 {
-	return (struct th_free_info){
-		.time = time, .record = record_of(recording, sample), .thread = TH_ID_MAP_NONE};
+	return (struct th_free_info){.time = time,
+		.record = th_recording_record(recording, sample),
+		.thread = TH_ID_MAP_NONE};
 }
 
 /* Older logs have all pauses, but not their sum. */
@@ -231,7 +348,7 @@ on_java_followed(
 	struct th_recording *recording, const struct th_decoded_java_followed *followed)
 {
 	struct th_followed_info info = {
-		.record = record_of(recording, followed->sample),
+		.record = th_recording_record(recording, followed->sample),
 		.keep = (float)followed->keep,
 		.is_judged = followed->judged,
 	};
@@ -248,11 +365,11 @@ on_tally(struct th_recording *recording, struct th_decoded_tally *tally)
 {
 	if (!tally->kind || tally->kind >= TH_TALLY_KINDS || tally->level > TALLY_LEVEL_MAX)
 		return false;
-	tally->stack = th_recording_intern(recording, stacks, tally->stack);
+	tally->stack = intern(recording, stacks, tally->stack);
 	if (tally->starter)
-		tally->starter = th_recording_intern(recording, stacks, tally->starter) + 1;
+		tally->starter = intern(recording, stacks, tally->starter) + 1;
 	if (tally->type)
-		tally->type = th_recording_intern(recording, classes, tally->type) + 1;
+		tally->type = intern(recording, classes, tally->type) + 1;
 	return true;
 }
 
@@ -260,9 +377,9 @@ on_tally(struct th_recording *recording, struct th_decoded_tally *tally)
 static bool
 on_holder_loaders(struct th_recording *recording, struct th_decoded_holder_loaders *loaders)
 {
-	loaders->stack = th_recording_intern(recording, stacks, loaders->stack);
+	loaders->stack = intern(recording, stacks, loaders->stack);
 	if (loaders->type)
-		loaders->type = th_recording_intern(recording, classes, loaders->type) + 1;
+		loaders->type = intern(recording, classes, loaders->type) + 1;
 	return true;
 }
 
@@ -280,9 +397,9 @@ on_ledger_take(struct th_recording *recording, const struct th_decoded_ledger_ta
 
 	if (!take->kind || take->kind >= TH_LEDGER_KINDS || take->keep < KEEP_MIN)
 		return false;
-	item.stack = th_recording_intern(recording, stacks, take->stack);
+	item.stack = intern(recording, stacks, take->stack);
 	if (take->type)
-		item.class = th_recording_intern(recording, classes, take->type) + 1;
+		item.class = intern(recording, classes, take->type) + 1;
 	th_array_append(recording, ledger_takes, item);
 	return true;
 }
@@ -293,7 +410,7 @@ on_ledger_give(struct th_recording *recording, const struct th_decoded_ledger_gi
 	struct th_ledger_give item = {
 		.time = give->time,
 		.duration = give->duration,
-		.record = record_of(recording, give->sample),
+		.record = th_recording_record(recording, give->sample),
 		.how = give->how,
 	};
 
@@ -308,9 +425,9 @@ on_ledger_long(struct th_recording *recording, struct th_decoded_ledger_long *it
 {
 	if (!item->kind || item->kind >= TH_LEDGER_KINDS)
 		return false;
-	item->stack = th_recording_intern(recording, stacks, item->stack);
+	item->stack = intern(recording, stacks, item->stack);
 	if (item->type)
-		item->type = th_recording_intern(recording, classes, item->type) + 1;
+		item->type = intern(recording, classes, item->type) + 1;
 	return true;
 }
 
@@ -334,7 +451,7 @@ on_jni_references(struct th_decoded_jni_references *event)
 static bool
 on_undetached(struct th_recording *recording, struct th_decoded_undetached *event)
 {
-	event->thread = th_recording_intern_thread(recording, event->thread);
+	event->thread = intern_thread(recording, event->thread);
 	return true;
 }
 
@@ -345,8 +462,7 @@ on_thread_bytes(struct th_recording *recording, const struct th_decoded_thread_b
 	struct th_thread_bytes_info bytes = {
 		.time = event->time,
 		.bytes = event->bytes,
-		.thread = thread ? th_recording_intern_thread(recording, thread)
-				 : TH_ID_MAP_NONE,
+		.thread = thread ? intern_thread(recording, thread) : TH_ID_MAP_NONE,
 		.heap = event->heap,
 	};
 
@@ -441,10 +557,10 @@ add_possible(
 		return on_counter_name(recording, &event->counter_name);
 
 	case TH_EVENT_MODULE:
-		th_recording_add_module(recording, &event->module);
+		add_module(recording, &event->module);
 		return true;
 	case TH_EVENT_THREAD:
-		th_recording_add_thread(recording, &event->thread);
+		add_thread(recording, &event->thread);
 		return true;
 	case TH_EVENT_METHOD:
 		return define(recording, methods, event->method, method);
@@ -453,10 +569,10 @@ add_possible(
 	case TH_EVENT_STACK:
 		return define(recording, stacks, event->stack, stack);
 	case TH_EVENT_SYMBOL:
-		th_recording_add_symbol(recording, &event->symbol);
+		add_symbol(recording, &event->symbol);
 		return true;
 	case TH_EVENT_NATIVE_FRAME:
-		return th_recording_add_native_frame(recording, &event->native_frame);
+		return add_native_frame(recording, &event->native_frame);
 
 	case TH_EVENT_NATIVE_ALLOC:
 		return on_native_alloc(recording, &event->native_alloc, record);

@@ -7,13 +7,113 @@
 
 #include "report/base/allocate.h"
 #include "report/base/progress.h"
+#include "report/base/sort.h"
 #include "report/log/events.h"
-#include "report/log/mapped_parts.h"
 #include "unify/shared/bisect.h"
 #include "unify/shared/heaps.h"
 
 /* Read between two releases of the pages of the log. */
 #define RELEASE_BYTES (16u << 20)
+
+/* exp(-40) is below half a unit in the last place of 1: the probability is exactly 1. */
+#define CERTAIN_INTERVALS 40
+
+/* Parts of mappings */
+
+/*
+ * Mappings can end in parts. A partly unmapped sample becomes several consecutive samples with
+ * the same record, each with its own end, so that code that sums samples needs no special case:
+ * one per end, and one for the rest.
+ *
+ * A part of b bytes of a sample of s bytes drawn at interval N has the probability of the
+ * whole, 1 - exp(-s/N), which is that of a sample of b bytes at interval N b/s. The
+ * longest-lived part represents the mapping; the others are marked and count bytes only.
+ */
+struct splitter {
+	struct th_recording *recording;
+	struct th_samples parts;
+	size_t next;              /* of the recording's ends, by sample and time */
+	TH_ARRAY(uint64_t, ends); /* of the parts */
+};
+
+TH_COMPARE(compare_ends, struct th_mapped_end_info,
+	th_order(left->record, right->record) ?: th_order(left->time, right->time))
+
+/* The interval at which a part has the probability of the whole. */
+static uint32_t
+interval_of_piece(struct th_recording *recording, const struct th_sample *whole, uint64_t bytes)
+{
+	uint64_t interval = th_recording_sample_interval(recording, whole);
+	double scaled = (double)interval * (double)bytes / (double)whole->size;
+
+	if (!interval || whole->size / interval >= CERTAIN_INTERVALS)
+		return th_recording_intern_interval(recording, 0);
+	return th_recording_intern_interval(
+		recording, scaled < 1 ? 1 : (uint64_t)(scaled + 0.5));
+}
+
+/* A sample of `bytes` bytes of a mapped sample. */
+static struct th_sample
+piece_of(struct th_recording *recording, const struct th_sample *whole, uint64_t bytes)
+{
+	struct th_sample piece = *whole;
+
+	if (bytes == whole->size)
+		return piece;
+	piece.size = bytes;
+	piece.interval = interval_of_piece(recording, whole, bytes) & 0x7fffff;
+	return piece;
+}
+
+/* Parts are added in order of time, so the longest-lived one is the last. */
+static void
+add_part(struct splitter *splitter, const struct th_sample *whole, uint64_t bytes, uint64_t end,
+	bool is_last)
+{
+	struct th_sample part = piece_of(splitter->recording, whole, bytes);
+
+	part.is_part = !is_last;
+	th_array_append(&splitter->parts, items, part);
+	th_array_append(splitter, ends, end);
+}
+
+static void
+split(struct splitter *splitter, const struct th_sample *whole)
+{
+	uint64_t left = whole->size;
+
+	for (; splitter->next < splitter->recording->mapped_ends_count; splitter->next++) {
+		const struct th_mapped_end_info *end =
+			&splitter->recording->mapped_ends[splitter->next];
+		uint64_t bytes = end->bytes < left ? end->bytes : left;
+
+		if (end->record > whole->record)
+			break;
+		if (end->record < whole->record || !bytes)
+			continue;
+		left -= bytes;
+		add_part(splitter, whole, bytes,
+			end->time > whole->time ? end->time : whole->time, !left);
+	}
+	if (left)
+		add_part(splitter, whole, left, UINT64_MAX, true);
+}
+
+/*
+ * Makes the mapped samples of a recording from `mappings` and `mapped_ends`, which it sorts, and
+ * determines their ends.
+ */
+static void
+split_mappings(struct th_recording *recording)
+{
+	struct splitter splitter = {.recording = recording};
+
+	th_sort(recording->mapped_ends, recording->mapped_ends_count, compare_ends);
+	for (size_t i = 0; i < recording->mappings.items_count; i++)
+		split(&splitter, &recording->mappings.items[i]);
+	recording->samples[TH_HEAP_MAPPED] = splitter.parts;
+	recording->part_ends = splitter.ends;
+}
 
 /* Loading */
 
@@ -87,7 +187,7 @@ th_recording_load(const char *path, struct th_recording **recording_ret)
 	read_all(recording);
 	th_reader_release(&recording->cursor);
 	th_progress_clear();
-	th_mapped_parts_split(recording);
+	split_mappings(recording);
 	recording->damaged_end = recording->cursor.damaged - recording->damaged;
 	recording->damaged = recording->cursor.damaged + recording->bundle.damaged;
 	*recording_ret = recording;

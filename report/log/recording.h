@@ -229,7 +229,7 @@ struct th_recording {
 	TH_ARRAY(uint64_t, intervals); /* that occur in samples, bytes */
 	struct th_id_map interval_ids;
 	double gaps[TH_HEAPS];                 /* sums of the intervals of the samples, bytes */
-	struct th_samples samples[TH_HEAPS];   /* mapped ones: see mapped_parts.h */
+	struct th_samples samples[TH_HEAPS];   /* mapped ones: in parts, see recording.c */
 	TH_ARRAY(struct th_free_info, frees);  /* native */
 	TH_ARRAY(struct th_free_info, deaths); /* Java */
 	TH_ARRAY(struct th_free_info, losses); /* Java: end unknown from here on */

@@ -80,33 +80,8 @@ static bool
 is_counted(const struct th_profile *profile, enum th_measure measure, enum th_heap heap,
 	size_t index)
 {
-	const struct th_lifetimes *lifetimes = &profile->lifetimes;
-
-	if (measure == TH_MEASURE_LIVE)
-		return th_lifetimes_is_live(lifetimes, heap, index, &profile->at);
-	if (profile->recording->samples[heap].items[index].time > profile->at.time)
-		return false;
-	return measure == TH_MEASURE_ALLOC ||
-	       (th_lifetimes_follows(lifetimes, heap, index, &profile->end) &&
-		       th_lifetimes_is_temporary(lifetimes, heap, index));
-}
-
-static struct th_estimator
-weigh(const struct th_profile *profile, enum th_measure measure, enum th_heap heap,
-	size_t index)
-{
-	const struct th_calibration *calibration = &profile->heaps[heap];
-	const struct th_sample *sample = &profile->recording->samples[heap].items[index];
-	const struct th_moment *moment = measure == TH_MEASURE_LIVE ? &profile->at
-								    : &profile->end;
-	struct th_estimator sum = {0};
-
-	if (measure == TH_MEASURE_ALLOC)
-		th_calibration_add(calibration, profile->recording, sample, &sum);
-	else
-		th_lifetimes_add(&profile->lifetimes, calibration, heap, index, sample,
-			th_lifetimes_keep(&profile->lifetimes, heap, moment), &sum);
-	return sum;
+	return profile->recording->samples[heap].items[index].time <= profile->at.time &&
+	       th_profile_counts(profile, measure, heap, index);
 }
 
 /* Adds a sample of a side to its stack and to its heap's total. */
@@ -118,7 +93,8 @@ add(struct work *work, uint32_t side, enum th_heap heap, size_t index, bool is_o
 
 	if (place == TH_NO_PLACE)
 		return;
-	struct th_estimator sum = weigh(of->profile, work->measure, heap, index);
+	struct th_estimator sum = {0};
+	th_profile_add(of->profile, work->measure, heap, index, &sum);
 	struct entry *entries[] = {
 		&work->entries[work->entry_of[side][place]], &work->totals[heap]};
 	for (int i = 0; i < 2; i++) {

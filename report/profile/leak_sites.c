@@ -82,13 +82,14 @@ static const char *const class_loading[] = {
 	"jdk.internal.reflect.MethodAccessorGenerator.",
 	"jdk.internal.reflect.MethodHandleAccessorFactory.",
 	"sun.reflect.MethodAccessorGenerator.",
+	NULL,
 };
 
 /* JNI functions that make the VM load, link or initialize classes, or run Java code. */
 static const char *const linking_functions[] = {"FindClass", "DefineClass", "GetMethodID",
 	"GetStaticMethodID", "GetFieldID", "GetStaticFieldID", "RegisterNatives",
 	"UnregisterNatives", "FromReflected", "ToReflected", "AllocObject", "NewObject", "Call",
-	"Throw", "AttachCurrentThread", "DestroyJavaVM"};
+	"Throw", "AttachCurrentThread", "DestroyJavaVM", NULL};
 
 static const char *
 business_of(const char *text)
@@ -129,12 +130,7 @@ is_service(const char *name)
 	if (!th_text_begins(name, "jni_"))
 		return false;
 	name += strlen("jni_");
-	for (size_t i = 0; i < sizeof(linking_functions) / sizeof(linking_functions[0]); i++) {
-		if (th_text_begins(name, linking_functions[i]) &&
-			strcmp(name, "NewObjectArray"))
-			return false;
-	}
-	return true;
+	return !th_text_begins_any(name, linking_functions) || !strcmp(name, "NewObjectArray");
 }
 
 static const struct th_function *
@@ -175,10 +171,11 @@ last_java(const struct th_profile *profile, const struct th_path *path)
 static bool
 is_request(const char *method)
 {
-	return th_text_begins(method, "jdk.internal.misc.Unsafe.allocateMemory") ||
-	       th_text_begins(method, "jdk.internal.misc.Unsafe.reallocateMemory") ||
-	       th_text_begins(method, "sun.misc.Unsafe.allocateMemory") ||
-	       th_text_begins(method, "sun.misc.Unsafe.reallocateMemory");
+	static const char *const methods[] = {"jdk.internal.misc.Unsafe.allocateMemory",
+		"jdk.internal.misc.Unsafe.reallocateMemory", "sun.misc.Unsafe.allocateMemory",
+		"sun.misc.Unsafe.reallocateMemory", NULL};
+
+	return th_text_begins_any(method, methods);
 }
 
 /*
@@ -229,10 +226,8 @@ java_business(const struct th_profile *profile, const struct th_path *path, uint
 		const char *name = th_frames_string(
 			profile->frames, function_at(profile, path, i)->name);
 
-		for (size_t k = 0; k < sizeof(class_loading) / sizeof(class_loading[0]); k++) {
-			if (th_text_begins(name, class_loading[k]))
-				return CLASS_LOADING;
-		}
+		if (th_text_begins_any(name, class_loading))
+			return CLASS_LOADING;
 	}
 	return NULL;
 }

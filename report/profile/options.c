@@ -9,6 +9,7 @@
 
 #include "report/base/allocate.h"
 #include "report/base/nearest.h"
+#include "report/log/recording.h"
 #include "report/profile/option_table.h"
 #include "unify/shared/clock.h"
 #include "unify/shared/heaps.h"
@@ -266,6 +267,53 @@ bool
 th_pattern_matches(const struct th_pattern *pattern, const char *text)
 {
 	return !pattern->is_given || !regexec(&pattern->regex, text, 0, NULL, 0);
+}
+
+/* Marks */
+
+static struct th_error *
+resolve_mark(const struct th_recording *recording, const char *log, const char *name,
+	double *seconds_ret)
+{
+	uint64_t time;
+
+	if (!name)
+		return NULL;
+	if (!th_recording_find_mark(recording, name, &time))
+		return th_error_create(TH_ERROR_USAGE, "%s: has no mark \"%s\"", log, name);
+	*seconds_ret = (double)(time - recording->start) / 1e9;
+	return NULL;
+}
+
+static struct th_error *
+resolve_marks(const struct th_recording *recording, struct th_options *options)
+{
+	const char *log = options->log;
+	struct th_error *error = resolve_mark(
+		recording, log, options->from_mark, &options->from);
+
+	if (!error)
+		error = resolve_mark(recording, log, options->to_mark, &options->to);
+	if (!error)
+		error = resolve_mark(recording, log, options->at_mark, &options->at_seconds);
+	if (!error && options->from >= options->to)
+		error = th_error_create(TH_ERROR_USAGE, "--from must be before --to");
+	return error;
+}
+
+struct th_error *
+th_options_resolve_marks(struct th_options *options)
+{
+	struct th_recording *recording;
+
+	if (!options->from_mark && !options->to_mark && !options->at_mark)
+		return NULL;
+	struct th_error *error = th_recording_load(options->input, &recording);
+	if (error)
+		return error;
+	error = resolve_marks(recording, options);
+	th_recording_destroy(recording);
+	return error;
 }
 
 /* Help */

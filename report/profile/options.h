@@ -104,7 +104,8 @@ struct th_options {
 	unsigned heaps; /* bits 1 << enum th_heap */
 	double from;    /* seconds since the start of the recording */
 	double to;
-	const char *from_mark; /* its name, instead of `from`, until th_marks_resolve() */
+	const char
+		*from_mark; /* its name, instead of `from`, until th_options_resolve_marks() */
 	const char *to_mark;
 	const char *at_mark;
 	enum th_at at;
@@ -204,6 +205,12 @@ void th_options_deinit(struct th_options *options);
  * time, which is set in `options`; without such a suffix the whole operand is the log.
  */
 char *th_options_split_moment(const char *operand, struct th_options *options);
+
+/*
+ * Replaces the marks that the options name (--from mark:NAME) by their times in the log that the options
+ * name, which is read again if there are any. If a mark occurs more than once, the last one counts.
+ */
+struct th_error *th_options_resolve_marks(struct th_options *options);
 
 /* Sets the defaults of all options. */
 void th_options_set_defaults(struct th_options *options);

@@ -12,7 +12,6 @@
 
 #include "report/base/allocate.h"
 #include "report/base/progress.h"
-#include "report/profile/internal_threads.h"
 #include "report/profile/mapped_use.h"
 #include "report/profile/resident_blocks.h"
 #include "report/profile/values.h"
@@ -21,8 +20,6 @@
 #include "report/symbols/java_names.h"
 #include "report/symbols/mapped_names.h"
 
-/* Samples for whose sums memory is prefetched. */
-#define AHEAD 8
 /* Stacks after which the pages of the log that have been read are released. */
 #define STACKS_PER_RELEASE (1 << 16)
 
@@ -262,59 +259,56 @@ row_of(struct builder *builder, enum th_heap heap, uint32_t actor,
 	return builder->raw_rows[raw];
 }
 
-/* Adds the samples of a heap to sums. */
-struct adder {
-	struct th_profile *profile;
-	enum th_heap heap;
-	const struct th_resident_blocks *touched;
-	/* th_lifetimes_keep() */
-	double keep_at;
-	double keep_at_end;
-};
-
-/* Adds a sample to a sum about ends; `one` is what it adds to the allocated bytes. */
-static void
-add_ended(const struct adder *adder, size_t index, double keep, const struct th_estimator *one,
-	struct th_estimator *sum)
+bool
+th_profile_counts(const struct th_profile *profile, enum th_measure measure, enum th_heap heap,
+	size_t index)
 {
-	const struct th_profile *profile = adder->profile;
 	const struct th_lifetimes *lifetimes = &profile->lifetimes;
-	enum th_heap heap = adder->heap;
 
-	if (keep == 1 && !(heap == TH_HEAP_JAVA && lifetimes->followed))
-		th_estimator_merge(sum, one);
+	if (measure == TH_MEASURE_LIVE)
+		return th_lifetimes_is_live(lifetimes, heap, index, &profile->at);
+	return measure == TH_MEASURE_ALLOC ||
+	       (measure == TH_MEASURE_TEMPORARY &&
+		       th_lifetimes_follows(lifetimes, heap, index, &profile->end) &&
+		       th_lifetimes_is_temporary(lifetimes, heap, index));
+}
+
+void
+th_profile_add(const struct th_profile *profile, enum th_measure measure, enum th_heap heap,
+	size_t index, struct th_estimator *sum)
+{
+	const struct th_lifetimes *lifetimes = &profile->lifetimes;
+	const struct th_calibration *calibration = &profile->heaps[heap];
+	const struct th_sample *sample = &profile->recording->samples[heap].items[index];
+
+	if (measure == TH_MEASURE_ALLOC)
+		th_calibration_add(calibration, profile->recording, sample, sum);
 	else
-		th_lifetimes_add(lifetimes, &profile->heaps[heap], heap, index,
-			&profile->recording->samples[heap].items[index], keep, sum);
+		th_lifetimes_add(lifetimes, calibration, heap, index, sample,
+			th_lifetimes_keep(lifetimes, heap,
+				measure == TH_MEASURE_LIVE ? &profile->at : &profile->end),
+			sum);
 }
 
 /* Adds a sample (by index) to the sums at `row` of each measure. */
 static void
-add_sample(
-	const struct adder *adder, size_t index, struct th_estimator *const *sums, uint32_t row)
+add_sample(const struct builder *builder, enum th_heap heap, size_t index,
+	struct th_estimator *const *sums, uint32_t row)
 {
-	const struct th_profile *profile = adder->profile;
-	const struct th_lifetimes *lifetimes = &profile->lifetimes;
-	const struct th_calibration *calibration = &profile->heaps[adder->heap];
-	const struct th_sample *sample = &profile->recording->samples[adder->heap].items[index];
-	struct th_estimator one = {0};
+	const struct th_profile *profile = builder->profile;
+	const struct th_sample *sample = &profile->recording->samples[heap].items[index];
 	uint64_t word;
 
-	th_calibration_add(calibration, profile->recording, sample, &one);
-	th_estimator_merge(&sums[TH_MEASURE_ALLOC][row], &one);
-	if (th_lifetimes_is_live(lifetimes, adder->heap, index, &profile->at))
-		add_ended(adder, index, adder->keep_at, &one, &sums[TH_MEASURE_LIVE][row]);
-	if (th_lifetimes_follows(lifetimes, adder->heap, index, &profile->end) &&
-		th_lifetimes_is_temporary(lifetimes, adder->heap, index))
-		add_ended(adder, index, adder->keep_at_end, &one,
-			&sums[TH_MEASURE_TEMPORARY][row]);
-	if (adder->heap == TH_HEAP_NATIVE &&
-		th_resident_blocks_find(adder->touched, sample, &word))
+	for (enum th_measure measure = 0; measure < TH_MEASURES; measure++)
+		if (th_profile_counts(profile, measure, heap, index))
+			th_profile_add(profile, measure, heap, index, &sums[measure][row]);
+	if (heap == TH_HEAP_NATIVE && th_resident_blocks_find(&builder->touched, sample, &word))
 		th_estimator_add_part(&sums[TH_MEASURE_TOUCHED][row],
 			th_touched_bytes(sample, word), sample->size,
 			th_recording_sample_interval(profile->recording, sample),
-			(double)sample->keep * adder->keep_at,
-			th_calibration_factor(calibration, sample));
+			(double)sample->keep *
+				th_lifetimes_keep(&profile->lifetimes, heap, &profile->at),
+			th_calibration_factor(&profile->heaps[heap], sample));
 }
 
 /* Finds the actors of all samples in the window; the rows replace them in the array. */
@@ -366,58 +360,25 @@ find_rows(struct builder *builder, enum th_heap heap, uint32_t *rows)
 	th_progress_clear();
 }
 
+/* Adds the samples of a heap to their rows, and those that only patterns leave out to one sum. */
 static void
-add_to_rows(const struct adder *adder)
-{
-	const struct th_profile *profile = adder->profile;
-	const uint32_t *rows = profile->sample_rows[adder->heap];
-	size_t count = profile->recording->samples[adder->heap].items_count;
-
-	for (size_t i = 0; i < count; i++) {
-		/* Sums are scattered in memory. */
-		uint32_t next = rows[i + AHEAD < count ? i + AHEAD : i];
-
-		if (next != TH_NO_ROW) {
-			__builtin_prefetch(&profile->sums[TH_MEASURE_ALLOC][next], 1);
-			__builtin_prefetch(&profile->sums[TH_MEASURE_LIVE][next], 1);
-		}
-		if (rows[i] != TH_NO_ROW)
-			add_sample(adder, i, profile->sums, rows[i]);
-	}
-}
-
-/* Adds those that only the options leave out. */
-static void
-add_left_out(const struct adder *adder)
-{
-	struct th_profile *profile = adder->profile;
-	const struct th_samples *samples = &profile->recording->samples[adder->heap];
-	struct th_estimator *sums[TH_MEASURES];
-
-	for (int measure = 0; measure < TH_MEASURES; measure++)
-		sums[measure] = &profile->left_out[adder->heap][measure];
-	for (size_t i = 0; i < samples->items_count; i++)
-		if (profile->sample_rows[adder->heap][i] == TH_NO_ROW &&
-			th_window_holds(&profile->window, samples->items[i].time))
-			add_sample(adder, i, sums, 0);
-}
-
-static void
-add_heap(struct builder *builder, enum th_heap heap)
+add_heap(const struct builder *builder, enum th_heap heap)
 {
 	struct th_profile *profile = builder->profile;
-	const struct adder adder = {
-		.profile = profile,
-		.heap = heap,
-		.touched = &builder->touched,
-		.keep_at = th_lifetimes_keep(&profile->lifetimes, heap, &profile->at),
-		.keep_at_end = th_lifetimes_keep(&profile->lifetimes, heap, &profile->end),
-	};
+	const struct th_samples *samples = &profile->recording->samples[heap];
+	const uint32_t *rows = profile->sample_rows[heap];
+	struct th_estimator *left_out[TH_MEASURES];
 
 	if (!(profile->options->heaps & 1u << heap))
 		return;
-	add_to_rows(&adder);
-	add_left_out(&adder);
+	for (int measure = 0; measure < TH_MEASURES; measure++)
+		left_out[measure] = &profile->left_out[heap][measure];
+	for (size_t i = 0; i < samples->items_count; i++) {
+		if (rows[i] != TH_NO_ROW)
+			add_sample(builder, heap, i, profile->sums, rows[i]);
+		else if (th_window_holds(&profile->window, samples->items[i].time))
+			add_sample(builder, heap, i, left_out, 0);
+	}
 }
 
 /* Profiles */
@@ -594,8 +555,7 @@ build(struct th_profile *profile)
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		profile->sample_rows[heap] = th_allocate(
 			profile->recording->samples[heap].items_count, sizeof(uint32_t));
-	profile->internal_threads = th_internal_threads_find(
-		profile->recording, profile->frames);
+	profile->internal_threads = th_frames_find_vm_threads(profile->frames);
 	init_estimators(profile);
 	builder_init(&builder, profile);
 	make_rows(&builder);

@@ -40,7 +40,7 @@ struct th_profile {
 	struct th_window window;
 	struct th_calibration heaps[TH_HEAPS];
 	struct th_lifetimes lifetimes;
-	bool *internal_threads; /* by index of the thread: see internal_threads.h */
+	bool *internal_threads; /* by index of the thread: th_frames_find_vm_threads() */
 	struct th_teardown teardown;
 	struct th_moment at;   /* time at which live values are taken */
 	struct th_moment end;  /* of the recording */
@@ -110,6 +110,15 @@ bool th_profile_has_heap(const struct th_profile *profile, enum th_heap heap);
  * must leave the row out, or it counts these twice. 0: none.
  */
 enum th_heap th_profile_contents(const struct th_profile *profile, const struct th_row *row);
+
+/*
+ * Whether a sample (by index) counts for a measure, TH_MEASURE_TOUCHED aside, whatever the options
+ * select; adds one that does to a sum.
+ */
+bool th_profile_counts(const struct th_profile *profile, enum th_measure measure,
+	enum th_heap heap, size_t index);
+void th_profile_add(const struct th_profile *profile, enum th_measure measure,
+	enum th_heap heap, size_t index, struct th_estimator *sum);
 
 /* Whether the resident bytes of the live blocks of this heap are known. */
 bool th_profile_knows_touched(const struct th_profile *profile, enum th_heap heap);

@@ -2,8 +2,8 @@
 /*
  * The samples are sorted by row once. The cells of a row are found by their two slices, their
  * size and whether their blocks died young in a table that the next row reuses: cell numbers increase,
- * so entries of other rows are recognized by smaller numbers. Where their number is limited, cells
- * are counted before any is made, with ever fewer slices until they are few enough.
+ * so entries of other rows are recognized by smaller numbers. Where their number is limited, they are
+ * made with ever fewer slices until they are few enough.
  */
 #include "report/profile/time_slices.h"
 
@@ -127,30 +127,6 @@ find_cell(const struct maker *maker, uint32_t place, uint32_t first, uint32_t *n
 	return *number - 1;
 }
 
-static void
-forget_cells(const struct maker *maker)
-{
-	memset(maker->numbers, 0, count_places(maker->cells) * sizeof(*maker->numbers));
-}
-
-/* Whether there are more than `most` cells. */
-static bool
-are_more(const struct maker *maker, size_t most)
-{
-	const struct th_sample_order *order = &maker->order;
-	uint32_t count = 0;
-
-	forget_cells(maker);
-	for (uint32_t row = 0; row < maker->profile->rows_count && count <= most; row++) {
-		const uint32_t *places = maker->places[maker->profile->rows[row].heap];
-		uint32_t first = count;
-
-		for (uint32_t i = order->starts[row]; i < order->starts[row + 1]; i++)
-			find_cell(maker, places[order->samples[i]], first, &count);
-	}
-	return count > most;
-}
-
 /* Adds a sample to a cell of the current row. */
 static void
 add_sample(const struct maker *maker, uint32_t cell, enum th_heap heap, size_t index)
@@ -230,15 +206,21 @@ add_row(struct maker *maker, uint32_t row)
 	store_sums(maker);
 }
 
-static void
-make_cells(struct maker *maker)
+/* False: there are more than `most`. */
+static bool
+make_cells(struct maker *maker, size_t most)
 {
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		maker->cells->has_live |= th_lifetimes_keep(&maker->profile->lifetimes,
-						  (enum th_heap)heap, &maker->profile->end) < 1;
-	forget_cells(maker);
-	for (uint32_t row = 0; row < maker->profile->rows_count; row++)
+	struct th_time_slices *cells = maker->cells;
+
+	find_places(maker);
+	memset(maker->numbers, 0, count_places(cells) * sizeof(*maker->numbers));
+	cells->items_count = cells->live_count = 0;
+	for (uint32_t row = 0; row < maker->profile->rows_count; row++) {
 		add_row(maker, row);
+		if (cells->items_count > most)
+			return false;
+	}
+	return true;
 }
 
 void
@@ -261,13 +243,13 @@ th_time_slices_init(struct th_time_slices *cells, const struct th_profile *profi
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		maker.places[heap] = th_allocate(
 			recording->samples[heap].items_count, sizeof(*maker.places[heap]));
-	find_places(&maker);
-	while (cells->slices > 1 && are_more(&maker, most)) {
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		cells->has_live |= th_lifetimes_keep(&profile->lifetimes, (enum th_heap)heap,
+					   &profile->end) < 1;
+	while (!make_cells(&maker, cells->slices > 1 ? most : SIZE_MAX)) {
 		cells->slices /= 2;
 		cells->slice *= 2;
-		find_places(&maker);
 	}
-	make_cells(&maker);
 	th_sample_order_deinit(&maker.order);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		free(maker.places[heap]);

@@ -13,15 +13,6 @@
 static const char *const unsafe_methods[] = {
 	"jdk.internal.misc.Unsafe.", "sun.misc.Unsafe.", NULL};
 
-static bool
-begins_with_one_of(const char *name, const char *const *starts)
-{
-	for (; *starts; starts++)
-		if (th_text_begins(name, *starts))
-			return true;
-	return false;
-}
-
 /* Length of the JDK's own lib directory in the path of libjvm, ".../lib/server/libjvm.so". */
 static size_t
 jdk_directory(const struct th_recording *recording, const char **path_ret)
@@ -67,7 +58,7 @@ kind_below(const struct th_profile *profile, const uint32_t *frames, uint32_t co
 	if (!count)
 		return TH_BREAKDOWN_MALLOC_VM;
 	uint32_t caller = th_frames_get(profile->frames, frames[count - 1])->function;
-	return begins_with_one_of(
+	return th_text_begins_any(
 		       th_frames_function_name(profile->frames, caller), unsafe_methods)
 		       ? TH_BREAKDOWN_MALLOC_DIRECT
 		       : TH_BREAKDOWN_MALLOC_VM;
@@ -154,7 +145,7 @@ is_general(const char *name)
 		"attempt_reserve", "mmap", "MemoryReserver", "ReservedHeapSpace",
 		"CodeMemoryReserver", "0x", NULL};
 
-	return begins_with_one_of(name, starts);
+	return th_text_begins_any(name, starts);
 }
 
 /* JDK 11 names only the classes of metaspace, later versions a namespace. */

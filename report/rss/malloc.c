@@ -252,14 +252,6 @@ estimate_live(const struct th_breakdown *account, const struct th_estimator *sum
 	return th_profile_bytes(account->profile, TH_HEAP_NATIVE, TH_MEASURE_LIVE, sum);
 }
 
-static void
-scale(struct th_estimate *estimate, double factor)
-{
-	estimate->estimate *= factor;
-	estimate->low *= factor;
-	estimate->high *= factor;
-}
-
 /* Factor that scales `wanted` down to `available`. */
 static double
 cut(double wanted, double available)
@@ -304,7 +296,8 @@ divide_heaps(struct th_breakdown *account, struct live_sums *sums, double heaps)
 	struct th_estimate total = estimate(account, &all);
 	double factor = cut(wanted, heaps);
 	for (int kind = TH_BREAKDOWN_MALLOC_VM; kind <= TH_BREAKDOWN_MALLOC_OVERHEAD; kind++)
-		scale(&account->lines[kind].resident, factor);
+		account->lines[kind].resident = th_estimate_scale(
+			account->lines[kind].resident, factor);
 	*retained = (struct th_estimate){
 		.estimate = heaps - wanted * factor,
 		.low = fmax(0, heaps - fmax(total.high, wanted)),
@@ -333,7 +326,7 @@ divide_mappings(struct th_breakdown *account, const struct live_sums *sums,
 		kind++) {
 		struct th_estimate *resident = &account->lines[kind].resident;
 
-		scale(&parts[kind], factor);
+		parts[kind] = th_estimate_scale(parts[kind], factor);
 		*resident = th_estimate_sum(resident, &parts[kind]);
 	}
 	double given = wanted * factor;
@@ -356,8 +349,7 @@ part_of_buffers(const struct th_breakdown *account, const struct th_estimator *s
 	if (!sum->samples)
 		return part;
 	part = estimate(account, sum);
-	scale(&part, cut(part.estimate, line));
-	return part;
+	return th_estimate_scale(part, cut(part.estimate, line));
 }
 
 static void

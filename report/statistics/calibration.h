@@ -88,6 +88,17 @@ th_sample_add(struct th_estimator *sum, const struct th_recording *recording,
 		sum->objects = objects;
 }
 
+/* The bytes that a sample represents which is observed with probability `keep`. */
+static inline double
+th_sample_bytes(
+	const struct th_recording *recording, const struct th_sample *sample, double keep)
+{
+	struct th_estimator one = {0};
+
+	th_sample_add(&one, recording, sample, (double)sample->keep * keep, 1);
+	return th_sums_point(&one.bytes);
+}
+
 static inline double
 th_calibration_factor(const struct th_calibration *calibration, const struct th_sample *sample)
 {

@@ -113,16 +113,6 @@ th_estimator_add_part(struct th_estimator *estimator, double part, uint64_t size
 	estimator->covariance += factor * factor * part * miss / (probability * probability);
 }
 
-double
-th_estimator_weight(uint64_t size, uint64_t interval, double keep, double factor)
-{
-	struct hit block = hit_of(size, interval);
-	double kept = keep > 0 && keep < 1 ? keep : 1;
-	double miss = (1 - kept) + kept * block.passed;
-
-	return (double)size + factor * (double)size * miss / (kept * block.hit);
-}
-
 void
 th_sums_merge(struct th_sums *sums, const struct th_sums *other)
 {
@@ -343,6 +333,15 @@ th_estimate_difference(const struct th_estimate *a, const struct th_estimate *b)
 		.samples = a->samples + b->samples,
 		.exact = a->exact && b->exact,
 	};
+}
+
+struct th_estimate
+th_estimate_scale(struct th_estimate estimate, double factor)
+{
+	estimate.estimate *= factor;
+	estimate.low *= factor;
+	estimate.high *= factor;
+	return estimate;
 }
 
 struct th_estimate

@@ -71,9 +71,6 @@ void th_estimator_add(struct th_estimator *estimator, uint64_t size, uint64_t in
 void th_estimator_add_part(struct th_estimator *estimator, double part, uint64_t size,
 	uint64_t interval, double keep, double factor);
 
-/* The bytes that such a sample would add: th_sums_point() of the sum. */
-double th_estimator_weight(uint64_t size, uint64_t interval, double keep, double factor);
-
 /* Adds the sums of a disjoint set. */
 void th_sums_merge(struct th_sums *sums, const struct th_sums *other);
 
@@ -126,6 +123,9 @@ struct th_estimate th_estimate_exact(double value, uint64_t samples);
 struct th_estimate th_estimate_sum(const struct th_estimate *a, const struct th_estimate *b);
 struct th_estimate
 th_estimate_difference(const struct th_estimate *a, const struct th_estimate *b);
+
+/* An estimate of `factor` times as much; `factor` is not negative. */
+struct th_estimate th_estimate_scale(struct th_estimate estimate, double factor);
 
 /*
  * Widens the interval by an error of the sampling itself, `relative` of the estimate. Values

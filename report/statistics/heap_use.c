@@ -3,32 +3,26 @@
 
 #include <math.h>
 
-const struct th_decoded_heap_use *
-th_heap_use_after(const struct th_recording *recording, uint64_t time)
+/* The measurement nearest to `time`, of those at or after it, or at or before it. */
+static const struct th_decoded_heap_use *
+find_use(const struct th_recording *recording, uint64_t time, bool is_after)
 {
 	const struct th_decoded_heap_use *found = NULL;
 
 	for (size_t i = 0; i < recording->heap_uses_count; i++) {
 		const struct th_decoded_heap_use *use = &recording->heap_uses[i];
 
-		if (use->time >= time && (!found || use->time < found->time))
+		if (is_after ? use->time >= time && (!found || use->time < found->time)
+			     : use->time <= time && (!found || use->time > found->time))
 			found = use;
 	}
 	return found;
 }
 
-static const struct th_decoded_heap_use *
-use_before(const struct th_recording *recording, uint64_t time)
+const struct th_decoded_heap_use *
+th_heap_use_after(const struct th_recording *recording, uint64_t time)
 {
-	const struct th_decoded_heap_use *found = NULL;
-
-	for (size_t i = 0; i < recording->heap_uses_count; i++) {
-		const struct th_decoded_heap_use *use = &recording->heap_uses[i];
-
-		if (use->time <= time && (!found || use->time > found->time))
-			found = use;
-	}
-	return found;
+	return find_use(recording, time, true);
 }
 
 double
@@ -36,7 +30,7 @@ th_heap_use_bound(const struct th_recording *recording,
 	const struct th_calibration *calibration, uint64_t time)
 {
 	const struct th_samples *samples = &recording->samples[TH_HEAP_JAVA];
-	const struct th_decoded_heap_use *use = use_before(recording, time);
+	const struct th_decoded_heap_use *use = find_use(recording, time, false);
 	struct th_estimator since = {0};
 
 	if (!use)

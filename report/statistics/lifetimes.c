@@ -54,15 +54,6 @@ last_start(const struct th_recording *recording)
 	return last;
 }
 
-/* The weight of a sample that is observed with probability `keep`. */
-static double
-bytes_of(const struct th_recording *recording, const struct th_sample *sample, double keep)
-{
-	return th_estimator_weight(sample->size,
-		th_recording_sample_interval(recording, sample), (double)sample->keep * keep,
-		1);
-}
-
 /*
  * Enters what is known: the objects that a collection has judged, and those younger than the last one,
  * which count as alive.
@@ -128,7 +119,7 @@ sum_followed(struct th_lifetimes *lifetimes, uint64_t young, struct few_groups *
 	for (size_t i = 0; i < samples->items_count; i++) {
 		const struct th_sample *sample = &samples->items[i];
 		double followed = (double)lifetimes->followed[i];
-		double bytes = bytes_of(recording, sample, 1);
+		double bytes = th_sample_bytes(recording, sample, 1);
 
 		if (sample->time >= young)
 			continue;
@@ -137,9 +128,11 @@ sum_followed(struct th_lifetimes *lifetimes, uint64_t young, struct few_groups *
 		uint32_t number = group_of(few, sample); /* may move the groups */
 		struct few_group *group = &few->groups[number];
 		group->older += bytes;
-		group->judged += followed > 0 ? bytes_of(recording, sample, followed) : 0;
+		group->judged += followed > 0 ? th_sample_bytes(recording, sample, followed)
+					      : 0;
 		group->members += followed > 0;
 	}
+	lifetimes->is_unjudged = all > 0 && themselves <= 0;
 	/* Without any it is less than one in all samples. */
 	if (all > 0)
 		lifetimes->followed_part = themselves > 0
@@ -170,8 +163,8 @@ sum_pools(const struct th_lifetimes *lifetimes, uint64_t young, struct few_group
 			few->groups[group_of(few, sample)].members >= JUDGED_AT_LEAST)
 			continue;
 		struct few_group *pool = pool_of(few, sample);
-		pool->older += bytes_of(recording, sample, 1);
-		pool->judged += followed > 0 ? bytes_of(recording, sample, followed) : 0;
+		pool->older += th_sample_bytes(recording, sample, 1);
+		pool->judged += followed > 0 ? th_sample_bytes(recording, sample, followed) : 0;
 	}
 }
 
@@ -199,10 +192,6 @@ find_followed_parts(struct th_lifetimes *lifetimes, uint64_t young)
 	struct few_groups few = {0};
 
 	sum_followed(lifetimes, young, &few);
-	for (size_t i = 0; i < few.groups_count; i++) {
-		lifetimes->older_bytes += few.groups[i].older;
-		lifetimes->judged_bytes += few.groups[i].judged;
-	}
 	sum_pools(lifetimes, young, &few);
 	scale_followed(lifetimes, young, &few);
 	th_id_map_deinit(&few.sites);
@@ -607,15 +596,13 @@ add_sample(struct changes *changes, const struct th_calibration *calibration, en
 	const struct th_sample *sample = &lifetimes->recording->samples[heap].items[index];
 	uint64_t end = lifetimes->ends[heap][index];
 	struct change change = {.time = sample->time};
+	struct th_estimator one = {0};
 
 	if (sample->time > changes->moment.time || end <= changes->from ||
 		!th_lifetimes_follows(lifetimes, heap, index, &changes->moment))
 		return;
-	if (heap == TH_HEAP_JAVA && lifetimes->followed)
-		keep *= (double)lifetimes->followed[index];
-	change.bytes = th_estimator_weight(sample->size,
-		th_recording_sample_interval(lifetimes->recording, sample),
-		(double)sample->keep * keep, th_calibration_factor(calibration, sample));
+	th_lifetimes_add(lifetimes, calibration, heap, index, sample, keep, &one);
+	change.bytes = th_sums_point(&one.bytes);
 	if (change.time < changes->from)
 		change.time = changes->from;
 	th_array_append(changes, births, change);

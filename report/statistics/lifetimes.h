@@ -70,8 +70,7 @@ struct th_lifetimes {
 	float *followed;
 	size_t followed_count;
 	double followed_part; /* fraction of the older bytes whose samples are followed themselves */
-	double judged_bytes; /* that followed and judged objects represent */
-	double older_bytes;  /* of samples from before the last collection */
+	bool is_unjudged; /* no followed object was judged, although there were some to judge */
 	TH_ARRAY(struct th_judgement, judgements); /* by time */
 };
 
@@ -199,12 +198,11 @@ th_lifetimes_calibration(const struct th_lifetimes *lifetimes,
 	return result;
 }
 
-/* Whether no followed object was judged, although there were objects to judge. */
+/* is_unjudged, of this heap. */
 static inline bool
 th_lifetimes_is_unjudged(const struct th_lifetimes *lifetimes, enum th_heap heap)
 {
-	return heap == TH_HEAP_JAVA && lifetimes->followed && lifetimes->older_bytes > 0 &&
-	       lifetimes->judged_bytes <= 0;
+	return heap == TH_HEAP_JAVA && lifetimes->is_unjudged;
 }
 
 /* How many samples a followed one represents, itself included. */

@@ -20,11 +20,6 @@
  * histograms of time: a coarse one over the recording, to compare the fall with earlier ones, and a
  * fine one over the last part, in which it is located.
  */
-struct collapse {
-	uint64_t time; /* when it began */
-	double bytes;  /* estimate: by how much live bytes fell */
-};
-
 /*
  * Whose live bytes: those of a heap (C or mapped) that the Java VM did not allocate in threads of
  * its own.  What a collection frees of its own tables, or a compiler, is no collapse.
@@ -84,18 +79,6 @@ struct curve {
 	double live[BINS + 1];
 };
 
-/*
- * The bytes that a sample represents, roughly (as if each byte was sampled by itself): for sums
- * over all samples that must be fast.
- */
-static double
-weight_of(const struct th_recording *recording, const struct th_sample *sample)
-{
-	double interval = (double)th_recording_sample_interval(recording, sample);
-
-	return fmax((double)sample->size, interval) / (double)sample->keep;
-}
-
 static uint64_t
 least_lifetime(uint64_t length)
 {
@@ -128,7 +111,7 @@ add_sample(struct curve *curve, const struct th_recording *recording,
 {
 	if (end == TH_END_UNKNOWN || sample->time > curve->to || end < curve->from)
 		return;
-	double weight = weight_of(recording, sample);
+	double weight = th_sample_bytes(recording, sample, 1);
 	curve->live[boundary_of(curve, sample->time)] += weight;
 	if (end <= curve->to)
 		curve->live[boundary_of(curve, end)] -= weight;
@@ -273,31 +256,29 @@ is_collapse(const struct curve *last, size_t top, const struct curve *whole)
 }
 
 /* What lived for a short time may have been freed first: the latest elements of a list. */
-static struct collapse
+static uint64_t
 start_of_fall(const struct blocks *blocks, const struct curve *last, size_t top)
 {
 	struct curve *all = curve_create(blocks, last->from, last->to, 0);
 	double least = (double)least_lifetime(last->to - blocks->recording->start);
 	size_t bins = (size_t)(least * last->bins_per_ns);
-	size_t start = find_top(all, top > bins ? top - bins : 0, top);
-	struct collapse collapse = {
-		.time = time_of(all, start), .bytes = all->live[start] - all->live[BINS]};
+	uint64_t time = time_of(all, find_top(all, top > bins ? top - bins : 0, top));
 
 	free(all);
-	return collapse;
+	return time;
 }
 
-/* Whether they collapsed right before `end`.  Takes O(samples) and 64 KiB. */
-static bool
-find_collapse(struct collapse *ret, const struct blocks *blocks, uint64_t end)
+/* When they began to collapse right before `end`; `end`: they did not.  Takes O(samples) and 64 KiB. */
+static uint64_t
+find_collapse(const struct blocks *blocks, uint64_t end)
 {
 	uint64_t start = blocks->recording->start;
 	uint64_t length = end > start ? end - start : 0;
 	uint64_t part = length / LAST_PART < LAST_MOST_NS ? length / LAST_PART : LAST_MOST_NS;
-	bool found = false;
+	uint64_t found = end;
 
 	if (part < BINS || !samples_of(blocks)->items_count)
-		return false;
+		return end;
 	uint64_t least = least_lifetime(length);
 	struct curve *last = curve_create(blocks, end - part, end, least);
 	size_t top = find_top(last, 0, BINS);
@@ -306,11 +287,10 @@ find_collapse(struct collapse *ret, const struct blocks *blocks, uint64_t end)
 		has_accumulated(blocks, time_of(last, top), end)) {
 		struct curve *whole = curve_create(blocks, start, end, least);
 
-		found = is_collapse(last, top, whole);
+		if (is_collapse(last, top, whole))
+			found = start_of_fall(blocks, last, top);
 		free(whole);
 	}
-	if (found)
-		*ret = start_of_fall(blocks, last, top);
 	free(last);
 	return found;
 }
@@ -463,14 +443,13 @@ look_for_collapse(struct th_teardown *teardown, const struct th_recording *recor
 	for (int heap = TH_HEAP_NATIVE; heap <= TH_HEAP_MAPPED; heap++) {
 		const struct blocks blocks = {
 			recording, lifetimes, is_internal, (enum th_heap)heap};
-		struct collapse collapse;
+		uint64_t time = find_collapse(&blocks, end);
 
-		if (!find_collapse(&collapse, &blocks, end) || collapse.time >= teardown->time)
+		if (time >= teardown->time)
 			continue;
-		teardown->time = teardown->known = collapse.time;
+		teardown->time = teardown->known = time;
 		teardown->is_found = teardown->is_collapse = true;
 		teardown->is_collection = false;
-		teardown->collapse_bytes = collapse.bytes;
 		teardown->mark = NULL;
 	}
 }
@@ -527,7 +506,7 @@ th_teardown_freed_part(const struct th_recording *recording,
 
 		if (samples->items[i].time > from || end <= from)
 			continue;
-		double weight = weight_of(recording, &samples->items[i]);
+		double weight = th_sample_bytes(recording, &samples->items[i], 1);
 		live += weight;
 		freed += end <= to ? weight : 0;
 	}

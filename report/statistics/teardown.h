@@ -28,7 +28,6 @@ struct th_teardown {
 	bool is_collapse;                       /* no mark: recognized by the collapse */
 	bool is_collection;                     /* it begins with the full collection at exit */
 	const struct th_decoded_teardown *mark; /* NULL: a collapse, or none was found */
-	double collapse_bytes;                  /* estimate: freed in the collapse */
 };
 
 /*
@@ -42,10 +41,7 @@ void th_teardown_find(struct th_teardown *ret, const struct th_recording *record
 /* What begins, as in "before ...": "the shutdown hooks ran".  Only if it was found. */
 const char *th_teardown_reason(const struct th_teardown *teardown);
 
-/*
- * The part of the bytes of a heap (C or mapped) live at `from` that was freed up to `to`, by
- * simple weights.
- */
+/* The part of the bytes of a heap (C or mapped) live at `from` that was freed up to `to`. */
 double th_teardown_freed_part(const struct th_recording *recording,
 	const struct th_lifetimes *lifetimes, enum th_heap heap, uint64_t from, uint64_t to);
 

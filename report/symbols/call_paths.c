@@ -24,12 +24,8 @@ struct th_paths {
 	TH_ARRAY(uint32_t, path_frames); /* root first */
 	TH_ARRAY(uint32_t, stack);       /* the current stack, leaf first */
 	uint32_t *resolved[TH_HEAPS];    /* by stack index: number of its path plus one */
-	/* The last stack read: most of its frames are also those of the next one in the log. */
-	struct th_words words;
-	TH_ARRAY(uint32_t, read);  /* its frames, root first */
-	TH_ARRAY(uint32_t, ends);  /* by word from the root: number of frames up to it */
-	struct th_id_map fold_ids; /* entry of a run of VM frames */
-	TH_ARRAY(uint32_t, folds); /* the frame that replaces the run */
+	struct th_id_map fold_ids;       /* entry of a run of VM frames */
+	TH_ARRAY(uint32_t, folds);       /* the frame that replaces the run */
 };
 
 /* Shortening; `stack` is leaf first. */
@@ -225,50 +221,17 @@ push_special(struct th_paths *paths, const char *name)
 	push(paths, th_frames_special(paths->frames, name, "", TH_KIND_VM));
 }
 
-/* The number of words that two stacks have in common, from the root. */
-static uint32_t
-shared_words(const struct th_words *a, const struct th_words *b)
-{
-	uint32_t shared = 0;
-
-	while (shared < a->count && shared < b->count &&
-		a->words[a->count - 1 - shared] == b->words[b->count - 1 - shared])
-		shared++;
-	return shared;
-}
-
-/*
- * Sets the current stack to the frames of these words.  All words are numbered first, since these
- * lookups do not wait for one another.
- */
+/* Sets the current stack to the frames of these words. */
 static void
 read_words(struct th_paths *paths, const struct th_words *words)
 {
-	uint32_t shared = shared_words(words, &paths->words);
-	size_t known = shared ? paths->ends[shared - 1] : 0;
-
-	while (paths->ends_count < words->count)
-		th_array_append(paths, ends, 0);
-	uint32_t *numbers = paths->ends;
-	for (uint32_t i = shared; i < words->count; i++)
-		numbers[i] = th_frames_number(
-			paths->frames, words->words[words->count - 1 - i]);
-	for (uint32_t i = words->count; i-- > shared;) {
+	for (uint32_t i = 0; i < words->count; i++) {
 		const uint32_t *frames;
-		uint32_t count = th_frames_expand_number(paths->frames, numbers[i], &frames);
+		uint32_t count = th_frames_expand(paths->frames, words->words[i], &frames);
 
-		paths->ends[i] = (uint32_t)paths->stack_count;
 		for (uint32_t k = 0; k < count; k++)
 			push(paths, frames[k]);
 	}
-	for (uint32_t i = shared; i < words->count; i++)
-		paths->ends[i] = (uint32_t)(known + paths->stack_count) - paths->ends[i];
-	paths->read_count = known;
-	for (size_t i = paths->stack_count; i-- > 0;)
-		th_array_append(paths, read, paths->stack[i]);
-	for (size_t i = known; i-- > 0;)
-		push(paths, paths->read[i]);
-	paths->words = *words;
 }
 
 /* Two frames per step. */
@@ -412,8 +375,6 @@ th_paths_destroy(struct th_paths *paths)
 	free(paths->paths);
 	free(paths->path_frames);
 	free(paths->stack);
-	free(paths->read);
-	free(paths->ends);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		free(paths->resolved[heap]);
 	free(paths);

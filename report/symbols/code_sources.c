@@ -7,20 +7,12 @@
 #include "report/base/allocate.h"
 
 static bool
-begins_with_any(const char *text, const char *const *prefixes)
-{
-	while (*prefixes && !th_text_begins(text, *prefixes))
-		prefixes++;
-	return *prefixes != NULL;
-}
-
-static bool
 has_runtime_name(const char *method)
 {
 	static const char *const packages[] = {
 		"java.", "javax.", "jdk.", "sun.", "com.sun.", NULL};
 
-	return begins_with_any(method, packages);
+	return th_text_begins_any(method, packages);
 }
 
 /* Locations */

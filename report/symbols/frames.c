@@ -14,11 +14,10 @@
 #include "report/symbols/module_names.h"
 #include "unify/shared/bisect.h"
 
-/* A word and its frames: a run of numbers in a pool. */
+/* The frames of a word: a run of numbers in a pool. */
 struct span {
-	uint64_t word;
 	uint32_t start;
-	uint32_t count; /* 0 = not looked up */
+	uint32_t count;
 };
 
 /* Common data of the frames in one Java method. */
@@ -50,8 +49,8 @@ struct th_frames {
 	TH_ARRAY(
 		struct known_method, methods); /* by method index, up to the highest one used */
 
-	struct th_id_map word_ids; /* frame word */
-	TH_ARRAY(struct span, words);
+	struct th_id_map word_ids;       /* frame word */
+	TH_ARRAY(struct span, words);    /* by number of the word */
 	TH_ARRAY(uint32_t, word_frames); /* innermost first */
 };
 
@@ -80,12 +79,53 @@ is_of_cpp_library(const char *name)
 	       th_text_begins(name, "operator new");
 }
 
+/* The last component of a path. */
+static struct th_text
+base_name(struct th_text name)
+{
+	const char *slash = name.length ? memrchr(name.bytes, '/', name.length) : NULL;
+
+	if (slash) {
+		name.length -= (uint32_t)(slash + 1 - name.bytes);
+		name.bytes = slash + 1;
+	}
+	return name;
+}
+
+/* The C and C++ runtimes, which have the first frames of every thread. */
+static bool
+is_runtime_name(struct th_text name)
+{
+	static const char *const prefixes[] = {
+		"libc.so",
+		"libc-",
+		"libc.musl",
+		"libpthread",
+		"libstdc++.so",
+		"libgcc_s.so",
+		"libm.so",
+		"libm-",
+		"ld-linux",
+		"ld-musl",
+		"[vdso]",
+	};
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+		size_t length = strlen(prefixes[i]);
+
+		if (name.length >= length && !memcmp(name.bytes, prefixes[i], length))
+			return true;
+	}
+	return false;
+}
+
 /* What follows from the name of a function, or from its library. */
 static void
 find_owner(struct th_frames *frames, struct th_function *function, const char *name)
 {
 	const char *module = th_strings_get(&frames->strings, function->module);
 
+	function->is_runtime = is_runtime_name(base_name(th_text_of(module)));
 	if (function->kind == TH_KIND_JAVA) {
 		struct th_code_owner owner = th_code_sources_owner(&frames->sources, name);
 
@@ -171,19 +211,6 @@ find_module(const struct th_frames *frames, uint32_t id)
 	return index == TH_ID_MAP_NONE ? NULL : &frames->recording->modules[index];
 }
 
-/* The last component of a path. */
-static struct th_text
-base_name(struct th_text name)
-{
-	const char *slash = name.length ? memrchr(name.bytes, '/', name.length) : NULL;
-
-	if (slash) {
-		name.length -= (uint32_t)(slash + 1 - name.bytes);
-		name.bytes = slash + 1;
-	}
-	return name;
-}
-
 /* The last component of the module's path, empty if there is none. */
 static struct th_text
 module_base_name(const struct th_decoded_module *module)
@@ -195,33 +222,6 @@ static bool
 is_vm_module(const struct th_decoded_module *module)
 {
 	return th_text_equals(module_base_name(module), "libjvm.so");
-}
-
-/* The C and C++ runtimes, which have the first frames of every thread. */
-static bool
-is_runtime_name(struct th_text name)
-{
-	static const char *const prefixes[] = {
-		"libc.so",
-		"libc-",
-		"libc.musl",
-		"libpthread",
-		"libstdc++.so",
-		"libgcc_s.so",
-		"libm.so",
-		"libm-",
-		"ld-linux",
-		"ld-musl",
-		"[vdso]",
-	};
-
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
-		size_t length = strlen(prefixes[i]);
-
-		if (name.length >= length && !memcmp(name.bytes, prefixes[i], length))
-			return true;
-	}
-	return false;
 }
 
 static bool
@@ -337,20 +337,14 @@ look_up_frames(struct th_frames *frames, uint64_t word, const struct native_modu
 		add_found_frame(frames, word, &symbols[i], module);
 }
 
-static bool
-is_same_text(struct th_text a, struct th_text b)
-{
-	return a.length == b.length && (!a.length || !memcmp(a.bytes, b.bytes, a.length));
-}
-
 /*
  * Whether two modules are the same file for name lookups, for example when it was loaded twice.
  */
 static bool
 is_same_module(const struct th_decoded_module *a, const struct th_decoded_module *b)
 {
-	return a && b && is_same_text(a->path, b->path) &&
-	       is_same_text(a->build_id, b->build_id);
+	return a && b && th_text_same(a->path, b->path) &&
+	       th_text_same(a->build_id, b->build_id);
 }
 
 /* Prints the bundle's remark on a module, once. */
@@ -521,60 +515,81 @@ add_frames(struct th_frames *frames, uint64_t word)
 }
 
 uint32_t
-th_frames_number(struct th_frames *frames, uint64_t word)
+th_frames_expand(struct th_frames *frames, uint64_t word, const uint32_t **frames_ret)
 {
 	bool added;
 	uint32_t number = th_id_map_intern(&frames->word_ids, word, &added);
 
-	if (added)
-		th_array_append(frames, words, (struct span){.word = word});
-	return number;
-}
+	if (added) {
+		struct span span = {.start = (uint32_t)frames->word_frames_count};
 
-uint32_t
-th_frames_expand_number(struct th_frames *frames, uint32_t number, const uint32_t **frames_ret)
-{
-	struct span *span = &frames->words[number];
-
-	if (!span->count) {
-		span->start = (uint32_t)frames->word_frames_count;
-		add_frames(frames, span->word);
-		span->count = (uint32_t)frames->word_frames_count - span->start;
+		add_frames(frames, word);
+		span.count = (uint32_t)frames->word_frames_count - span.start;
+		th_array_append(frames, words, span);
 	}
-	*frames_ret = &frames->word_frames[span->start];
-	return span->count;
+	*frames_ret = &frames->word_frames[frames->words[number].start];
+	return frames->words[number].count;
 }
 
-uint32_t
-th_frames_expand(struct th_frames *frames, uint64_t word, const uint32_t **frames_ret)
-{
-	return th_frames_expand_number(frames, th_frames_number(frames, word), frames_ret);
-}
+/* Threads of the Java VM itself */
 
-/* Traits */
+/* What the raw frames of stacks belong to. */
+enum { OF_JAVA = 1, OF_VM = 2, OF_OTHERS = 4 };
 
+/* Of the C runtime: nothing. */
 static unsigned
 word_trait(const struct th_frames *frames, uint64_t word)
 {
 	if (th_frame_kind(word) == TH_FRAME_JAVA)
-		return TH_TRAIT_JAVA;
+		return OF_JAVA;
 	if (th_frame_kind(word) != TH_FRAME_NATIVE)
 		return 0;
 	const struct th_decoded_module *module = find_module(frames, th_frame_module(word));
 	if (is_vm_module(module))
-		return TH_TRAIT_VM;
-	return is_runtime_module(module) ? 0 : TH_TRAIT_OTHER;
+		return OF_VM;
+	return is_runtime_module(module) ? 0 : OF_OTHERS;
 }
 
-unsigned
-th_frames_traits(const struct th_frames *frames, uint32_t stack)
+static uint8_t
+stack_traits(const struct th_frames *frames, uint32_t stack)
 {
 	const struct th_words *words = &frames->recording->stacks[stack].frames;
 	unsigned traits = 0;
 
 	for (uint32_t i = 0; i < words->count; i++)
 		traits |= word_trait(frames, words->words[i]);
-	return traits;
+	return (uint8_t)traits;
+}
+
+bool *
+th_frames_find_vm_threads(const struct th_frames *frames)
+{
+	const struct th_recording *recording = frames->recording;
+	bool *is_of_vm = th_allocate(recording->threads_count, sizeof(*is_of_vm));
+	uint8_t *stacks = th_allocate(recording->stacks_count, 1);
+	uint8_t *threads = th_allocate(recording->threads_count, 1);
+
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		const struct th_samples *samples = &recording->samples[heap];
+
+		for (size_t i = 0; i < samples->items_count; i++) {
+			const struct th_sample *sample = &samples->items[i];
+			uint8_t *thread = &threads[th_recording_thread(recording, sample)];
+			uint8_t *stack = &stacks[sample->stack];
+
+			/* Most threads are known to be the program's by their first sample. */
+			if (*thread & ~OF_VM)
+				continue;
+			if (!*stack)
+				*stack = stack_traits(frames, sample->stack);
+			*thread |= *stack;
+		}
+	}
+	for (uint32_t i = 0; i < recording->threads_count; i++)
+		is_of_vm[i] = threads[i] == OF_VM;
+	free(stacks);
+	free(threads);
+	return is_of_vm;
 }
 
 /* Public functions */
@@ -691,9 +706,7 @@ th_frames_is_nameless(const struct th_frames *frames, uint32_t function)
 bool
 th_frames_is_runtime(const struct th_frames *frames, uint32_t function)
 {
-	const char *module = th_frames_string(frames, frames->functions[function].module);
-
-	return is_runtime_name(base_name(th_text_of(module)));
+	return frames->functions[function].is_runtime;
 }
 
 uint32_t

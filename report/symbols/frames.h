@@ -34,6 +34,7 @@ struct th_function {
 	bool is_application; /* a Java method, and not one of the Java runtime */
 	bool is_program;     /* and not of a library either (code_sources.h) */
 	bool is_plumbing;    /* native, of the C++ library: allocators, containers, threads */
+	bool is_runtime;     /* of the C or C++ runtime, the dynamic linker included */
 };
 
 /* A source position in a function. */
@@ -56,16 +57,11 @@ void th_frames_destroy(struct th_frames *frames);
 /* Before the first lookup: symbols that outlive the frames; NULL: the frames create their own. */
 void th_frames_share_symbols(struct th_frames *frames, struct th_symbols *symbols);
 
-/* The number of a word, from 0, in the order of first use. */
-uint32_t th_frames_number(struct th_frames *frames, uint64_t word);
-
 /*
  * The numbers of the frames of a word, innermost first; returns their number, at least 1.
- * *frames_ret is valid until the next call. The second is by th_frames_number().
+ * *frames_ret is valid until the next call.
  */
 uint32_t th_frames_expand(struct th_frames *frames, uint64_t word, const uint32_t **frames_ret);
-uint32_t
-th_frames_expand_number(struct th_frames *frames, uint32_t number, const uint32_t **frames_ret);
 
 /* The number of a frame in a function that is not in the log. */
 uint32_t th_frames_special(struct th_frames *frames, const char *name, const char *module,
@@ -99,7 +95,7 @@ const char *th_frames_function_name(const struct th_frames *frames, uint32_t fun
 const char *th_frames_library(const struct th_frames *frames, uint32_t function);
 bool th_frames_is_nameless(const struct th_frames *frames, uint32_t function);
 
-/* Whether a function is of the C or C++ runtime, the dynamic linker included. */
+/* is_runtime of struct th_function. */
 bool th_frames_is_runtime(const struct th_frames *frames, uint32_t function);
 
 /* Number of functions. */
@@ -109,14 +105,11 @@ uint32_t th_frames_function_count(const struct th_frames *frames);
 uint32_t th_frames_intern(struct th_frames *frames, const char *string);
 uint32_t th_frames_find_string(const struct th_frames *frames, const char *string);
 
-/* Properties of the raw frames of a stack. */
-enum th_stack_trait {
-	TH_TRAIT_JAVA = 1,
-	TH_TRAIT_VM = 2,
-	TH_TRAIT_OTHER = 4, /* code that belongs neither to the VM nor to the C runtime */
-};
-
-/* Bits of enum th_stack_trait of a stack (by index), without symbol lookups. */
-unsigned th_frames_traits(const struct th_frames *frames, uint32_t stack);
+/*
+ * By index of the thread: whether it is one of the Java VM itself (the collector, the compilers, the VM's
+ * workers): the stacks of its samples have code of the VM and never Java or other code.  Without symbol
+ * lookups.  The caller frees it.
+ */
+bool *th_frames_find_vm_threads(const struct th_frames *frames);
 
 #endif

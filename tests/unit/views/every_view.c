@@ -12,7 +12,6 @@
 #include "report/base/allocate.h"
 #include "report/base/line.h"
 #include "report/profile/diff.h"
-#include "report/profile/marks.h"
 #include "report/profile/profile.h"
 #include "report/views/view.h"
 
@@ -156,7 +155,7 @@ look_at(const struct look *look, const struct th_recording *recording, const cha
 	error = th_options_parse(&options, TH_OPTIONS_OF_LOGS, count, arguments);
 	if (!error) {
 		options.input = th_format_new("%s", path);
-		error = th_marks_resolve(&options);
+		error = th_options_resolve_marks(&options);
 	}
 	if (!error) {
 		FILE *file = open_nowhere();
