@@ -18,6 +18,9 @@
 #define LEAST_SAMPLES 3
 /* Churn is listed when it makes up this fraction of a heap's allocated bytes. */
 #define LEAST_CHURN_PART 0.02
+/* Sites prefetched ahead, and samples prefetched of each. */
+#define EXPECTED_PLACES 4
+#define EXPECTED_SAMPLES 16
 
 /* Samples by site */
 
@@ -104,6 +107,24 @@ judges_deinit(struct th_judge *judges)
 		th_judge_deinit(&judges[heap]);
 }
 
+/* Prefetches the samples of a site, which are scattered in memory. */
+static void
+expect_place(const struct th_leaks_work *work, uint32_t place)
+{
+	const struct th_profile *profile = work->leaks->profile;
+	enum th_heap heap = work->leaks->places.items[place].heap;
+	const struct th_sample *samples = profile->recording->samples[heap].items;
+	uint32_t start = work->order.starts[place];
+	uint32_t count = work->order.starts[place + 1] - start;
+
+	for (uint32_t i = 0; i < count && i < EXPECTED_SAMPLES; i++) {
+		uint32_t sample = work->order.samples[start + i];
+
+		__builtin_prefetch(&samples[sample]);
+		__builtin_prefetch(&profile->lifetimes.ends[heap][sample]);
+	}
+}
+
 /* The sites that one thread evaluates. */
 struct share {
 	const struct th_leaks_work *work;
@@ -124,6 +145,8 @@ judge_share(void *data)
 		struct th_evidence evidence;
 		struct th_evidence_sums sums;
 
+		if (i + EXPECTED_PLACES < places->items_count)
+			expect_place(work, i + EXPECTED_PLACES);
 		look_at_place(work, judge, i, &evidence, &sums);
 		work->outlines[i] = th_evidence_outline(&evidence);
 		if (evidence.verdict == TH_VERDICT_LEAK)
