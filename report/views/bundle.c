@@ -328,6 +328,13 @@ write_without_commands(const struct bundle *bundle, FILE *file, const char *at)
 }
 
 static void
+write_bytes(const struct th_bytes *bytes, FILE *file)
+{
+	if (bytes->items_count)
+		fwrite(bytes->items, 1, bytes->items_count, file);
+}
+
+static void
 write_file(const struct bundle *bundle, FILE *file)
 {
 	const struct th_reader *reader = bundle->recording->reader;
@@ -345,8 +352,8 @@ write_file(const struct bundle *bundle, FILE *file)
 	if (bundle->without_command && !bundle->recording->is_ring)
 		at = write_without_commands(bundle, file, at);
 	fwrite(at, 1, (size_t)(end - at), file);
-	fwrite(bundle->kept.items, 1, bundle->kept.items_count, file);
-	fwrite(bundle->added.items, 1, bundle->added.items_count, file);
+	write_bytes(&bundle->kept, file);
+	write_bytes(&bundle->added, file);
 }
 
 void

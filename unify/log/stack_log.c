@@ -12,13 +12,24 @@
 
 /* Hashes of stacks; ids are the numbers. */
 static struct th_hash_set stacks;
-/* By id - 1, atomic: the turn of the last use; 0: the log has no STACK record. */
-static uint32_t *uses; /* atomic; NULL: not allocated yet */
+/*
+ * By level of the set and slot, atomic: the turn of the last use; 0: the log has no STACK record.  A level is
+ * atomic; NULL: not allocated yet.
+ */
+static uint32_t *uses[TH_HASH_SET_LEVELS];
 
+/* NULL: out of memory. */
 static uint32_t *
-get_uses(void)
+use_of(uint32_t id)
 {
-	return th_memory_map_once(&uses, TH_HASH_SET_NUMBERS * sizeof(*uses));
+	uint32_t slot = id - 1;
+	unsigned level = 0;
+
+	for (; slot >= th_hash_set_slots(level); level++)
+		slot -= th_hash_set_slots(level);
+	uint32_t *of_level = th_memory_map_once(
+		&uses[level], th_hash_set_slots(level) * sizeof(*of_level));
+	return of_level ? &of_level[slot] : NULL;
 }
 
 static uint64_t
@@ -34,20 +45,17 @@ hash_frames(const uint64_t *frames, size_t count, uint32_t flags)
 bool
 th_stack_table_init(void)
 {
-	return get_uses() != NULL;
+	return use_of(1) != NULL;
 }
 
 uint32_t
 th_stack_table_intern(
 	const uint64_t *frames, size_t count, uint32_t flags, uint32_t **logged_ret)
 {
-	/* Read once: a handler that forks here leaves the child without it. */
-	uint32_t *table = get_uses();
-	uint32_t id = table ? th_hash_set_add(&stacks, hash_frames(frames, count, flags)).number
-			    : 0;
+	uint32_t id = th_hash_set_add(&stacks, hash_frames(frames, count, flags)).number;
 
-	*logged_ret = id ? &table[id - 1] : NULL;
-	return id;
+	*logged_ret = id ? use_of(id) : NULL;
+	return *logged_ret ? id : 0;
 }
 
 bool
@@ -157,8 +165,10 @@ void
 th_stack_log_reset(void)
 {
 	th_hash_set_reset(&stacks);
-	th_memory_retire(uses);
-	uses = NULL;
+	for (unsigned i = 0; i < TH_HASH_SET_LEVELS; i++) {
+		th_memory_retire(uses[i]);
+		uses[i] = NULL;
+	}
 	for (uint32_t id = 1; id <= th_module_count(); id++) {
 		struct th_module *module = th_module_get(id);
 
