@@ -39,7 +39,7 @@ struct th_estimate {
 };
 
 /* Which ends of an interval to compute, since each takes a search. */
-enum th_limit { TH_LIMIT_LOW = 1, TH_LIMIT_HIGH = 2, TH_LIMIT_BOTH = 3 };
+enum th_limit { TH_LIMIT_NONE, TH_LIMIT_LOW = 1, TH_LIMIT_HIGH = 2, TH_LIMIT_BOTH = 3 };
 
 /* Sums over samples of a value v (bytes or 1) with inclusion probability p. */
 struct th_sums {

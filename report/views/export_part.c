@@ -15,7 +15,7 @@ const struct th_export_kind th_export_kinds[TH_EXPORT_VALUES] = {
 	[TH_EXPORT_INUSE_SPACE] = {"inuse_space", "bytes"},
 };
 
-/* The same figures as in every other view. */
+/* The same figures as in every other view, without their intervals. */
 static void
 exact_values(const struct th_profile *profile, const struct th_row *row,
 	enum th_measure measure, double *objects_ret, double *bytes_ret)
@@ -25,8 +25,9 @@ exact_values(const struct th_profile *profile, const struct th_row *row,
 	*objects_ret = *bytes_ret = 0;
 	if (!sum->samples)
 		return;
-	*objects_ret = th_profile_objects(profile, row->heap, measure, sum).estimate;
-	*bytes_ret = th_profile_bytes(profile, row->heap, measure, sum).estimate;
+	*objects_ret = th_sums_point(&sum->objects);
+	*bytes_ret = th_profile_bytes_limit(profile, row->heap, measure, sum, TH_LIMIT_NONE)
+			     .estimate;
 }
 
 /*
