@@ -166,6 +166,11 @@ expect_beside(struct log_builder *log, enum th_verdict verdict, enum th_reason r
 	assert_int_equal(found.findings[0].evidence.verdict, verdict);
 	assert_int_equal(found.findings[0].evidence.reason, reason);
 	assert_int_equal(found.findings[1].evidence.verdict, TH_VERDICT_CHURN);
+	if (reason == TH_REASON_IDLE) {
+		assert_non_null(strstr(th_outcome_headline(&found.leaks),
+			"until the heap is idle and may be a leak or not"));
+		assert_non_null(strstr(th_outcome_advice(&found.leaks), "leaks --to 7.45"));
+	}
 	leaks_end(&found, log);
 }
 
