@@ -18,15 +18,18 @@
 /* The last quarter has at least this part of the mean of the others. */
 #define LAST_PART 0.5
 
-/* Unclosed: at least this part ended with the full collection at exit. */
-#define UNCLOSED_PART 0.5
 /*
- * GCs before ended this part of those that ended, in that time after them: figures are a second old at
- * most, and a Cleaner runs within another one.  Such times are at most half of all.
+ * Unclosed: at least this part ended with the full collection at exit, whose end is awaited for two
+ * seconds at most.
  */
-#define ENDED_BY_GC_PART 0.9
-#define AFTER_GC_NS 2000000000
-#define AFTER_GCS_PART 0.5
+#define UNCLOSED_PART 0.25
+/*
+ * GCs end a thread within this time: figures are a second old at most, and the HttpClient of JDK 17
+ * looks every three seconds whether it is still referenced.
+ */
+#define AFTER_GC_NS 4000000000
+/* At other times at most this part ended of those that would, if GCs did not matter. */
+#define OTHER_TIMES_PART 0.2
 
 /* Fewer loaders without a verdict are not listed. */
 #define LEAST_UNCLEAR 64
@@ -467,9 +470,11 @@ part_after_gcs(const struct work *work)
 static bool
 is_ended_by_gcs(const struct work *work, const struct th_tallied *group)
 {
+	double expected = group->ended * (1 - part_after_gcs(work));
+
 	return group->collected >= fmax(LEAST_GROWTH, UNCLOSED_PART * group->alive) &&
-	       group->ended_by_gc >= fmax(LEAST_GROWTH, ENDED_BY_GC_PART * group->ended) &&
-	       part_after_gcs(work) <= AFTER_GCS_PART;
+	       expected >= LEAST_GROWTH &&
+	       group->ended - group->ended_by_gc <= OTHER_TIMES_PART * expected;
 }
 
 /* TH_VERDICT_PLATEAU stands for all that is not listed. */
