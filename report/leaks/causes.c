@@ -5,6 +5,7 @@
 
 #include "report/base/allocate.h"
 #include "report/base/log_text.h"
+#include "report/symbols/java_names.h"
 
 /* Threads that start threads, followed towards the first. */
 #define STARTERS_MAX 8
@@ -275,6 +276,60 @@ unite_clients(struct work *work, uint32_t count)
 	free(around);
 }
 
+/* Classes */
+
+/* The leak of classes; TH_NO_FRAME: there are none, or several. */
+static uint32_t
+find_classes(const struct th_leaks *leaks)
+{
+	uint32_t found = TH_NO_FRAME;
+
+	for (uint32_t i = 0; i < leaks->tallies.leaks_count; i++) {
+		if (leaks->tallies.items[i].kind != TH_TALLY_LOADERS)
+			continue;
+		if (found != TH_NO_FRAME && leader_of(leaks, i) != leader_of(leaks, found))
+			return TH_NO_FRAME;
+		found = i;
+	}
+	return found;
+}
+
+/* Whether one of many classes that a program generates called the allocating function. */
+static bool
+is_by_generated(const struct th_leaks *leaks, const struct th_leak_cause *cause)
+{
+	const struct th_frames *frames = leaks->profile->frames;
+	struct th_path path = {0};
+	bool found = false;
+
+	if (cause->line != TH_NO_FRAME)
+		path = th_paths_get(leaks->profile->paths, cause->path);
+	for (uint32_t i = 0; i < path.count && !found; i++)
+		found = th_java_is_of_family(th_frames_function_name(
+			frames, th_frames_function_at(frames, path.frames[i])));
+	return found;
+}
+
+/*
+ * What generated classes allocate, as they begin or run, lives as long as they do, so the leak of the
+ * classes leads.
+ */
+static void
+unite_classes(struct work *work, uint32_t count)
+{
+	const struct th_leaks *leaks = work->leaks;
+	uint32_t classes = find_classes(leaks);
+
+	for (uint32_t i = (uint32_t)leaks->tallies.items_count;
+		classes != TH_NO_FRAME && i < count; i++) {
+		if (!is_by_generated(leaks, &leaks->causes[i]))
+			continue;
+		unite(work, classes, i);
+		leaks->causes[leader_of(leaks, classes)].leader = classes;
+		leaks->causes[classes].leader = classes;
+	}
+}
+
 /* Lines */
 
 /* The first leak, but `except`, whose line is in a function; `count`: there is none. */
@@ -325,6 +380,7 @@ th_causes_find(struct th_leaks *leaks)
 	if (!leaks->profile->options->group_by) {
 		unite_lines(&work, count);
 		unite_clients(&work, count);
+		unite_classes(&work, count);
 	}
 	for (uint32_t i = 0; i < count; i++)
 		leaks->causes[i].leader = leader_of(leaks, i);

@@ -319,7 +319,8 @@ finalizers_init(struct th_finalizers *finalizers, const struct th_profile *profi
 			finalizers->class_name)
 			continue;
 		finalizers->waiting = pool->count;
-		finalizers->class_name = th_profile_class_of_signature(pool->name);
+		finalizers->class_name = th_frames_string(
+			profile->frames, th_frames_intern_class(profile->frames, pool->name));
 	}
 }
 
@@ -386,7 +387,6 @@ th_leaks_deinit(struct th_leaks *leaks)
 	free(leaks->causes);
 	work_destroy(leaks->work);
 	th_ledger_deinit(&leaks->ledger);
-	free(leaks->finalizers.class_name);
 	th_tallies_deinit(&leaks->tallies);
 	th_leak_sites_deinit(&leaks->places);
 	th_profile_destroy(leaks->whole);

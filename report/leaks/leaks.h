@@ -65,8 +65,8 @@ struct th_finding {
 
 /* Unreachable objects that wait for finalize(), at the last snapshot. */
 struct th_finalizers {
-	uint64_t waiting; /* 0: few or none */
-	char *class_name; /* of most of them; NULL: of none */
+	uint64_t waiting;       /* 0: few or none */
+	const char *class_name; /* of most of them; NULL: of none */
 };
 
 /*

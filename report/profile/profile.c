@@ -17,7 +17,6 @@
 #include "report/profile/values.h"
 #include "report/statistics/heap_use.h"
 #include "report/statistics/sampling_changes.h"
-#include "report/symbols/java_names.h"
 #include "report/symbols/mapped_names.h"
 
 /* Stacks after which the pages of the log that have been read are released. */
@@ -87,12 +86,7 @@ th_profile_class_name(const struct th_profile *profile, uint32_t index)
 {
 	const struct th_decoded_class *class = &profile->recording->classes[index];
 
-	if (!class->class)
-		return 0;
-	char *name = th_java_class_name(class->signature);
-	uint32_t number = th_frames_intern(profile->frames, name);
-	free(name);
-	return number;
+	return class->class ? th_frames_intern_class(profile->frames, class->signature) : 0;
 }
 
 static void
@@ -825,10 +819,4 @@ th_profile_functions(const struct th_profile *profile, const struct th_row *row,
 			functions[count] = function;
 	}
 	return count;
-}
-
-char *
-th_profile_class_of_signature(struct th_text signature)
-{
-	return th_java_class_name(signature);
 }

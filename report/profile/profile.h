@@ -90,9 +90,6 @@ const struct th_decoded_account *th_profile_chosen_account(const struct th_profi
 /* The time of the most live bytes: known if the options want it, computed otherwise. */
 struct th_moment th_profile_peak(const struct th_profile *profile);
 
-/* The readable name of the class with this JVM signature; the caller frees it. */
-char *th_profile_class_of_signature(struct th_text signature);
-
 /* Whether live values are taken at the last time before the process began to end. */
 bool th_profile_is_before_teardown(const struct th_profile *profile);
 

@@ -34,6 +34,7 @@ struct th_frames {
 	bool is_shared;                   /* the symbols are the caller's */
 	struct th_address_index recorded; /* functions named by the log, by frame word */
 	struct th_strings strings;
+	struct th_java_families families;
 	struct th_code_sources sources;
 	th_symbols_warn *warn;
 	void *warn_data;
@@ -437,6 +438,16 @@ find_line(const struct known_method *method, uint32_t bci)
 	return best;
 }
 
+uint32_t
+th_frames_intern_class(struct th_frames *frames, struct th_text signature)
+{
+	char *name = th_java_class_name(&frames->families, signature);
+	uint32_t number = th_frames_intern(frames, name);
+
+	free(name);
+	return number;
+}
+
 /* A method has many frames, but its name is built once. */
 static const struct known_method *
 know_method(struct th_frames *frames, uint32_t index)
@@ -446,14 +457,18 @@ know_method(struct th_frames *frames, uint32_t index)
 	struct known_method *known = &frames->methods[index];
 	if (!known->function) {
 		const struct th_decoded_method *method = &frames->recording->methods[index];
-		char *name = th_java_method_name(method->class_signature, method->name);
+		char *name = th_java_method_name(
+			&frames->families, method->class_signature, method->name);
+		char *file = th_java_file_name(
+			&frames->families, method->class_signature, method->source_file);
 
 		*known = (struct known_method){
 			.function = intern_function(frames, name, "", TH_KIND_JAVA) + 1,
-			.file = th_strings_intern_text(&frames->strings, method->source_file),
+			.file = th_strings_intern(&frames->strings, file),
 			.lines = method->lines,
 			.is_sorted = is_ascending(&method->lines),
 		};
+		free(file);
 		free(name);
 	}
 	return known;
@@ -606,6 +621,10 @@ th_frames_create(const struct th_recording *recording, th_symbols_warn *warn, vo
 	th_strings_init(&frames->strings);
 	frames->sources = (struct th_code_sources){
 		.recording = recording, .strings = &frames->strings};
+	for (size_t i = 0; i < recording->methods_count; i++)
+		th_java_families_add(&frames->families, recording->methods[i].class_signature);
+	for (size_t i = 0; i < recording->classes_count; i++)
+		th_java_families_add(&frames->families, recording->classes[i].signature);
 	return frames;
 }
 
@@ -626,6 +645,7 @@ th_frames_destroy(struct th_frames *frames)
 	th_address_index_deinit(&frames->recorded);
 	free(frames->is_told);
 	th_code_sources_deinit(&frames->sources);
+	th_java_families_deinit(&frames->families);
 	th_strings_deinit(&frames->strings);
 	th_id_map_deinit(&frames->function_ids);
 	th_id_map_deinit(&frames->place_ids);

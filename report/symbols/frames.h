@@ -105,6 +105,9 @@ uint32_t th_frames_function_count(const struct th_frames *frames);
 uint32_t th_frames_intern(struct th_frames *frames, const char *string);
 uint32_t th_frames_find_string(const struct th_frames *frames, const char *string);
 
+/* The number of the name of the Java class with this JVM signature (java_names.h). */
+uint32_t th_frames_intern_class(struct th_frames *frames, struct th_text signature);
+
 /*
  * By index of the thread: whether it is one of the Java VM itself (the collector, the compilers, the VM's
  * workers): the stacks of its samples have code of the VM and never Java or other code.  Without symbol

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "report/base/allocate.h"
+#include "unify/shared/hash.h"
 
 static const char *
 primitive_name(char signature)
@@ -87,22 +88,157 @@ without_running_number(const char *name, size_t length)
 	return length;
 }
 
-/* The element class of a signature without its brackets, normalized, with dots. */
-static char *
-element_name(struct th_text signature)
+static uint32_t
+dimensions_of(struct th_text signature)
 {
-	const char *name = signature.bytes;
-	size_t length = signature.length;
+	uint32_t count = 0;
 
-	if (length == 1 && primitive_name(name[0]))
-		return th_format_new("%s", primitive_name(name[0]));
-	if (length >= 2 && name[0] == 'L' && name[length - 1] == ';') {
-		name++;
-		length -= 2;
+	/* The class file format allows 255 dimensions. */
+	while (count < signature.length && count < 255 && signature.bytes[count] == '[')
+		count++;
+	return count;
+}
+
+/* The class of an array's elements, or the class itself: "java/lang/String", or "B" for byte. */
+static struct th_text
+element_of(struct th_text signature)
+{
+	uint32_t dimensions = dimensions_of(signature);
+	struct th_text element = {signature.bytes + dimensions, signature.length - dimensions};
+
+	if (element.length >= 2 && element.bytes[0] == 'L' &&
+		element.bytes[element.length - 1] == ';') {
+		element.bytes++;
+		element.length -= 2;
 	}
-	length = without_hidden_suffix(name, length);
-	length = without_running_number(name, length);
-	char *result = th_text_clean((struct th_text){name, (uint32_t)length});
+	return element;
+}
+
+/* Families */
+
+/* Programs have fewer numbered classes of one name that are written by hand, as Scala's Tuple22. */
+#define FAMILY_LEAST 32
+
+/* The name without its package. */
+static struct th_text
+simple_name(struct th_text name)
+{
+	const char *slash = name.length ? memrchr(name.bytes, '/', name.length) : NULL;
+
+	return slash ? (struct th_text){slash + 1,
+			       name.length - (uint32_t)(slash + 1 - name.bytes)}
+		     : name;
+}
+
+/* The digits at the end of the outermost class: `Script12$Inner`, `$Proxy7`; empty: none. */
+static struct th_text
+number_in(struct th_text name)
+{
+	struct th_text simple = simple_name(name);
+	const char *end = simple.length > 1 ? memchr(simple.bytes + 1, '$', simple.length - 1)
+					    : NULL;
+	size_t outer = end ? (size_t)(end - simple.bytes) : simple.length;
+	size_t start = without_digits(simple.bytes, outer);
+
+	return (struct th_text){simple.bytes + start, start ? (uint32_t)(outer - start) : 0};
+}
+
+static uint64_t
+family_of(struct th_text name, struct th_text number)
+{
+	size_t before = (size_t)(number.bytes - name.bytes);
+	size_t after = name.length - before - number.length;
+	uint64_t hash = th_hash_bytes(TH_HASH_START, name.bytes, before);
+
+	return th_hash_bytes(hash ^ TH_HASH_START, number.bytes + number.length, after);
+}
+
+void
+th_java_families_add(struct th_java_families *families, struct th_text signature)
+{
+	struct th_text name = element_of(signature);
+	struct th_text number = number_in(name);
+	bool is_new, is_first;
+
+	if (!number.length)
+		return;
+	th_id_map_intern(&families->members,
+		th_hash_bytes(TH_HASH_START, name.bytes, name.length), &is_new);
+	if (!is_new)
+		return;
+	uint32_t family = th_id_map_intern(&families->ids, family_of(name, number), &is_first);
+	if (is_first)
+		th_array_append(families, sizes, 0);
+	families->sizes[family]++;
+}
+
+void
+th_java_families_deinit(struct th_java_families *families)
+{
+	th_id_map_deinit(&families->members);
+	th_id_map_deinit(&families->ids);
+	free(families->sizes);
+}
+
+/* The number in the name of a class of a family; empty: it belongs to none. */
+static struct th_text
+number_of_member(const struct th_java_families *families, struct th_text name)
+{
+	struct th_text number = number_in(name);
+	uint32_t family = number.length
+				  ? th_id_map_find(&families->ids, family_of(name, number))
+				  : TH_ID_MAP_NONE;
+
+	if (family == TH_ID_MAP_NONE || families->sizes[family] < FAMILY_LEAST)
+		number.length = 0;
+	return number;
+}
+
+/* The text with "#" for the digits in it, if there are any. */
+static char *
+mask(struct th_text text, struct th_text digits)
+{
+	if (!digits.length)
+		return th_text_clean(text);
+	uint32_t before = (uint32_t)(digits.bytes - text.bytes);
+	char *head = th_text_clean((struct th_text){text.bytes, before});
+	char *tail = th_text_clean((struct th_text){
+		digits.bytes + digits.length, text.length - before - digits.length});
+	char *masked = th_format_new("%s#%s", head, tail);
+	free(head);
+	free(tail);
+	return masked;
+}
+
+char *
+th_java_file_name(const struct th_java_families *families, struct th_text class_signature,
+	struct th_text file)
+{
+	struct th_text name = element_of(class_signature);
+	struct th_text number = number_of_member(families, name);
+	struct th_text simple = simple_name(name);
+	uint32_t before = (uint32_t)(number.bytes - simple.bytes);
+	uint32_t length = before + number.length;
+	bool has_number = number.length && file.length >= length &&
+			  !memcmp(file.bytes, simple.bytes, length);
+
+	return mask(
+		file, (struct th_text){file.bytes + before, has_number ? number.length : 0});
+}
+
+/* Names */
+
+/* The element class of a signature, normalized, with dots. */
+static char *
+element_name(const struct th_java_families *families, struct th_text signature)
+{
+	struct th_text name = element_of(signature);
+
+	if (signature.length - dimensions_of(signature) == 1 && primitive_name(*name.bytes))
+		return th_format_new("%s", primitive_name(*name.bytes));
+	name.length = (uint32_t)without_hidden_suffix(name.bytes, name.length);
+	name.length = (uint32_t)without_running_number(name.bytes, name.length);
+	char *result = mask(name, number_of_member(families, name));
 	for (char *at = result; *at; at++) {
 		if (*at == '/')
 			*at = '.';
@@ -111,18 +247,13 @@ element_name(struct th_text signature)
 }
 
 char *
-th_java_class_name(struct th_text signature)
+th_java_class_name(const struct th_java_families *families, struct th_text signature)
 {
-	uint32_t dimensions = 0;
-
-	/* The class file format allows 255 dimensions. */
-	while (dimensions < signature.length && dimensions < 255 &&
-		signature.bytes[dimensions] == '[')
-		dimensions++;
-	char *element = element_name(
-		(struct th_text){signature.bytes + dimensions, signature.length - dimensions});
+	uint32_t dimensions = dimensions_of(signature);
+	char *element = element_name(families, signature);
 	size_t length = strlen(element);
 	char *name = th_allocate(length + 2 * (size_t)dimensions + 1, 1);
+
 	memcpy(name, element, length);
 	for (uint32_t i = 0; i < dimensions; i++)
 		memcpy(name + length + 2 * (size_t)i, "[]", 2);
@@ -131,13 +262,22 @@ th_java_class_name(struct th_text signature)
 }
 
 char *
-th_java_method_name(struct th_text class_signature, struct th_text name)
+th_java_method_name(const struct th_java_families *families, struct th_text class_signature,
+	struct th_text name)
 {
-	char *class_name = th_java_class_name(class_signature);
+	char *class_name = th_java_class_name(families, class_signature);
 	char *method = th_text_clean(name);
 	char *result = th_format_new("%s.%s", class_name, method);
 
 	free(class_name);
 	free(method);
 	return result;
+}
+
+bool
+th_java_is_of_family(const char *name)
+{
+	const char *mark = strchr(name, '#');
+
+	return mark && mark > name && (mark[1] == '.' || mark[1] == '$' || !mark[1]);
 }

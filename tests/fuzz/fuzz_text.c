@@ -50,10 +50,16 @@ static void
 try_names(const char *text, size_t length)
 {
 	const struct th_text whole = {text, (uint32_t)length};
+	struct th_java_families families = {0};
 
 	free(th_demangle(text));
-	free(th_java_class_name(whole));
-	free(th_java_method_name(whole, whole));
+	th_java_families_add(&families, whole);
+	if (families.sizes_count)
+		families.sizes[0] = 100;
+	free(th_java_class_name(&families, whole));
+	free(th_java_method_name(&families, whole, whole));
+	free(th_java_file_name(&families, whole, whole));
+	th_java_families_deinit(&families);
 }
 
 /* Splitting the text into pieces of any length must not change the result. */

@@ -22,7 +22,8 @@
 static void
 expect_class(const char *signature, const char *expected)
 {
-	char *name = th_java_class_name(th_text_of(signature));
+	const struct th_java_families none = {0};
+	char *name = th_java_class_name(&none, th_text_of(signature));
 
 	assert_string_equal(name, expected);
 	free(name);
@@ -68,9 +69,60 @@ test_generated_classes(void **state)
 }
 
 static void
+add_classes(struct th_java_families *families, const char *format, int count)
+{
+	char signature[64];
+
+	for (int i = 0; i < 2 * count; i++) {
+		snprintf(signature, sizeof(signature), format, i % count);
+		th_java_families_add(families, th_text_of(signature));
+	}
+}
+
+static void
+expect_member(const struct th_java_families *families, const char *signature,
+	const char *expected, const char *file, const char *expected_file)
+{
+	char *name = th_java_class_name(families, th_text_of(signature));
+	char *file_name = th_java_file_name(families, th_text_of(signature), th_text_of(file));
+
+	assert_string_equal(name, expected);
+	assert_string_equal(file_name, expected_file);
+	free(name);
+	free(file_name);
+}
+
+/* Classes that differ in the number of their outermost class alone are one from 32 on. */
+static void
+test_families(void **state)
+{
+	struct th_java_families families = {0};
+
+	(void)state;
+	add_classes(&families, "LScript%d;", 32);
+	add_classes(&families, "[Lapp/Script%d$run;", 40);
+	add_classes(&families, "Ljdk/proxy2/$Proxy%d;", 100);
+	add_classes(&families, "Lscala/Tuple%d;", 31);
+	add_classes(&families, "Lapp/Foo$%d;", 100);
+	expect_member(&families, "LScript12;", "Script#", "Script12.groovy", "Script#.groovy");
+	expect_member(&families, "LScript7;", "Script#", "Script12.groovy", "Script12.groovy");
+	expect_member(&families, "LScript1234;", "Script#", "", "");
+	expect_member(&families, "[[Lapp/Script12$run;", "app.Script#$run[][]",
+		"Script12.groovy", "Script#.groovy");
+	expect_member(&families, "Ljdk/proxy2/$Proxy7;", "jdk.proxy2.$Proxy#", "$", "$");
+	expect_member(&families, "Lscala/Tuple22;", "scala.Tuple22", "Tuple22.scala",
+		"Tuple22.scala");
+	expect_member(&families, "Lapp/Foo$12;", "app.Foo$12", "Foo.java", "Foo.java");
+	expect_member(&families, "Script12", "Script#", "Script12", "Script#");
+	expect_member(&families, "[B", "byte[]", "", "");
+	th_java_families_deinit(&families);
+}
+
+static void
 test_method_name(void **state)
 {
-	char *name = th_java_method_name(th_text_of("Lapp/Main;"), th_text_of("<init>"));
+	const struct th_java_families none = {0};
+	char *name = th_java_method_name(&none, th_text_of("Lapp/Main;"), th_text_of("<init>"));
 
 	(void)state;
 	assert_string_equal(name, "app.Main.<init>");
@@ -317,6 +369,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_class_names),
 		cmocka_unit_test(test_generated_classes),
+		cmocka_unit_test(test_families),
 		cmocka_unit_test(test_method_name),
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_shares_and_intervals),

@@ -599,6 +599,49 @@ objects_of_a_library_are_separate(void **state)
 	leaks_end(&found, &log);
 }
 
+/*
+ * Each class allocates one object as it runs, by a line of its own; from 32 classes on by the same line,
+ * which leaks, and is part of the leak of the classes.
+ */
+static void
+expect_generated(uint32_t classes, bool is_leak)
+{
+	enum { SCRIPT = 100 };
+	struct leaks_found found;
+	struct log_builder log;
+	char name[32];
+
+	add_growing(&log, TH_TALLY_LOADERS, 0);
+	for (uint32_t i = 0; i < classes; i++) {
+		const uint64_t frames[] = {
+			th_frame_java(SCRIPT + i, 0), th_frame_java(METHOD_MAIN, 0)};
+
+		snprintf(name, sizeof(name), "LScript%u;", i);
+		log_method(&log, SCRIPT + i, name, "run");
+		log_stack(&log, SCRIPT + i, frames, 2);
+		log_java(&log, (struct log_sample){.ms = 1500 + 8000 / classes * i,
+				       .size = 100 * BLOCK,
+				       .thread = 1,
+				       .stack = SCRIPT + i,
+				       .class = CLASS_BYTES});
+	}
+	leaks_collect(&log, 9600, 1, FULL);
+	leaks_find(&found, &log);
+	assert_int_equal(found.leaks.outcome.leaks, 1);
+	assert_int_equal(found.leaks.findings[0].verdict == TH_VERDICT_LEAK, is_leak);
+	assert_false(th_causes_is_part(&found.leaks, 0));
+	leaks_end(&found, &log);
+}
+
+static void
+objects_of_generated_classes_belong_to_them(void **state)
+{
+	(void)state;
+	expect_generated(80, true);
+	expect_generated(32, true);
+	expect_generated(31, false);
+}
+
 /* Without the stack that started them they are leaks of their own. */
 static void
 unknown_starters_join_nothing(void **state)
@@ -643,6 +686,7 @@ main(void)
 		cmocka_unit_test(a_client_is_one_leak),
 		cmocka_unit_test(two_clients_are_two_leaks),
 		cmocka_unit_test(objects_of_a_library_are_separate),
+		cmocka_unit_test(objects_of_generated_classes_belong_to_them),
 		cmocka_unit_test(unknown_starters_join_nothing),
 	};
 
