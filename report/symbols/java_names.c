@@ -116,8 +116,8 @@ element_of(struct th_text signature)
 
 /* Families */
 
-/* Programs have fewer numbered classes of one name that are written by hand, as Scala's Tuple22. */
-#define FAMILY_LEAST 32
+/* More than the numbered classes of one name that people write, such as Scala's Tuple22. */
+#define FAMILY_LEAST 64
 
 /* The name without its package. */
 static struct th_text

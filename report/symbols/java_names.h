@@ -15,7 +15,7 @@
 
 /*
  * Classes that programs generate by the dozen have a number behind the name of the outermost class:
- * scripts, rules, proxies (`Script12$Inner`, `$Proxy7`).  32 that differ in nothing else are one
+ * scripts, rules, proxies (`Script12$Inner`, `$Proxy7`).  64 that differ in nothing else are one
  * family, in whose names "#" stands for the number.  A zeroed table knows of none.
  */
 struct th_java_families {

@@ -92,17 +92,17 @@ expect_member(const struct th_java_families *families, const char *signature,
 	free(file_name);
 }
 
-/* Classes that differ in the number of their outermost class alone are one from 32 on. */
+/* Classes that differ in the number of their outermost class alone are one from 64 on. */
 static void
 test_families(void **state)
 {
 	struct th_java_families families = {0};
 
 	(void)state;
-	add_classes(&families, "LScript%d;", 32);
-	add_classes(&families, "[Lapp/Script%d$run;", 40);
+	add_classes(&families, "LScript%d;", 64);
+	add_classes(&families, "[Lapp/Script%d$run;", 70);
 	add_classes(&families, "Ljdk/proxy2/$Proxy%d;", 100);
-	add_classes(&families, "Lscala/Tuple%d;", 31);
+	add_classes(&families, "Lscala/Tuple%d;", 63);
 	add_classes(&families, "Lapp/Foo$%d;", 100);
 	expect_member(&families, "LScript12;", "Script#", "Script12.groovy", "Script#.groovy");
 	expect_member(&families, "LScript7;", "Script#", "Script12.groovy", "Script12.groovy");

@@ -141,7 +141,7 @@ define_names(struct simulated_program *simulation)
 {
 	leaks_begin_sampled(&simulation->log, SIMULATED_INTERVAL);
 	for (uint32_t i = 0; i < METHODS + 3 * DEPTH_MAX; i++) {
-		char *class = th_format_new("Lapp/Class%u;", i);
+		char *class = th_format_new("Lapp/Class%uOf;", i);
 
 		log_method(&simulation->log, METHOD_FIRST + i, class, "run");
 		free(class);

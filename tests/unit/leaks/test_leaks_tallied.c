@@ -392,6 +392,23 @@ loaders_that_stay_are_a_leak(void **state)
 	leaks_end(&found, &log);
 }
 
+/* Made until 5 s, and judged then: the other half of the time has none. */
+static void
+loaders_that_were_made_for_a_time_are_none(void **state)
+{
+	struct log_builder log;
+	uint64_t births[SLOTS];
+
+	(void)state;
+	leaks_begin(&log);
+	for (uint32_t i = 1; i <= SLOTS; i++) {
+		spread(births, 0, i < 11 ? i : 11, 10);
+		add_tally(&log, TH_TALLY_LOADERS, i * SLOT_MS - 1, STACK_WORK, births, 0);
+	}
+	leaks_collect(&log, 5500, 1, FULL);
+	expect_none(&log);
+}
+
 /* Young collections do not unload classes. */
 static void
 loaders_without_a_full_collection_are_unclear(void **state)
@@ -483,14 +500,15 @@ one_cause_is_one_leak(void **state)
 
 /*
  * Clients of a library that are not closed: threads where they are made, objects where they are used,
- * in two methods with one caller.  What the same caller puts into a list is another leak.
+ * in two methods that two lines of one method call.  What this puts into a list is another leak.
  */
 static void
 a_client_is_one_leak(void **state)
 {
 	enum { CLIENT = 100, SESSION, CONNECT, SEND, ADD, REMEMBER };
-	const uint64_t session = th_frame_java(SESSION, 0);
 	const uint64_t client = th_frame_java(CLIENT, 0);
+	const uint64_t lines[] = {(uint64_t)0 << 32 | 10, (uint64_t)5 << 32 | 11};
+	const uint64_t first = th_frame_java(SESSION, 0), session = th_frame_java(SESSION, 5);
 	struct leaks_found found;
 	struct log_builder log;
 	uint64_t births[SLOTS];
@@ -499,11 +517,13 @@ a_client_is_one_leak(void **state)
 	leaks_begin(&log);
 	log_method(&log, CLIENT, "Ljdk/internal/net/http/Client;", "go");
 	log_method(&log, ADD, "Ljava/util/ArrayList;", "add");
-	log_method(&log, SESSION, "Lapp/Main;", "session");
+	log_add_fields(&log, TH_EVENT_METHOD, LOG_U32(SESSION), LOG_TEXT("Lapp/Main;"),
+		LOG_TEXT("session"), LOG_TEXT("()V"), LOG_TEXT("Source.java"),
+		LOG_WORDS(lines, 2));
 	log_method(&log, CONNECT, "Lapp/Main;", "connect");
 	log_method(&log, SEND, "Lapp/Main;", "send");
 	log_method(&log, REMEMBER, "Lapp/Main;", "remember");
-	log_stack(&log, CONNECT, (uint64_t[]){client, th_frame_java(CONNECT, 0), session}, 3);
+	log_stack(&log, CONNECT, (uint64_t[]){client, th_frame_java(CONNECT, 0), first}, 3);
 	log_stack(&log, SEND, (uint64_t[]){client, th_frame_java(SEND, 0), session}, 3);
 	log_stack(&log, REMEMBER,
 		(uint64_t[]){th_frame_java(ADD, 0), th_frame_java(REMEMBER, 0), session}, 3);
@@ -600,7 +620,7 @@ objects_of_a_library_are_separate(void **state)
 }
 
 /*
- * Each class allocates one object as it runs, by a line of its own; from 32 classes on by the same line,
+ * Each class allocates one object as it runs, by a line of its own; from 64 classes on by the same line,
  * which leaks, and is part of the leak of the classes.
  */
 static void
@@ -638,8 +658,8 @@ objects_of_generated_classes_belong_to_them(void **state)
 {
 	(void)state;
 	expect_generated(80, true);
-	expect_generated(32, true);
-	expect_generated(31, false);
+	expect_generated(64, true);
+	expect_generated(63, false);
 }
 
 /* Without the stack that started them they are leaks of their own. */
@@ -680,6 +700,7 @@ main(void)
 		cmocka_unit_test(growth_that_ended_is_none),
 		cmocka_unit_test(threads_of_the_vm_are_none),
 		cmocka_unit_test(loaders_that_stay_are_a_leak),
+		cmocka_unit_test(loaders_that_were_made_for_a_time_are_none),
 		cmocka_unit_test(loaders_without_a_full_collection_are_unclear),
 		cmocka_unit_test(a_concurrent_cycle_judges_old_loaders),
 		cmocka_unit_test(one_cause_is_one_leak),
