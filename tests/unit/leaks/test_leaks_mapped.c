@@ -203,6 +203,32 @@ test_a_leap_at_the_end_is_no_leak(void **state)
 	leaks_expect(&log, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
 }
 
+/* Ever less is added: the last quarter has a twelfth of the growth. */
+static void
+test_what_slows_down_is_unclear(void **state)
+{
+	static const uint32_t tenths[] = {
+		602, 1500, 2500, 3500, 4200, 4400, 4650, 4900, 5010, 5120};
+	struct log_builder log;
+
+	(void)state;
+	begin(&log, tenths);
+	leaks_expect(&log, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
+}
+
+/* Before the middle most was given back: it may be again. */
+static void
+test_what_was_given_back_before_is_unclear(void **state)
+{
+	static const uint32_t tenths[] = {
+		602, 1800, 1900, 300, 2824, 3692, 4524, 5917, 6745, 6900};
+	struct log_builder log;
+
+	(void)state;
+	begin(&log, tenths);
+	leaks_expect(&log, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
+}
+
 int
 main(void)
 {
@@ -213,6 +239,8 @@ main(void)
 		cmocka_unit_test(test_what_goes_to_and_fro_is_unclear),
 		cmocka_unit_test(test_what_stopped_is_no_leak),
 		cmocka_unit_test(test_a_leap_at_the_end_is_no_leak),
+		cmocka_unit_test(test_what_slows_down_is_unclear),
+		cmocka_unit_test(test_what_was_given_back_before_is_unclear),
 	};
 
 	return cmocka_run_group_tests_name("leaks_mapped", tests, NULL, NULL);
