@@ -208,7 +208,7 @@ static void
 test_what_slows_down_is_unclear(void **state)
 {
 	static const uint32_t tenths[] = {
-		602, 1500, 2500, 3500, 4200, 4400, 4650, 4900, 5010, 5120};
+		602, 1500, 1900, 3300, 4000, 4150, 4300, 4450, 4600, 4750};
 	struct log_builder log;
 
 	(void)state;
