@@ -30,18 +30,6 @@ objects_in(const struct th_estimator *sum)
 	return th_sums_point(&sum->objects);
 }
 
-/* Live bytes before the full GC at exit: what is in use after it is no limit for them. */
-static struct th_estimate
-bytes_before_exit(
-	const struct th_judge *judge, const struct th_estimator *sum, enum th_limit which)
-{
-	const struct th_profile *profile = judge->profile;
-	struct th_calibration calibration = th_lifetimes_calibration(&profile->lifetimes,
-		&profile->heaps[judge->heap], judge->heap, &profile->at, sum->samples);
-
-	return th_calibration_bytes_limit(&calibration, sum, which);
-}
-
 /*
  * Many sites lost nothing. Their interval is the same for all, unless only some objects are
  * followed: then it is wider by the number of samples that each followed sample represents.
@@ -52,8 +40,6 @@ bytes_of(const struct th_judge *judge, const struct th_evidence_sums *sums,
 {
 	struct th_estimate nothing = judge->nothing;
 
-	if (sum->samples && sums->is_before_exit && sum != &sums->live)
-		return bytes_before_exit(judge, sum, which);
 	if (sum->samples)
 		return th_profile_bytes_limit(
 			judge->profile, judge->heap, TH_MEASURE_LIVE, sum, which);
@@ -540,7 +526,6 @@ evaluate(struct th_evidence *evidence, struct th_judge *judge,
 	look_init(&look, evidence, judge);
 	judge->samples = samples;
 	judge->samples_count = count;
-	look.sums.kept.is_before_exit = judge->ignores_exit;
 	for (size_t i = 0; i < count; i++)
 		look_at(&look, samples[i]);
 	if (judge->heap == TH_HEAP_JAVA && judge->profile->lifetimes.followed)

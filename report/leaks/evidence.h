@@ -127,7 +127,6 @@ struct th_evidence_sums {
 	double followed; /* samples represented; more if only some objects are followed */
 	struct th_mean_interval gaps; /* of all these samples */
 	bool is_trend; /* growth is the slope of a trend, not an estimate from these sums */
-	bool is_before_exit; /* as though the full GC at exit had found nothing dead */
 };
 
 /* Allocation time of a survivor, and the number of samples that it represents. */
