@@ -50,6 +50,15 @@
 #define CYCLE_PAUSES 8
 /* A verdict needs this part of the time after the warm-up. */
 #define BUSY_PART 0.5
+/*
+ * The load ended if next to all were made before, and if samples of the heap then came at less than this
+ * fraction of the rate before; a shorter time is no end.  More than AFTER_PART of the time without load
+ * leave the verdict open; the time under load has to be long enough.
+ */
+#define IDLE_RATE 0.1
+#define NEARLY_ALL 0.98
+#define NOTICED_PART 0.05
+#define LOAD_PART 0.25
 
 /* A maker that has changed has a tally after this time. */
 #define PERIOD_NS 1000000000
@@ -69,11 +78,12 @@ struct work {
 	struct th_leak_sites *places;
 	const struct th_profile *profile;
 	const struct th_observation_window *window;
-	uint64_t judged;                /* class loaders made before were judged */
-	size_t passed;                  /* judgements before the tally that is read */
-	uint64_t collected;             /* end of the last collection of these */
-	TH_ARRAY(struct maker, makers); /* by number, as `groups` of the tallies */
-	struct th_id_map group_ids;     /* key, class and kind */
+	uint64_t judged;                  /* class loaders made before were judged */
+	size_t passed;                    /* judgements before the tally that is read */
+	uint64_t collected;               /* end of the last collection of these */
+	TH_ARRAY(struct maker, makers);   /* by number, as `groups` of the tallies */
+	struct th_id_map group_ids;       /* key, class and kind */
+	double samples[TH_TALLIED_STEPS]; /* of the heap, by part of the window */
 };
 
 /* Class loaders made before the returned time were judged by this collection; 0 = none. */
@@ -155,11 +165,9 @@ spread(double from, double to, double count, double begin, double end, int parts
 
 /* Adds what was made in a slot to the quarters that it overlaps. */
 static void
-add_slot(const struct work *work, const struct th_tallied *group, double from, double to,
-	double count, double *quarters)
+add_slot(const struct th_tallied *group, double from, double to, double count, double *quarters)
 {
-	spread(from, to, count, group->begin, last_time(work, group->kind), TH_TALLIED_QUARTERS,
-		quarters);
+	spread(from, to, count, group->begin, group->until, TH_TALLIED_QUARTERS, quarters);
 }
 
 /* Length of a step of `made_in_step`. */
@@ -181,6 +189,62 @@ begin_of(const struct work *work, const struct th_tallied *group)
 	return step < TH_TALLIED_STEPS / TH_TALLIED_QUARTERS || step == TH_TALLIED_STEPS
 		       ? warm
 		       : warm + step * step_of(work, group);
+}
+
+/* The Java heap is that of the program, if it has one. */
+static void
+count_samples(struct work *work)
+{
+	const struct th_samples *heaps = work->profile->recording->samples;
+	const struct th_samples *samples =
+		&heaps[heaps[TH_HEAP_JAVA].items_count ? TH_HEAP_JAVA : TH_HEAP_NATIVE];
+	double start = (double)work->window->start, end = (double)work->window->end;
+
+	for (size_t i = 0; i < samples->items_count; i++) {
+		double part = ((double)samples->items[i].time - start) / (end - start);
+
+		if (part >= 0 && part < 1)
+			work->samples[(int)(part * TH_TALLIED_STEPS)]++;
+	}
+}
+
+/* Whether the program did next to nothing from a time on. */
+static bool
+is_idle_since(const struct work *work, double time)
+{
+	double start = (double)work->window->start, end = (double)work->window->end;
+	double before = 0, all = 0;
+
+	for (int i = 0; i < TH_TALLIED_STEPS; i++) {
+		double from = start + i * (end - start) / TH_TALLIED_STEPS;
+		double to = start + (i + 1) * (end - start) / TH_TALLIED_STEPS;
+
+		all += work->samples[i];
+		before += work->samples[i] * overlap(from, to, start, time);
+	}
+	return (all - before) * (time - start) < IDLE_RATE * before * (end - time);
+}
+
+/* The end of the quarters: earlier where the load ended, so that none that stay were made. */
+static double
+until_of(const struct work *work, struct th_tallied *group)
+{
+	double start = (double)work->window->start, end = (double)work->window->end;
+	double warm = (double)work->window->warm, last = last_time(work, group->kind);
+	double all = 0, made = 0;
+	int parts = 0;
+
+	for (int i = 0; i < TH_TALLIED_PARTS; i++)
+		all += group->made_in[i];
+	while (parts < TH_TALLIED_PARTS && made < NEARLY_ALL * all)
+		made += group->made_in[parts++];
+	double until = start + parts * (end - start) / TH_TALLIED_PARTS;
+	if (last - until <= NOTICED_PART * (last - warm) ||
+		until - group->begin <= LOAD_PART * (last - warm) ||
+		!is_idle_since(work, until))
+		return last;
+	group->is_idle = end - until > AFTER_PART * (end - warm);
+	return until;
 }
 
 /* Makers */
@@ -319,20 +383,37 @@ find_group(struct work *work, const struct th_decoded_tally *tally, uint32_t pat
 	return number;
 }
 
+/* The time and the number of those alive that were made in a slot of a tally. */
+static double
+slot_of(const struct th_decoded_tally *tally, uint32_t slot, double *from_ret, double *to_ret)
+{
+	*from_ret = (double)tally->origin + (double)slot * (double)tally->slot_ns;
+	*to_ret = *from_ret + (double)tally->slot_ns;
+	return (double)tally->births.words[slot] * scale_of(tally);
+}
+
+static void
+add_times(
+	const struct work *work, struct th_tallied *group, const struct th_decoded_tally *tally)
+{
+	for (uint32_t i = 0; i < tally->births.count; i++) {
+		double from, to, count = slot_of(tally, i, &from, &to);
+
+		spread(from, to, count, (double)work->window->start, (double)work->window->end,
+			TH_TALLIED_PARTS, group->made_in);
+	}
+}
+
 static void
 add_births(
 	const struct work *work, struct th_tallied *group, const struct th_decoded_tally *tally)
 {
 	for (uint32_t i = 0; i < tally->births.count; i++) {
-		double from = (double)tally->origin + (double)i * (double)tally->slot_ns;
-		double to = from + (double)tally->slot_ns;
-		double count = (double)tally->births.words[i] * scale_of(tally);
+		double from, to, count = slot_of(tally, i, &from, &to);
 
-		add_slot(work, group, from, to, count, group->births);
-		group->born_after += count * overlap(from, to, last_time(work, group->kind),
-						     (double)work->window->end);
-		spread(from, to, count, (double)work->window->start, (double)work->window->end,
-			TH_TALLIED_PARTS, group->made_in);
+		add_slot(group, from, to, count, group->births);
+		group->born_after += count *
+				     overlap(from, to, group->until, (double)work->window->end);
 	}
 }
 
@@ -354,6 +435,7 @@ join_group(struct work *work, uint32_t maker)
 	uint32_t number = find_group(work, tally, path, line);
 	struct th_tallied *group = &work->tallies->items[number];
 	work->tallies->groups[maker] = number;
+	add_times(work, group, tally);
 	if ((double)tally->alive * scale_of(tally) > group->most) {
 		group->most = (double)tally->alive * scale_of(tally);
 		group->path = path;
@@ -442,9 +524,10 @@ is_even(const struct th_tallied *group)
 static bool
 goes_on(const struct work *work, const struct th_tallied *group)
 {
-	double after = ((double)work->window->end - last_time(work, group->kind)) / 1e9;
+	double after = ((double)work->window->end - group->until) / 1e9;
 
-	return after < AFTER_PART * (double)(work->window->end - work->window->warm) / 1e9 ||
+	return group->is_idle ||
+	       after < AFTER_PART * (double)(work->window->end - work->window->warm) / 1e9 ||
 	       group->born_after >= LAST_PART * after * th_tallied_rate(group);
 }
 
@@ -487,6 +570,8 @@ verdict_of(const struct work *work, const struct th_tallied *group)
 		(!group->is_ended_by_gcs &&
 			group->alive - group->alive_before < GROWTH_PART * births))
 		return TH_VERDICT_PLATEAU;
+	if (group->is_idle)
+		return TH_VERDICT_UNCLEAR;
 	if ((group->kind == TH_TALLY_THREADS || is_judged(work)) && !group->is_late)
 		return TH_VERDICT_LEAK;
 	return births >= LEAST_UNCLEAR ? TH_VERDICT_UNCLEAR : TH_VERDICT_PLATEAU;
@@ -502,7 +587,7 @@ take_made(const struct work *work, struct th_tallied *group)
 	for (int i = 0; i < TH_TALLIED_STEPS; i++) {
 		double from = (double)work->window->warm + i * step;
 
-		add_slot(work, group, from, from + step, group->made_in_step[i], group->births);
+		add_slot(group, from, from + step, group->made_in_step[i], group->births);
 	}
 }
 
@@ -517,7 +602,7 @@ judge(struct work *work)
 
 		double last = last_time(work, group->kind);
 
-		group->seconds = (last - group->begin) / 1e9;
+		group->seconds = (group->until - group->begin) / 1e9;
 		group->is_late = last - group->begin <
 				 BUSY_PART * (last - (double)work->window->warm);
 		group->is_ended_by_gcs = is_ended_by_gcs(work, group);
@@ -556,8 +641,13 @@ th_tallies_init(struct th_tallies *tallies, struct th_leak_sites *places,
 		join_group(&work, i);
 	for (size_t i = 0; i < recording->tallies_count; i++)
 		add_changes(&work, &recording->tallies[i]);
-	for (size_t i = 0; i < tallies->items_count; i++)
-		tallies->items[i].begin = begin_of(&work, &tallies->items[i]);
+	count_samples(&work);
+	for (size_t i = 0; i < tallies->items_count; i++) {
+		struct th_tallied *group = &tallies->items[i];
+
+		group->begin = begin_of(&work, group);
+		group->until = until_of(&work, group);
+	}
 	for (uint32_t i = 0; i < work.makers_count; i++)
 		add_maker(&work, i);
 	judge(&work);
@@ -615,6 +705,8 @@ th_tallied_bytes(const struct th_tallied *tallied)
 enum th_reason
 th_tallied_reason(const struct th_tallied *tallied)
 {
+	if (tallied->verdict == TH_VERDICT_UNCLEAR && tallied->is_idle)
+		return TH_REASON_IDLE;
 	return tallied->kind == TH_TALLY_THREADS &&
 			       tallied->collected >= UNCLOSED_PART * tallied->alive
 		       ? TH_REASON_UNCLOSED

@@ -61,9 +61,10 @@ struct th_tallied {
 	double made_in_step[TH_TALLIED_STEPS]; /* all, of the time after the warm-up */
 	bool is_ended_by_gcs;                  /* `births` are all that were made */
 	double made_in[TH_TALLIED_PARTS];      /* alive, by part of the window in which made */
-	double begin;                          /* of the quarters, ns */
+	double begin, until;                   /* of the quarters, ns */
 	double seconds;                        /* of the quarters */
 	bool is_late;                          /* the quarters are too short for a verdict */
+	bool is_idle;          /* they end early: next to nothing was allocated since */
 	double resident;       /* of the stacks or the metaspace; at most `bytes` */
 	struct th_estimate vm; /* live bytes that the VM allocated for them in the C heap */
 	enum th_verdict verdict;
@@ -86,7 +87,7 @@ void th_tallies_init(struct th_tallies *tallies, struct th_leak_sites *places,
 	const struct th_observation_window *window);
 void th_tallies_deinit(struct th_tallies *tallies);
 
-/* That of its verdict, as for findings: TH_REASON_UNCLOSED or TH_REASON_GROWS. */
+/* That of its verdict, as for findings: TH_REASON_UNCLOSED, TH_REASON_IDLE or TH_REASON_GROWS. */
 enum th_reason th_tallied_reason(const struct th_tallied *tallied);
 
 /* Whether its figures contain memory with this purpose (th_leak_site.internal). */

@@ -271,6 +271,9 @@ qualifier_of(const struct th_tallied *tallied)
 {
 	if (th_tallied_reason(tallied) == TH_REASON_UNCLOSED)
 		return th_printed("; {f} ended with the full GC at exit", tallied->collected);
+	if (tallied->is_idle)
+		return ", after which next to nothing was allocated: more may be made under "
+		       "load";
 	if (tallied->is_late)
 		return ", but that is less than half of the time: record longer";
 	if (tallied->kind == TH_TALLY_THREADS)
@@ -395,14 +398,11 @@ advise_limit(const struct th_leaks *leaks, const struct th_outcome *outcome)
 }
 
 static const char *
-advise_load(const struct th_leaks *leaks, const struct th_listed *suspect)
+advise_load(const struct th_leaks *leaks, double until)
 {
-	struct th_finding finding = th_leaks_next(leaks, suspect->group);
-	const struct th_evidence *evidence = &finding.evidence;
-
 	return th_printed("judge the time before, twinheap leaks --to {t}, or record while "
 			  "the load lasts",
-		seconds_between(evidence->horizon->origin, evidence->last_birth));
+		(until - (double)leaks->horizons[TH_HEAP_NATIVE].origin) / 1e9);
 }
 
 const char *
@@ -422,6 +422,8 @@ th_outcome_advice(const struct th_leaks *leaks)
 			pid.text);
 	if (!outcome->is_complete)
 		return "record for longer";
+	if (!suspect && outcome->unclear->is_idle)
+		return advise_load(leaks, outcome->unclear->until);
 	if (!suspect)
 		return th_printed(
 			"have the VM collect all of the heap, twinheap ctl {} gc", pid.text);
@@ -431,7 +433,8 @@ th_outcome_advice(const struct th_leaks *leaks)
 			"twinheap ctl {} gc, or end it by SIGTERM",
 			pid.text);
 	if (suspect->reason == TH_REASON_IDLE)
-		return advise_load(leaks, suspect);
+		return advise_load(leaks,
+			(double)th_leaks_next(leaks, suspect->group).evidence.last_birth);
 	return th_printed("record for {s}",
 		duration_of(leaks) * ROOM * (suspect->reason == TH_REASON_LATE ? 2 : 4));
 }

@@ -351,6 +351,47 @@ growth_that_ended_is_none(void **state)
 	expect_none(&log);
 }
 
+/* Threads are made until `made_ms`, and blocks allocated until `busy_ms`, of which each lives for 100 ms. */
+static enum th_verdict
+verdict_of_load(uint32_t made_ms, uint32_t busy_ms, enum th_reason reason)
+{
+	struct leaks_found found;
+	struct log_builder log;
+	uint64_t births[SLOTS];
+
+	leaks_begin(&log);
+	leaks_add(&log, (struct leaks_series){
+				.stack = STACK_C, .to = busy_ms, .every = 20, .life = 100});
+	for (uint32_t i = 1; i <= SLOTS; i++) {
+		spread(births, 0, i < made_ms / SLOT_MS ? i : made_ms / SLOT_MS, 10);
+		add_tally(&log, TH_TALLY_THREADS, i * SLOT_MS - 1, STACK_WORK, births, 0);
+	}
+	const struct th_tallied *tallied = find(&found, &log);
+	enum th_verdict verdict = tallied ? tallied->verdict : TH_VERDICT_PLATEAU;
+	if (tallied) {
+		char *text = leaks_print(&found, th_view_leaks);
+
+		assert_int_equal(th_tallied_reason(tallied), reason);
+		assert_int_equal(
+			!!strstr(text, "twinheap leaks --to"), reason == TH_REASON_IDLE);
+		free(text);
+	}
+	leaks_end(&found, &log);
+	return verdict;
+}
+
+/* Without load none are made; whether they would be is unknown after a fifth of the time. */
+static void
+threads_made_under_load(void **state)
+{
+	(void)state;
+	assert_int_equal(verdict_of_load(7000, 7000, TH_REASON_IDLE), TH_VERDICT_UNCLEAR);
+	assert_int_equal(verdict_of_load(5000, 5000, TH_REASON_IDLE), TH_VERDICT_UNCLEAR);
+	assert_int_equal(verdict_of_load(8500, 8500, TH_REASON_GROWS), TH_VERDICT_LEAK);
+	assert_int_equal(verdict_of_load(7000, 10000, TH_REASON_GROWS), TH_VERDICT_PLATEAU);
+	assert_int_equal(verdict_of_load(3500, 3500, TH_REASON_GROWS), TH_VERDICT_PLATEAU);
+}
+
 /* The VM's own threads are not the application's. */
 static void
 threads_of_the_vm_are_none(void **state)
@@ -698,6 +739,7 @@ main(void)
 		cmocka_unit_test(short_threads_are_none),
 		cmocka_unit_test(replaced_threads_are_none),
 		cmocka_unit_test(growth_that_ended_is_none),
+		cmocka_unit_test(threads_made_under_load),
 		cmocka_unit_test(threads_of_the_vm_are_none),
 		cmocka_unit_test(loaders_that_stay_are_a_leak),
 		cmocka_unit_test(loaders_that_were_made_for_a_time_are_none),
