@@ -40,7 +40,6 @@
 #include "unify/mapped/mapping.h"
 #include "unify/recording/housekeeping.h"
 #include "unify/recording/recorder.h"
-#include "unify/recording/self_check.h"
 #include "unify/recording/teardown.h"
 #include "unify/resident/breakdown.h"
 #include "unify/sample/capture.h"
@@ -234,16 +233,6 @@ recorder_settings(void)
 	};
 }
 
-static void
-check_unwinder(void)
-{
-	if (th_self_check_walk(th_unwind))
-		return;
-	th_unwind_use_rules(false);
-	th_log_note(1, "the unwinder failed on a known stack: native frames are walked by "
-		       "frame pointer only");
-}
-
 /* The blocks of malloc lie in memory mapped by the underlying allocator. */
 static void
 set_allocator(void)
@@ -283,7 +272,6 @@ start(void)
 		th_log_note(1, NO_LIBUNWIND);
 	}
 	set_allocator();
-	check_unwinder();
 	if (settings.heaps & NATIVE || life.lacks_native)
 		th_allocator_log();
 	if (!th_thread_can_read_others())

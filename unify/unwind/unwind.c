@@ -59,7 +59,6 @@ enum step {
 };
 
 static uint64_t frame_pointer_steps; /* atomic */
-static bool ignores_rules;           /* atomic: unwind information failed the self-check */
 
 /* Describing a frame */
 
@@ -130,7 +129,7 @@ describe(struct walk *walk, struct frame *ret)
 	ret->pc = walk->cpu.value[TH_DWARF_PC];
 	ret->lookup = ret->pc - !walk->cpu.exact;
 	ret->module = find_module(walk, ret->lookup);
-	if (ret->module && !th_load_relaxed(&ignores_rules)) {
+	if (ret->module) {
 		find_rule(walk, ret);
 		return true;
 	}
@@ -336,12 +335,6 @@ th_unwind(struct th_registers *registers, const struct th_unwind_limits *limits,
 	*end_ret = run(&walk, frames, capacity, &count);
 	store(&walk.cpu, registers);
 	return count;
-}
-
-void
-th_unwind_use_rules(bool use)
-{
-	th_store_relaxed(&ignores_rules, !use);
 }
 
 uint64_t
