@@ -46,8 +46,6 @@
 #include "unify/sample/throttle.h"
 #include "unify/shared/clock.h"
 
-/* HotSpot's interval until an agent sets another (threadHeapSampler.cpp). */
-#define HOTSPOT_INTERVAL 524288
 /* The first release whose own sampler is unbiased (JDK-8356372). */
 #define FIRST_UNBIASED 25
 #define FIRST_WITH_HIDDEN_CLASSES 15
@@ -265,24 +263,6 @@ give_sampling(void)
 	(*agent.jvmti)->RelinquishCapabilities(agent.jvmti, &sampling);
 }
 
-/*
- * A thread draws the countdown to its next Java sample when its last one is taken.  The calling
- * thread is older than our interval, so its current countdown is HotSpot's.  Allocating
- * short-lived arrays ends that countdown (allocations under the guard are not recorded).  With
- * the default interval this is not needed.
- */
-static void
-use_interval_here(JNIEnv *env)
-{
-	const int arrays = 24; /* p(no sample) = exp(-24) */
-
-	if (th_recorder_settings()->limits.interval == HOTSPOT_INTERVAL)
-		return;
-	for (int i = 0; i < arrays; i++)
-		(*env)->DeleteLocalRef(env, (*env)->NewByteArray(env, HOTSPOT_INTERVAL));
-	(*env)->ExceptionClear(env);
-}
-
 /* The first time that we hold the capability. */
 static void
 find_countdown(JNIEnv *env)
@@ -292,8 +272,6 @@ find_countdown(JNIEnv *env)
 			 th_vm_countdown_find(agent.jvmti, env, &agent.hotspot, interval,
 				 agent.feature_release);
 
-	if (!own_draws)
-		use_interval_here(env);
 	agent.is_biased = !own_draws && agent.feature_release < FIRST_UNBIASED;
 	agent.has_own_draws = own_draws;
 	th_heap_begin(own_draws);
