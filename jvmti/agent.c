@@ -348,6 +348,13 @@ switch_sampling(bool is_wanted)
 
 /* On the agent thread. */
 static enum th_control_answer
+collect(void)
+{
+	return th_full_collection_run(agent.jvmti);
+}
+
+/* On the agent thread. */
+static enum th_control_answer
 count_buffers(void)
 {
 	JNIEnv *env = own_env(agent.vm);
@@ -547,6 +554,7 @@ go_live(JNIEnv *env, jthread thread)
 		.control.flush = th_agent_thread_flush,
 		.control.switch_ledger = switch_ledger,
 		.control.switch_sampling = switch_sampling,
+		.control.collect = collect,
 		.control.count_buffers = count_buffers,
 		.control.find_holders = find_holders,
 		.end_recording = end_recording};

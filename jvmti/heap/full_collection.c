@@ -69,7 +69,6 @@ th_full_collection_start(const struct th_full_collection_plan *plan)
 	full.plan = *plan;
 	full.begun = th_clock_now();
 	full.next = full.begun + plan->period;
-	th_control_set_collects(true);
 	/* Pairs with the acquire in th_full_collection_at_exit(): the plan is stored. */
 	th_store_release(&full.is_served, 1);
 }
@@ -79,7 +78,6 @@ th_full_collection_stop(void)
 {
 	full.plan.period = 0;
 	th_store_release(&full.is_served, 0);
-	th_control_set_collects(false);
 }
 
 static bool
@@ -140,12 +138,13 @@ collect_or_note(jvmtiEnv *jvmti, bool at_exit, uint64_t *begun_ret)
 	return TH_CONTROL_FAILED;
 }
 
-static enum th_control_answer
-collect_and_log(jvmtiEnv *jvmti)
+enum th_control_answer
+th_full_collection_run(jvmtiEnv *jvmti)
 {
 	uint64_t begun;
 	enum th_control_answer answer = collect_or_note(jvmti, false, &begun);
 
+	full.next = th_clock_now() + full.plan.period;
 	if (answer == TH_CONTROL_DONE)
 		th_control_log_forced_collection(th_clock_now() - begun, false);
 	return answer;
@@ -154,13 +153,8 @@ collect_and_log(jvmtiEnv *jvmti)
 void
 th_full_collection_turn(jvmtiEnv *jvmti)
 {
-	if (th_control_wants_collection())
-		th_control_collected(collect_and_log(jvmti));
-	else if (full.plan.period && th_clock_now() >= full.next)
-		collect_and_log(jvmti);
-	else
-		return;
-	full.next = th_clock_now() + full.plan.period;
+	if (full.plan.period && th_clock_now() >= full.next)
+		th_full_collection_run(jvmti);
 }
 
 /* The end of the VM */

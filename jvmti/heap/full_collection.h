@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "unify/shared/log_format.h"
 #include "unify/shared/settings_table.h"
 
 struct th_full_collection_plan {
@@ -19,10 +20,13 @@ struct th_full_collection_plan {
 	enum th_gc_at_exit at_exit;
 };
 
-/* From now on requests are served. [agent-thread] */
+/* From now on it is due, and done when the VM begins to end, as planned. [agent-thread] */
 void th_full_collection_start(const struct th_full_collection_plan *plan);
 
-/* Collects if it is due or was requested.  Not under a lock. [agent-thread] */
+/* Collects, and logs that it did. [agent-thread] */
+enum th_control_answer th_full_collection_run(jvmtiEnv *jvmti);
+
+/* The same if a regular one is due. [agent-thread] */
 void th_full_collection_turn(jvmtiEnv *jvmti);
 
 /* When a regular one is due (ns); UINT64_MAX: never. [agent-thread] */
@@ -34,7 +38,7 @@ uint64_t th_full_collection_next(void);
  */
 uint64_t th_full_collection_take(void);
 
-/* Refuses further requests. [agent-thread] */
+/* None is due any more. [agent-thread] */
 void th_full_collection_stop(void);
 
 /*

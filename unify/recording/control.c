@@ -20,19 +20,6 @@
 
 static const struct th_control_java *java; /* atomic; NULL: no Java VM */
 
-/* A requested collection; the values are an order. */
-enum collection_state {
-	COLLECTION_NONE,
-	COLLECTION_WANTED,
-	COLLECTION_DONE,
-};
-
-static struct {
-	uint32_t is_possible; /* atomic */
-	uint32_t state;       /* atomic: enum collection_state */
-	uint32_t answer;      /* of the last collection; valid when it is done */
-} collection;
-
 /* For the next walk of the Java heap; by the thread that serves requests. */
 static struct {
 	uint32_t count;
@@ -60,8 +47,6 @@ void
 th_control_reset(void)
 {
 	java = NULL;
-	collection.is_possible = false;
-	collection.state = COLLECTION_NONE;
 	selection.count = 0;
 }
 
@@ -328,42 +313,18 @@ find_holders(uint64_t now, const struct th_log_control *control)
 	return answer;
 }
 
-void
-th_control_set_collects(bool can_collect)
+static enum th_control_answer
+collect(void)
 {
-	th_store_relaxed(&collection.is_possible, can_collect);
-}
+	const struct th_control_java *vm = th_load_acquire(&java);
+	enum th_control_answer answer = vm ? vm->collect() : TH_CONTROL_NO_VM;
+	uint64_t now = th_clock_now();
 
-bool
-th_control_wants_collection(void)
-{
-	return th_load_relaxed(&collection.state) == COLLECTION_WANTED;
-}
-
-void
-th_control_collected(enum th_control_answer answer)
-{
-	collection.answer = answer;
-	/* Pairs with the acquire in collect(). */
-	th_store_release(&collection.state, COLLECTION_DONE);
-}
-
-/* False: the collection is not over yet. */
-static bool
-collect(uint64_t now, enum th_control_answer *answer_ret)
-{
-	*answer_ret = TH_CONTROL_NO_VM;
-	if (!th_load_relaxed(&collection.is_possible))
-		return true;
-	if (th_load_acquire(&collection.state) != COLLECTION_DONE) {
-		th_store_relaxed(&collection.state, COLLECTION_WANTED);
-		return false;
-	}
-	th_store_relaxed(&collection.state, COLLECTION_NONE);
-	*answer_ret = collection.answer;
+	if (!vm)
+		return answer;
 	flush_all();
-	log_change(now, "gc", *answer_ret == TH_CONTROL_DONE);
-	return true;
+	log_change(now, "gc", answer == TH_CONTROL_DONE);
+	return answer;
 }
 
 void
@@ -403,6 +364,8 @@ serve(uint64_t now, uint32_t verb, const struct th_log_control *control)
 		return stop(now);
 	case TH_CONTROL_BUFFERS:
 		return count_buffers(now);
+	case TH_CONTROL_COLLECT:
+		return collect();
 	case TH_CONTROL_LEDGER:
 		return set_ledger(now, th_load_relaxed(&control->value));
 	case TH_CONTROL_HOLDERS:
@@ -419,15 +382,8 @@ static bool
 serve_request(uint64_t now, struct th_log_control *control, uint32_t asked)
 {
 	uint32_t verb = th_load_relaxed(&control->verb);
-	enum th_control_answer answer;
 
-	if (verb == TH_CONTROL_COLLECT) {
-		if (!collect(now, &answer))
-			return false;
-	} else {
-		answer = serve(now, verb, control);
-	}
-	th_store_relaxed(&control->answer, answer);
+	th_store_relaxed(&control->answer, serve(now, verb, control));
 	/* Orders the answer before it; pairs with the reads of the requester. */
 	th_store_release(&control->served, asked);
 	return verb == TH_CONTROL_STOP;

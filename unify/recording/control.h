@@ -68,6 +68,8 @@ struct th_control_java {
 	 * is to be done.
 	 */
 	bool (*switch_sampling)(bool is_wanted);
+	/* A full collection of the Java heap, which may take seconds. */
+	enum th_control_answer (*collect)(void);
 	/* Counts buffers outside the Java heap and logs them. */
 	enum th_control_answer (*count_buffers)(void);
 	/* Switches the ledger of what native code holds; `interval` as in TH_CONTROL_LEDGER. */
@@ -82,16 +84,6 @@ void th_control_set_java(const struct th_control_java *java);
 
 /* Logs that the ledger was switched at the start of the recording. [any] */
 void th_control_log_ledger(uint64_t interval);
-
-/*
- * A full collection of the Java heap may take seconds and does not hold up other requests to
- * the VM's thread: the thread that serves requests asks, outside of th_control_poll(), whether
- * one was requested, and reports the answer; a later th_control_poll() completes the request.
- * Refused unless `can_collect`.  [any]
- */
-void th_control_set_collects(bool can_collect);
-bool th_control_wants_collection(void);
-void th_control_collected(enum th_control_answer answer);
 
 /*
  * Logs that the library has had the VM collect all of its heap, "gc forced", or "gc at exit" because

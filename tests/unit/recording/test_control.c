@@ -245,36 +245,29 @@ walks_are_limited(void **state)
 	th_control_reset();
 }
 
-/*
- * A collection happens between two polls, on the thread that serves requests; the request is
- * complete at the poll after it.
- */
-static void
-collections_do_not_delay_the_poll(void **state)
+static enum th_control_answer
+collect(void)
 {
-	struct th_log_control *control = page();
-
-	(void)state;
-	flushes = 0;
-	th_control_reset();
-	th_control_set_java(&flushed);
-	assert_int_equal(ask(TH_CONTROL_COLLECT, 0, ""), TH_CONTROL_NO_VM);
-	assert_false(th_control_wants_collection());
-	th_control_set_collects(true);
-	control->asked++;
-	for (int polls = 0; polls < 2; polls++) {
-		th_control_poll(NOW);
-		assert_true(th_control_wants_collection());
-		assert_int_equal(control->begun, control->asked);
-		assert_int_not_equal(control->served, control->asked);
-	}
-	th_control_collected(TH_CONTROL_DONE);
-	assert_false(th_control_wants_collection());
 	assert_int_equal(flushes, 0);
-	th_control_poll(NOW);
-	assert_int_equal(control->served, control->asked);
-	assert_int_equal(control->answer, TH_CONTROL_DONE);
-	assert_int_equal(flushes, 1);
+	assert_int_equal(page()->begun, page()->asked);
+	return count_answer;
+}
+
+/* What the collection found is flushed, also after one that the VM has not done. */
+static void
+collections_are_done_by_the_agent(void **state)
+{
+	(void)state;
+	th_control_reset();
+	assert_int_equal(ask(TH_CONTROL_COLLECT, 0, ""), TH_CONTROL_NO_VM);
+	th_control_set_java(
+		&(const struct th_control_java){.flush = count_flush, .collect = collect});
+	for (int i = 0; i < 2; i++) {
+		flushes = 0;
+		count_answer = i ? TH_CONTROL_FAILED : TH_CONTROL_DONE;
+		assert_int_equal(ask(TH_CONTROL_COLLECT, 0, ""), count_answer);
+		assert_int_equal(flushes, 1);
+	}
 	th_control_reset();
 }
 
@@ -305,7 +298,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(
 			buffers_are_counted_by_the_agent, set_up, log_fixture_teardown),
 		cmocka_unit_test_setup_teardown(
-			collections_do_not_delay_the_poll, set_up, log_fixture_teardown),
+			collections_are_done_by_the_agent, set_up, log_fixture_teardown),
 		cmocka_unit_test_setup_teardown(
 			walks_are_limited, set_up, log_fixture_teardown),
 		cmocka_unit_test_setup_teardown(no_log, set_up, log_fixture_teardown),
