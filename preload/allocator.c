@@ -381,10 +381,8 @@ log_jemalloc(uint32_t account)
 }
 
 static void
-log_allocator(uint32_t account, bool on_agent_thread)
+log_allocator(uint32_t account)
 {
-	if (!on_agent_thread)
-		return;
 	if (allocator.mallinfo2)
 		log_glibc(account);
 	else if (allocator.mallctl)

@@ -49,7 +49,6 @@
 #include "unify/shared/clock.h"
 #include "unify/shared/heaps.h"
 #include "unify/unwind/libunwind.h"
-#include "unify/unwind/unwind.h"
 
 /* Positions among the words of the setting. */
 enum unwinder { OWN_UNWINDER, LIBUNWIND };
@@ -335,7 +334,7 @@ choose_unwinder(void)
 {
 	if (life.settings.number[TH_SETTING_NAME_UNWINDER] != LIBUNWIND)
 		return;
-	if (th_libunwind_open(th_real_dlsym) && th_self_check_walk(th_libunwind_walk)) {
+	if (th_libunwind_open(th_real_dlsym)) {
 		th_capture_set_unwinder(th_libunwind_walk);
 	} else {
 		life.lacks_libunwind = true;
@@ -352,7 +351,7 @@ prepare_walks(void)
 	life.can_walk = true;
 	th_message_init();
 	th_allocator_figures_init();
-	life.has_modules = th_unwind_init();
+	life.has_modules = th_module_init();
 	choose_unwinder();
 }
 

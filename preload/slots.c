@@ -27,9 +27,6 @@
 #include "unify/log/module_elf.h"
 #include "unify/shared/hash.h"
 
-/* Objects written in one pass; more are written in the next. */
-#define AT_ONCE 512
-
 /* What the slots of an object hold. */
 struct contents {
 	uint32_t ours;
@@ -69,7 +66,7 @@ static struct {
 	uint32_t pass;
 	uint64_t met;     /* loads and unloads so far, as of this pass */
 	uint64_t changes; /* atomic: the same, when all slots were written */
-	struct job jobs[AT_ONCE];
+	struct job jobs[TH_SLOTS_OBJECTS_MAX];
 	uint32_t job_count;
 	struct th_slots_report *report;
 } slots;
@@ -212,7 +209,6 @@ examine(struct dl_phdr_info *info, size_t bytes, void *data)
 	struct th_import_object object;
 	struct contents now;
 	struct known *known;
-	bool has_job;
 
 	(void)bytes, (void)data;
 	slots.met = info->dlpi_adds + info->dlpi_subs;
@@ -229,8 +225,7 @@ examine(struct dl_phdr_info *info, size_t bytes, void *data)
 	}
 	known->pass = slots.pass;
 	now = count(&object);
-	has_job = has_work(&now, &known->left) && slots.job_count < AT_ONCE;
-	if (has_job)
+	if (has_work(&now, &known->left) && slots.job_count < TH_SLOTS_OBJECTS_MAX)
 		slots.jobs[slots.job_count++] = (struct job){.object = object,
 			.name = info->dlpi_name,
 			.known = known,
@@ -395,27 +390,16 @@ write_locked(void)
 /* Not for calls: looked up for what its resolver does. */
 __attribute__((visibility("default"), ifunc("write_locked"))) locked th_slots_locked;
 
-/* Examines all objects and writes some; true: there may be more to write. */
-static bool
-pass(void)
-{
-	slots.pass++;
-	if (!examine_all())
-		return false;
-	if (!th_real_dlsym(RTLD_DEFAULT, "th_slots_locked"))
-		slots.report->failed++; /* the loader has no ifunc */
-	return slots.job_count == AT_ONCE;
-}
-
+/* Examines all objects, and writes those that have work. */
 static void
-pass_all(struct th_slots_report *ret)
+pass(struct th_slots_report *ret)
 {
-	const int passes = TH_SLOTS_OBJECTS_MAX / AT_ONCE + 1;
 	int saved_errno = errno;
 
 	slots.report = ret;
-	for (int i = 0; i < passes && pass(); i++)
-		continue;
+	slots.pass++;
+	if (examine_all() && !th_real_dlsym(RTLD_DEFAULT, "th_slots_locked"))
+		slots.report->failed++; /* the loader has no ifunc */
 	slots.report = NULL;
 	th_store_release(&slots.changes, slots.met);
 	errno = saved_errno;
@@ -431,7 +415,7 @@ th_slots_redirect(const struct th_slot_function *functions, size_t count, const 
 	slots.loader = getauxval(AT_BASE);
 	slots.is_restoring = false;
 	slots.known_count = 0;
-	pass_all(report_ret);
+	pass(report_ret);
 }
 
 static int
@@ -453,7 +437,7 @@ th_slots_have_changed(void)
 void
 th_slots_review(struct th_slots_report *report_ret)
 {
-	pass_all(report_ret);
+	pass(report_ret);
 }
 
 /* Copies of pointers */
@@ -509,5 +493,5 @@ th_slots_restore(void)
 	struct th_slots_report report;
 
 	slots.is_restoring = true;
-	pass_all(&report);
+	pass(&report);
 }

@@ -58,7 +58,6 @@ struct field_table {
 	struct table table;
 	uint64_t type_name;
 	uint64_t field_name;
-	uint64_t is_static;
 	uint64_t offset;
 	uint64_t address;
 };
@@ -72,7 +71,6 @@ find_fields(const struct th_hotspot_source *source)
 			source, "gHotSpotVMStructs", "gHotSpotVMStructEntryArrayStride"),
 		.type_name = read_word(source, "gHotSpotVMStructEntryTypeNameOffset"),
 		.field_name = read_word(source, "gHotSpotVMStructEntryFieldNameOffset"),
-		.is_static = read_word(source, "gHotSpotVMStructEntryIsStaticOffset"),
 		.offset = read_word(source, "gHotSpotVMStructEntryOffsetOffset"),
 		.address = read_word(source, "gHotSpotVMStructEntryAddressOffset"),
 	};

@@ -321,11 +321,11 @@ log_finalizers(JNIEnv *env, uint32_t account)
 
 /* Only a thread attached to the VM may query it. */
 static void
-log_figures(uint32_t account, bool on_agent_thread)
+log_figures(uint32_t account)
 {
 	JNIEnv *env;
 
-	if (!on_agent_thread || !th_load_acquire(&memory.is_on))
+	if (!th_load_acquire(&memory.is_on))
 		return;
 	log_java_heap(account);
 	log_code_cache(account);

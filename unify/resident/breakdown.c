@@ -88,11 +88,10 @@ collect_claims(struct th_breakdown_claims *claims)
 }
 
 static void
-log_sources(uint32_t number, bool on_agent_thread)
+log_sources(uint32_t number)
 {
 	for (uint32_t i = 0; i < source_count(); i++)
-		if (sources.list[i]->log)
-			sources.list[i]->log(number, on_agent_thread);
+		sources.list[i]->log(number);
 }
 
 void
@@ -344,7 +343,8 @@ fill(struct th_breakdown_tables *tables, const struct th_cgroup *group, bool on_
 		log_pages(tables);
 	event->flags = flags_of(tables, has_pages);
 	log_group(tables, group);
-	log_sources(event->account, on_agent_thread);
+	if (on_agent_thread)
+		log_sources(event->account);
 }
 
 /* Maps the memory of the tables. */

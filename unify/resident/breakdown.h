@@ -54,10 +54,10 @@ struct th_breakdown_source {
 	 */
 	void (*claim)(struct th_breakdown_claims *claims);
 	/*
-	 * Writes events (POOL, ALLOCATOR) that belong to the breakdown; NULL: none.  On the
-	 * thread that ends the process, which is not the agent's, it must not wait for a lock.
+	 * Writes events (POOL, ALLOCATOR) that belong to the breakdown, on the agent thread only:
+	 * one that ends the process must not wait for locks.
 	 */
-	void (*log)(uint32_t breakdown, bool on_agent_thread);
+	void (*log)(uint32_t breakdown);
 };
 
 #define TH_BREAKDOWN_SOURCES_MAX 8

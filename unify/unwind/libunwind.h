@@ -17,7 +17,7 @@
 
 /*
  * Opens libunwind, finds its functions by `lookup`, a dlsym, and lets it initialize itself;
- * after th_unwind_init().  False: it is not installed, lacks a function, or the processor is
+ * after th_module_init().  False: it is not installed, lacks a function, or the processor is
  * not x86-64.  In the constructor only: takes locks of the loader and allocates.
  */
 bool th_libunwind_open(void *(*lookup)(void *library, const char *name));

@@ -342,9 +342,3 @@ th_unwind_frame_pointer_steps(void)
 {
 	return th_load_relaxed(&frame_pointer_steps);
 }
-
-bool
-th_unwind_init(void)
-{
-	return th_module_init();
-}

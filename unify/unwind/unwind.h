@@ -63,12 +63,6 @@ enum th_unwind_end {
 };
 
 /*
- * Prepares the unwinder and the module table.  Once, outside the malloc path.  False: the
- * modules of this process cannot be found, so that only frame pointers are walked.
- */
-bool th_unwind_init(void);
-
-/*
  * The registers of the calling function at this point, exact = false.  Inline, so it has no
  * frame of its own; they are valid for a walk until that function returns. [any]
  */
@@ -114,6 +108,11 @@ th_registers_here(struct th_registers *ret)
  * the stack only ends the walk early.  Preserves errno.  `limits` may be NULL. [in-malloc]
  */
 size_t th_unwind(struct th_registers *registers, const struct th_unwind_limits *limits,
+	uint64_t *frames, size_t capacity, enum th_unwind_end *end_ret);
+
+/* A function with the interface of th_unwind(). */
+typedef size_t
+th_unwind_function(struct th_registers *registers, const struct th_unwind_limits *limits,
 	uint64_t *frames, size_t capacity, enum th_unwind_end *end_ret);
 
 /* Total number of frames stepped by frame pointer in all walks. [any] */

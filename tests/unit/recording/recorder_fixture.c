@@ -21,7 +21,7 @@
 void
 recorder_fixture_init(void)
 {
-	assert_true(th_unwind_init());
+	assert_true(th_module_init());
 	th_module_find((uintptr_t)recorder_fixture_init)->is_self = false;
 	th_thread_init(20260101);
 	/* No change is deferred: on a busy machine other threads may be preempted for long. */

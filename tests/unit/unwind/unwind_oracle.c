@@ -295,7 +295,7 @@ oracle_init(void)
 {
 	struct th_module *program;
 
-	if (!th_unwind_init() || !(program = th_module_find((uintptr_t)oracle_init))) {
+	if (!th_module_init() || !(program = th_module_find((uintptr_t)oracle_init))) {
 		fprintf(stderr, "the unwinder cannot be used\n");
 		exit(EXIT_FAILURE);
 	}

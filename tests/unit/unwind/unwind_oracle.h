@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 /*
- * Calls th_unwind_init, and makes the frames of this program visible although the unwinder is
+ * Calls th_module_init, and makes the frames of this program visible although the unwinder is
  * linked into it.
  */
 void oracle_init(void);
