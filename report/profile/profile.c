@@ -813,20 +813,6 @@ th_profile_function_at(const struct th_profile *profile, const struct th_row *ro
 	return true;
 }
 
-uint32_t
-th_profile_functions(const struct th_profile *profile, const struct th_row *row,
-	uint32_t *functions, uint32_t capacity)
-{
-	uint32_t count = 0;
-	uint32_t function;
-
-	for (; th_profile_function_at(profile, row, count, &function); count++) {
-		if (count < capacity)
-			functions[count] = function;
-	}
-	return count;
-}
-
 char *
 th_profile_class_of_signature(struct th_text signature)
 {
