@@ -17,7 +17,7 @@
 #include "report/profile/values.h"
 #include "report/statistics/heap_use.h"
 #include "report/statistics/sampling_changes.h"
-#include "report/symbols/java_names.h"
+#include "report/symbols/names.h"
 #include "report/symbols/mapped_names.h"
 
 /* Stacks after which the pages of the log that have been read are released. */

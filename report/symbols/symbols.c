@@ -25,10 +25,9 @@
 #include "report/base/allocate.h"
 #include "report/base/hash.h"
 #include "report/base/log_text.h"
-#include "report/symbols/demangle.h"
+#include "report/symbols/names.h"
 #include "report/symbols/dwarf_frames.h"
 #include "report/symbols/module_files.h"
-#include "report/symbols/module_names.h"
 
 /* A cache that exceeds these is not reused: bounds for push, which runs for months. */
 #define FILES_MAX 128 /* modules with files, each with up to two descriptors */

@@ -17,7 +17,7 @@
 #include "report/base/log_text.h"
 #include "report/base/nearest.h"
 #include "report/base/terminal.h"
-#include "report/symbols/java_names.h"
+#include "report/symbols/names.h"
 
 static void
 expect_class(const char *signature, const char *expected)

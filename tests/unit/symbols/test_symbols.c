@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "report/symbols/address_index.h"
-#include "report/symbols/demangle.h"
+#include "report/symbols/names.h"
 #include "report/symbols/module_files.h"
 #include "report/symbols/symbols.h"
 

@@ -1,21 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The decoding is libiberty's. Its callback interface is used because it allocates nothing and
- * because a name of a few hundred bytes can expand to gigabytes of text (each substitution may
- * double what it refers to): the callback leaves by longjmp when the text exceeds DECODED_MAX.
+ * Functions of C++ and Rust: the decoding is libiberty's. Its callback interface is used because
+ * it allocates nothing and because a name of a few hundred bytes can expand to gigabytes of text
+ * (each substitution may double what it refers to): the callback leaves by longjmp when the text
+ * exceeds DECODED_MAX. The rest is presentation: std::string instead of the instantiation behind
+ * it, no inline version namespaces, no default allocators, and abbreviated long names.
  *
- * The rest is presentation: std::string instead of the instantiation behind it, no inline
- * version namespaces, no default allocators, and abbreviated long names.
+ * Java: class signatures are decoded, and the parts of generated names removed that differ between
+ * runs. The without_ functions return the length of the part of a name to keep.
+ *
+ * Modules: File.createTempFile of Java inserts a random number of up to 20 digits, of which all but
+ * one in ten million have more than 12; it may follow a digit of the name immediately.  A date in a
+ * version has 8.
  */
-#include "report/symbols/demangle.h"
+#include "report/symbols/names.h"
 
+#include <ctype.h>
 #include <libiberty/demangle.h>
 #include <setjmp.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/base/allocate.h"
-#include "report/base/log_text.h"
+
+/* C++ and Rust */
 
 /*
  * A longer symbol is shown undecoded. The longest ones in libjvm, LLVM and Boost are shorter.
@@ -312,4 +321,222 @@ th_demangle(const char *name)
 	decoding.text[decoding.length] = '\0';
 	tidy(decoding.text);
 	return abbreviate(decoding.text);
+}
+
+/* Java */
+
+static const char *
+primitive_name(char signature)
+{
+	static const struct {
+		char signature;
+		const char *name;
+	} primitives[] = {
+		{'B', "byte"},
+		{'C', "char"},
+		{'D', "double"},
+		{'F', "float"},
+		{'I', "int"},
+		{'J', "long"},
+		{'S', "short"},
+		{'V', "void"},
+		{'Z', "boolean"},
+	};
+
+	for (size_t i = 0; i < sizeof(primitives) / sizeof(primitives[0]); i++) {
+		if (primitives[i].signature == signature)
+			return primitives[i].name;
+	}
+	return NULL;
+}
+
+static bool
+ends_with(const char *name, size_t length, const char *suffix)
+{
+	size_t suffix_length = strlen(suffix);
+
+	return length >= suffix_length &&
+	       !memcmp(name + length - suffix_length, suffix, suffix_length);
+}
+
+/* Length of `name` without decimal digits at its end. */
+static size_t
+without_digits(const char *name, size_t length)
+{
+	while (length && name[length - 1] >= '0' && name[length - 1] <= '9')
+		length--;
+	return length;
+}
+
+/* Length of `name` without the "/0x0000000800c03000" or "/12345" of a hidden class. */
+static size_t
+without_hidden_suffix(const char *name, size_t length)
+{
+	size_t start = length;
+
+	while (start && strchr("0123456789abcdefABCDEF", name[start - 1]))
+		start--;
+	if (start == length)
+		return length;
+	if (start >= 2 && name[start - 1] == 'x' && name[start - 2] == '0')
+		start -= 2;
+	else if (without_digits(name, length) != start)
+		return length;
+	return start >= 2 && strchr("/.+", name[start - 1]) ? start - 1 : length;
+}
+
+/* Length of `name` without the running number of a class that the VM generated. */
+static size_t
+without_running_number(const char *name, size_t length)
+{
+	size_t start = without_digits(name, length);
+
+	if (start == length)
+		return length;
+	if (ends_with(name, start, "$$Lambda$"))
+		return start - 1;
+	if (ends_with(name, start, "/GeneratedMethodAccessor") ||
+		ends_with(name, start, "/GeneratedConstructorAccessor") ||
+		ends_with(name, start, "/GeneratedSerializationConstructorAccessor"))
+		return start;
+	return length;
+}
+
+/* The element class of a signature without its brackets, normalized, with dots. */
+static char *
+element_name(struct th_text signature)
+{
+	const char *name = signature.bytes;
+	size_t length = signature.length;
+
+	if (length == 1 && primitive_name(name[0]))
+		return th_format_new("%s", primitive_name(name[0]));
+	if (length >= 2 && name[0] == 'L' && name[length - 1] == ';') {
+		name++;
+		length -= 2;
+	}
+	length = without_hidden_suffix(name, length);
+	length = without_running_number(name, length);
+	char *result = th_text_clean((struct th_text){name, (uint32_t)length});
+	for (char *at = result; *at; at++) {
+		if (*at == '/')
+			*at = '.';
+	}
+	return result;
+}
+
+char *
+th_java_class_name(struct th_text signature)
+{
+	uint32_t dimensions = 0;
+
+	/* The class file format allows 255 dimensions. */
+	while (dimensions < signature.length && dimensions < 255 &&
+		signature.bytes[dimensions] == '[')
+		dimensions++;
+	char *element = element_name(
+		(struct th_text){signature.bytes + dimensions, signature.length - dimensions});
+	size_t length = strlen(element);
+	char *name = th_allocate(length + 2 * (size_t)dimensions + 1, 1);
+	memcpy(name, element, length);
+	for (uint32_t i = 0; i < dimensions; i++)
+		memcpy(name + length + 2 * (size_t)i, "[]", 2);
+	free(element);
+	return name;
+}
+
+char *
+th_java_method_name(struct th_text class_signature, struct th_text name)
+{
+	char *class_name = th_java_class_name(class_signature);
+	char *method = th_text_clean(name);
+	char *result = th_format_new("%s.%s", class_name, method);
+
+	free(class_name);
+	free(method);
+	return result;
+}
+
+/* Modules */
+
+#define RANDOM_DIGITS 9
+#define RANDOM_HEXADECIMALS 16
+
+#define DELETED " (deleted)"
+
+static bool
+is_word(char c)
+{
+	return isalnum((unsigned char)c);
+}
+
+static bool
+is_hexadecimal(char c)
+{
+	return isxdigit((unsigned char)c);
+}
+
+/* Length of the UUID at the start of `text`; 0: there is none. */
+static size_t
+uuid_length(const char *text)
+{
+	static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+	size_t i = 0;
+
+	while (form[i] && (form[i] == 'x' ? is_hexadecimal(text[i]) : text[i] == form[i]))
+		i++;
+	return form[i] ? 0 : i;
+}
+
+static size_t
+digits_length(const char *text)
+{
+	size_t length = strspn(text, "0123456789");
+
+	return length >= RANDOM_DIGITS ? length : 0;
+}
+
+static size_t
+hexadecimals_length(const char *text)
+{
+	size_t length = strspn(text, "0123456789abcdefABCDEF");
+
+	return length >= RANDOM_HEXADECIMALS && !is_word(text[length]) &&
+			       strcspn(text, "0123456789") < length
+		       ? length
+		       : 0;
+}
+
+/* Length of the random part at `text`, which follows the character `before`. */
+static size_t
+random_length(const char *text, char before)
+{
+	size_t length = 0;
+
+	if (!is_word(before)) {
+		length = uuid_length(text);
+		length = length ? length : hexadecimals_length(text);
+	}
+	return length ? length : digits_length(text);
+}
+
+char *
+th_module_stable_path(const char *path)
+{
+	char *stable = th_format_new("%s", path);
+	size_t length = strlen(stable);
+	char *to = stable;
+	char before = '\0';
+
+	if (length >= strlen(DELETED) && !strcmp(stable + length - strlen(DELETED), DELETED))
+		stable[length - strlen(DELETED)] = '\0';
+	for (const char *from = stable; *from;) {
+		size_t random = random_length(from, before);
+
+		before = from[random ? random - 1 : 0];
+		*to++ = random ? '*' : *from;
+		from += random ? random : 1;
+	}
+	*to = '\0';
+	return stable;
 }
