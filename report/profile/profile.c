@@ -33,11 +33,11 @@
 #define VIRTUAL_THREAD "[virtual thread]"
 
 /*
- * One-entry cache: the last actor or label of a stack or path, nearly always the only one.
- * Needs neither a search nor more memory.
+ * One-entry cache: the first actor of a stack, nearly always the only one.  Needs neither a search
+ * nor more memory.
  */
 struct home {
-	uint32_t actor; /* or label, plus one; 0 = none yet */
+	uint32_t actor; /* plus one; 0 = none yet */
 	uint32_t row;
 };
 
@@ -57,9 +57,8 @@ struct builder {
 	TH_ARRAY(uint32_t, raw_rows);
 	/* By what is shown: thread label << 32 | class name, then that << 32 | path. */
 	struct th_id_map label_ids;
-	TH_ARRAY(struct home, path_homes); /* by path */
-	struct th_id_map row_ids;          /* of labels that are not in `path_homes` */
-	TH_ARRAY(uint32_t, merged_rows);
+	struct th_id_map row_ids;
+	uint32_t first_row;                /* of the heap: row 0 of row_ids */
 	struct th_resident_blocks touched; /* at the profile's snapshot of resident memory */
 };
 
@@ -122,12 +121,8 @@ forget_heap(struct builder *builder)
 	th_id_map_deinit(&builder->label_ids);
 	th_id_map_deinit(&builder->row_ids);
 	free(builder->homes);
-	free(builder->path_homes);
 	builder->homes = NULL;
-	builder->path_homes = NULL;
-	builder->path_homes_count = builder->path_homes_capacity = 0;
 	builder->raw_rows_count = 0;
-	builder->merged_rows_count = 0;
 }
 
 static void
@@ -138,41 +133,23 @@ builder_deinit(struct builder *builder)
 	forget_heap(builder);
 	th_resident_blocks_deinit(&builder->touched);
 	free(builder->raw_rows);
-	free(builder->merged_rows);
 }
 
 /* Rows */
-
-static uint32_t
-append_row(struct th_profile *profile, const struct th_row *row)
-{
-	th_array_append(profile, rows, *row);
-	return (uint32_t)(profile->rows_count - 1);
-}
 
 /* The number of the row with the same text as this one. */
 static uint32_t
 add_row(struct builder *builder, const struct th_row *row)
 {
-	struct th_profile *profile = builder->profile;
 	bool added;
 	uint32_t label = th_id_map_intern(
 		&builder->label_ids, (uint64_t)row->thread << 32 | row->class_name, &added);
-
-	while (builder->path_homes_count <= row->path)
-		th_array_append(builder, path_homes, (struct home){0});
-	struct home *home = &builder->path_homes[row->path];
-	if (home->actor == label + 1)
-		return home->row;
-	if (!home->actor) {
-		*home = (struct home){label + 1, append_row(profile, row)};
-		return home->row;
-	}
 	uint32_t number = th_id_map_intern(
 		&builder->row_ids, (uint64_t)label << 32 | row->path, &added);
+
 	if (added)
-		th_array_append(builder, merged_rows, append_row(profile, row));
-	return builder->merged_rows[number];
+		th_array_append(builder->profile, rows, *row);
+	return builder->first_row + number;
 }
 
 static struct th_row
@@ -350,6 +327,7 @@ find_rows(struct builder *builder, enum th_heap heap, uint32_t *rows)
 
 	find_actors(builder, samples, rows);
 	resolve_stacks(builder->profile, heap, rows);
+	builder->first_row = (uint32_t)builder->profile->rows_count;
 	builder->homes = th_allocate(
 		builder->profile->recording->stacks_count, sizeof(*builder->homes));
 	for (size_t i = 0; i < samples->items_count; i++) {
