@@ -32,15 +32,6 @@
 #define INTERNAL_GROUP "[JVM-internal]"
 #define VIRTUAL_THREAD "[virtual thread]"
 
-/*
- * One-entry cache: the first actor of a stack, nearly always the only one.  Needs neither a search
- * nor more memory.
- */
-struct home {
-	uint32_t actor; /* plus one; 0 = none yet */
-	uint32_t row;
-};
-
 /* State of a build, beside the profile. */
 struct builder {
 	struct th_profile *profile;
@@ -52,8 +43,7 @@ struct builder {
 	 * stack.
 	 */
 	struct th_id_map actor_ids;
-	struct home *homes;       /* by stack */
-	struct th_id_map raw_ids; /* actor << 32 | stack, of actors that are not in `homes` */
+	struct th_id_map raw_ids; /* actor << 32 | stack */
 	TH_ARRAY(uint32_t, raw_rows);
 	/* By what is shown: thread label << 32 | class name, then that << 32 | path. */
 	struct th_id_map label_ids;
@@ -120,8 +110,6 @@ forget_heap(struct builder *builder)
 	th_id_map_deinit(&builder->raw_ids);
 	th_id_map_deinit(&builder->label_ids);
 	th_id_map_deinit(&builder->row_ids);
-	free(builder->homes);
-	builder->homes = NULL;
 	builder->raw_rows_count = 0;
 }
 
@@ -217,17 +205,10 @@ static uint32_t
 row_of(struct builder *builder, enum th_heap heap, uint32_t actor,
 	const struct th_sample *sample)
 {
-	struct home *home = &builder->homes[sample->stack];
 	bool added;
-
-	if (home->actor == actor + 1)
-		return home->row;
-	if (!home->actor) {
-		*home = (struct home){actor + 1, find_row(builder, heap, sample)};
-		return home->row;
-	}
 	uint32_t raw = th_id_map_intern(
 		&builder->raw_ids, (uint64_t)actor << 32 | sample->stack, &added);
+
 	if (added) {
 		uint32_t row = find_row(builder, heap, sample);
 
@@ -328,8 +309,6 @@ find_rows(struct builder *builder, enum th_heap heap, uint32_t *rows)
 	find_actors(builder, samples, rows);
 	resolve_stacks(builder->profile, heap, rows);
 	builder->first_row = (uint32_t)builder->profile->rows_count;
-	builder->homes = th_allocate(
-		builder->profile->recording->stacks_count, sizeof(*builder->homes));
 	for (size_t i = 0; i < samples->items_count; i++) {
 		th_progress_often("summing up", i, samples->items_count);
 		if (rows[i] != TH_NO_ROW)
