@@ -10,7 +10,6 @@
 #include <stdlib.h>
 
 #include "report/base/allocate.h"
-#include "report/statistics/factors.h"
 #include "report/statistics/mean_interval.h"
 
 /* Bytes outside all thread records that a bounded window may ignore. */
