@@ -212,20 +212,19 @@ th_time_slices_init(struct th_time_slices *cells, const struct th_profile *profi
 {
 	const struct th_recording *recording = profile->recording;
 	struct maker maker = {.profile = profile, .cells = cells};
+	double length = (double)(recording->end - recording->start + 1);
 
-	/* Each row has at least one cell. */
-	if (profile->rows_count > most)
-		slices = 1;
-	*cells = (struct th_time_slices){
-		.slices = slices,
-		.start = recording->start,
-		.slice = (double)(recording->end - recording->start + 1) / slices,
-	};
+	*cells = (struct th_time_slices){.slices = slices, .start = recording->start};
 	th_sample_order_init(&maker.order, profile, NULL, profile->rows_count);
 	maker.numbers = th_allocate(count_places(cells), sizeof(*maker.numbers));
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		cells->has_live |= th_lifetimes_keep(&profile->lifetimes, (enum th_heap)heap,
 					   &profile->end) < 1;
+	/* Where one slice has too many, more slices are not tried. */
+	cells->slices = 1;
+	cells->slice = length;
+	cells->slices = make_cells(&maker, most) ? slices : 1;
+	cells->slice = length / cells->slices;
 	while (!make_cells(&maker, cells->slices > 1 ? most : SIZE_MAX)) {
 		cells->slices /= 2;
 		cells->slice *= 2;
