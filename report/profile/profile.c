@@ -192,20 +192,13 @@ find_row(struct builder *builder, enum th_heap heap, const struct th_sample *sam
 
 /* By label, not by name index: a thread may alternate between two names. */
 static uint32_t
-actor_of(struct builder *builder, const struct th_sample *sample)
+row_of(struct builder *builder, enum th_heap heap, const struct th_sample *sample)
 {
 	uint64_t who = (uint64_t)builder->thread_labels[sample->name] << 1 |
 		       is_internal(builder, sample);
 	bool added;
-
-	return th_id_map_intern(&builder->actor_ids, who << 32 | sample->class, &added);
-}
-
-static uint32_t
-row_of(struct builder *builder, enum th_heap heap, uint32_t actor,
-	const struct th_sample *sample)
-{
-	bool added;
+	uint32_t actor = th_id_map_intern(
+		&builder->actor_ids, who << 32 | sample->class, &added);
 	uint32_t raw = th_id_map_intern(
 		&builder->raw_ids, (uint64_t)actor << 32 | sample->stack, &added);
 
@@ -269,26 +262,17 @@ add_sample(const struct builder *builder, enum th_heap heap, size_t index,
 			th_calibration_factor(&profile->heaps[heap], sample));
 }
 
-/* Finds the actors of all samples in the window; the rows replace them in the array. */
+/* Finds the paths of the stacks of all samples in the window, in the order of the log. */
 static void
-find_actors(struct builder *builder, const struct th_samples *samples, uint32_t *actors)
-{
-	for (size_t i = 0; i < samples->items_count; i++)
-		actors[i] = th_window_holds(&builder->profile->window, samples->items[i].time)
-				    ? actor_of(builder, &samples->items[i])
-				    : TH_NO_ROW;
-}
-
-/* Finds the paths of the stacks of all samples with an actor, in the order of the log. */
-static void
-resolve_stacks(struct th_profile *profile, enum th_heap heap, const uint32_t *actors)
+resolve_stacks(struct th_profile *profile, enum th_heap heap)
 {
 	const struct th_recording *recording = profile->recording;
 	const struct th_samples *samples = &recording->samples[heap];
 	bool *is_used = th_allocate(recording->stacks_count, sizeof(*is_used));
 
 	for (size_t i = 0; i < samples->items_count; i++)
-		is_used[samples->items[i].stack] |= actors[i] != TH_NO_ROW;
+		is_used[samples->items[i].stack] |= th_window_holds(
+			&profile->window, samples->items[i].time);
 	for (uint32_t i = 0; i < recording->stacks_count; i++) {
 		th_progress_often("reading stacks", i, recording->stacks_count);
 		if (is_used[i])
@@ -306,13 +290,13 @@ find_rows(struct builder *builder, enum th_heap heap, uint32_t *rows)
 {
 	const struct th_samples *samples = &builder->profile->recording->samples[heap];
 
-	find_actors(builder, samples, rows);
-	resolve_stacks(builder->profile, heap, rows);
+	resolve_stacks(builder->profile, heap);
 	builder->first_row = (uint32_t)builder->profile->rows_count;
 	for (size_t i = 0; i < samples->items_count; i++) {
 		th_progress_often("summing up", i, samples->items_count);
-		if (rows[i] != TH_NO_ROW)
-			rows[i] = row_of(builder, heap, rows[i], &samples->items[i]);
+		rows[i] = th_window_holds(&builder->profile->window, samples->items[i].time)
+				  ? row_of(builder, heap, &samples->items[i])
+				  : TH_NO_ROW;
 	}
 	th_progress_clear();
 }
