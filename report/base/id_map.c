@@ -35,31 +35,19 @@ slot_of(const struct th_id_map *map, uint64_t word)
 	return &map->slots[slot];
 }
 
-/* Doubles the number of slots and reinserts the words below `count`. */
+/* Doubles the number of slots and reinserts the words. */
 static void
-enlarge(struct th_id_map *map, uint32_t count)
+enlarge(struct th_id_map *map)
 {
 	map->slot_count = map->slot_count ? 2 * map->slot_count : FIRST_SLOTS;
 	free(map->slots);
 	map->slots = th_allocate(map->slot_count, sizeof(*map->slots));
-	for (uint32_t i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < map->count; i++) {
 		uint64_t word = map->words[i];
 		bool is_direct = word < map->direct_count && map->direct[word] == i + 1;
 
 		if (!is_direct)
 			*slot_of(map, word) = i + 1;
-	}
-}
-
-/* Records the words that have had no slot so far, all of them small. */
-static void
-list_words(struct th_id_map *map)
-{
-	map->words_capacity = (size_t)map->count + FIRST_SLOTS;
-	map->words = th_allocate(map->words_capacity, sizeof(*map->words));
-	for (size_t word = 0; word < map->direct_count; word++) {
-		if (map->direct[word])
-			map->words[map->direct[word] - 1] = word;
 	}
 }
 
@@ -91,48 +79,28 @@ th_id_map_find_slot(const struct th_id_map *map, uint64_t word)
 	return map->slots_used ? *slot_of(map, word) - 1 : TH_ID_MAP_NONE;
 }
 
-/* Gives a word the next number; `slot`: the free one for it, NULL without slots in use. */
-static void
-add(struct th_id_map *map, uint64_t word, uint32_t *slot)
-{
-	uint32_t number = map->count;
-	bool is_direct = is_small(map, word);
-
-	if (is_direct)
-		map->direct[word] = number + 1;
-	else if (!map->words)
-		list_words(map);
-	map->count++;
-	if (!map->words)
-		return;
-	map->words = th_array_grow(
-		map->words, number, &map->words_capacity, sizeof(*map->words));
-	map->words[number] = word;
-	if (is_direct)
-		return;
-	if (2 * (size_t)map->slots_used >= map->slot_count) {
-		enlarge(map, number);
-		slot = slot_of(map, word);
-	}
-	map->slots_used++;
-	*slot = number + 1;
-}
-
 uint32_t
 th_id_map_intern(struct th_id_map *map, uint64_t word, bool *added_ret)
 {
-	uint32_t *slot = NULL;
+	uint32_t number = th_id_map_find(map, word);
 
-	*added_ret = false;
-	if (word < map->direct_count && map->direct[word])
-		return map->direct[word] - 1;
-	if (map->slots_used)
-		slot = slot_of(map, word);
-	if (slot && *slot)
-		return *slot - 1;
-	*added_ret = true;
-	add(map, word, slot);
-	return map->count - 1;
+	*added_ret = number == TH_ID_MAP_NONE;
+	if (!*added_ret)
+		return number;
+	number = map->count;
+	map->words = th_array_grow(
+		map->words, number, &map->words_capacity, sizeof(*map->words));
+	map->words[number] = word;
+	if (is_small(map, word)) {
+		map->direct[word] = number + 1;
+	} else {
+		if (2 * (size_t)map->slots_used >= map->slot_count)
+			enlarge(map);
+		map->slots_used++;
+		*slot_of(map, word) = number + 1;
+	}
+	map->count++;
+	return number;
 }
 
 void
@@ -142,13 +110,4 @@ th_id_map_deinit(struct th_id_map *map)
 	free(map->slots);
 	free(map->words);
 	*map = (struct th_id_map){0};
-}
-
-uint64_t
-th_id_map_word(const struct th_id_map *map, uint32_t number)
-{
-	for (size_t word = 0; word < map->direct_count; word++)
-		if (map->direct[word] == number + 1)
-			return word;
-	return map->words[number];
 }

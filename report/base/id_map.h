@@ -22,7 +22,7 @@ struct th_id_map {
 	uint32_t *slots;   /* numbers of all others, plus one; 0 = free */
 	size_t slot_count; /* a power of two, or 0 */
 	uint32_t slots_used;
-	uint64_t *words; /* by number; NULL as long as there are no slots */
+	uint64_t *words; /* by number */
 	size_t words_capacity;
 	uint32_t count; /* words numbered so far */
 };
@@ -42,8 +42,12 @@ th_id_map_find(const struct th_id_map *map, uint64_t word)
 /* The number of `word`; *added_ret is set to whether it is new. A zeroed map is empty. */
 uint32_t th_id_map_intern(struct th_id_map *map, uint64_t word, bool *added_ret);
 
-/* The word with a number, which must be one of the map; takes up to the number of words. */
-uint64_t th_id_map_word(const struct th_id_map *map, uint32_t number);
+/* The word with a number, which must be one of the map. */
+static inline uint64_t
+th_id_map_word(const struct th_id_map *map, uint32_t number)
+{
+	return map->words[number];
+}
 
 /* Frees the memory; the map is empty afterwards. */
 void th_id_map_deinit(struct th_id_map *map);

@@ -9,7 +9,7 @@
 #include "report/commands/commands.h"
 #include "report/commands/files.h"
 #include "report/profile/values.h"
-#include "report/views/bundle.h"
+#include "report/views/view.h"
 
 static bool
 ends_in(const char *text, const char *end)

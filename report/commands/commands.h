@@ -44,17 +44,6 @@ th_command th_command_ctl;
 th_command th_command_list;
 extern const char th_ctl_details[], th_list_details[];
 
-/*
- * The command `holders` of ctl: estimates the cost, prints it, and lets the process find what holds its
- * sampled Java objects; then prints the command that shows the result.  TH_ERROR_REFUSED if it would
- * cost more than allowed.
- */
-struct th_error *th_ctl_holders(struct th_target *target, const struct th_options *options);
-
-/* The state of a recording on stdout, as lines or as JSON, by the header as the target has it. */
-void th_status_print(const struct th_target *target);
-void th_status_print_json(const struct th_target *target);
-
 /* Samples of all heaps so far. */
 uint64_t th_status_samples(const struct th_log_header *header);
 

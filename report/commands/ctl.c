@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Command line of `ctl`.  A command is parsed into a request before the log is opened; request.c
- * submits it, running.c finds the recording, status.c prints its state.
+ * The command `ctl`.  A command is parsed into a request before the log is opened; request.c submits
+ * it, running.c finds the recording.
  */
 #include "report/commands/commands.h"
 
@@ -10,9 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/format.h"
+#include "report/base/line.h"
 #include "report/base/nearest.h"
+#include "report/commands/files.h"
 #include "report/control/request.h"
+#include "report/control/running.h"
+#include "report/holders/holders.h"
 #include "report/profile/values.h"
+#include "report/views/parts.h"
+#include "unify/shared/clock.h"
 #include "unify/shared/heaps.h"
 #include "unify/shared/size.h"
 
@@ -174,6 +181,344 @@ parse_request(const char *name, const char *value, struct th_request *ret)
 	return command->read(value, ret) ? NULL : bad_value(name, value, command->expected);
 }
 
+/* The state of a recording, from the header of its log alone */
+
+static bool
+is_over(const struct th_log_header *header)
+{
+	return header->state == TH_LOG_COMPLETE || !th_running_is_alive(header);
+}
+
+/* For a recording that is over: until the library last updated its log. */
+static double
+seconds_recorded(const struct th_log_header *header)
+{
+	uint64_t end = is_over(header) ? header->control.looked : th_clock_now();
+
+	return end > header->start_monotonic ? (double)(end - header->start_monotonic) / 1e9
+					     : 0;
+}
+
+uint64_t
+th_status_samples(const struct th_log_header *header)
+{
+	return header->counters[TH_COUNTER_NATIVE_SAMPLES] +
+	       header->counters[TH_COUNTER_JAVA_SAMPLES] +
+	       header->counters[TH_COUNTER_MAPPED_SAMPLES];
+}
+
+static const char *
+state_of(const struct th_log_header *header)
+{
+	if (header->state == TH_LOG_COMPLETE)
+		return "complete";
+	if (!th_running_is_alive(header))
+		return "ended";
+	return header->paused ? "paused" : "recording";
+}
+
+static const char *
+heaps_of(const struct th_log_header *header)
+{
+	/* By the bits of java, native and mapped. */
+	static const char *const texts[] = {"no heap", "the Java heap", "the C heap",
+		"the Java and the C heap", "mapped memory", "the Java heap and mapped memory",
+		"the C heap and mapped memory", "all heaps"};
+
+	return texts[header->heaps >> TH_HEAP_JAVA & 7];
+}
+
+/* The configured interval before a limit has changed it. */
+static uint64_t
+interval_of(const struct th_log_header *header)
+{
+	return header->control.looked ? header->control.interval : header->interval;
+}
+
+static const char *
+interval_text(const struct th_log_header *header)
+{
+	uint64_t interval = interval_of(header);
+	const char *text = interval ? th_printed("one sample per {b}", interval)
+				    : "every allocation";
+
+	return interval == header->interval
+		       ? text
+		       : th_printed("{} of the C heap, at the current load", text);
+}
+
+static const char *
+limit_text(const struct th_log_header *header)
+{
+	const char *overhead = th_text_format(
+		"%g %% of the CPU time", (double)header->overhead / 1e4);
+	const char *rate = th_printed("{c} samples per second", header->rate);
+
+	if (header->overhead && header->rate)
+		return th_printed("limit {}, {}", overhead, rate);
+	return header->overhead ? th_printed("limit {}", overhead)
+	       : header->rate   ? th_printed("limit {}", rate)
+				: "rate unlimited";
+}
+
+static int
+pid_of(const struct th_log_header *header)
+{
+	pid_t pid = th_running_writer(header);
+
+	return pid ? (int)pid : (int)header->pid;
+}
+
+/* Older values do not describe the present. */
+static bool
+has_load(const struct th_log_header *header)
+{
+	return !is_over(header) && header->control.looked + TH_NS_PER_S > th_clock_now();
+}
+
+static void
+print_status(const struct th_target *target)
+{
+	const struct th_log_header *header = &target->header;
+	bool over = is_over(header);
+	struct th_text log = th_text_of(target->path);
+
+	th_print(stdout,
+		"pid {}, {}, log {}\nrecorded {s}, {c} samples, {b}\n{} {}{}\ninterval {}\n{}",
+		pid_of(header), state_of(header), log, seconds_recorded(header),
+		th_status_samples(header), header->tail, over ? "sampled" : "samples",
+		heaps_of(header),
+		header->java_elsewhere ? "; another agent samples the Java heap" : "",
+		interval_text(header), limit_text(header));
+	if (over)
+		th_print(stdout, "\nnext:  twinheap summary {}\n", log);
+	else
+		th_print(stdout, "; {c} samples in the last second\n",
+			has_load(header) ? header->control.due : 0);
+}
+
+static void
+print_status_json(const struct th_target *target)
+{
+	const struct th_log_header *header = &target->header;
+	double share = (double)header->overhead / 1e6;
+
+	th_json_print(stdout,
+		th_json("twinheap pid state log recorded_s samples log_bytes heaps "
+			"java_elsewhere interval_bytes limits last_second",
+			1, pid_of(header), state_of(header), th_text_of(target->path),
+			seconds_recorded(header), th_status_samples(header), header->tail,
+			th_json_heap_names(header->heaps), (bool)header->java_elsewhere,
+			th_json("configured current", header->interval, interval_of(header)),
+			th_json("cpu_share samples_per_second?",
+				share > 0 ? json_real(share) : NULL, header->rate),
+			has_load(header) ? th_json("samples", header->control.due) : NULL));
+}
+
+/* The command `holders` */
+
+/*
+ * Two requests, of which the first one only estimates, so that the user learns of the pause before it
+ * begins. With --class and --finding others come between them that select the objects of which the walk
+ * finds the holders.
+ */
+
+/* Longest pause and largest memory without options. */
+#define PAUSE_DEFAULT_MS 2000
+#define MEMORY_DEFAULT_MIB 1024
+
+static uint32_t
+pause_of(const struct th_options *options)
+{
+	return options->max_pause_ms ? options->max_pause_ms : PAUSE_DEFAULT_MS;
+}
+
+static uint32_t
+memory_of(const struct th_options *options)
+{
+	return options->max_memory_mib ? options->max_memory_mib : MEMORY_DEFAULT_MIB;
+}
+
+static bool
+has_selection(const struct th_options *options)
+{
+	return options->held_class || options->finding;
+}
+
+/* The option that selects objects, behind its dashes. */
+static const char *
+selection_text(const struct th_options *options)
+{
+	return options->held_class ? th_printed("class {}", options->held_class)
+				   : th_printed("finding {}", options->finding);
+}
+
+/* Messages */
+
+static struct th_error *
+refuse_pause(const struct th_target *target, const struct th_options *options, const char *verb)
+{
+	const struct th_log_control *control = &target->header.control;
+
+	return th_error_create(TH_ERROR_REFUSED,
+		"%s: holders %s the VM for %s, %s of Java heap are in use; --max-pause is %s",
+		target->path, verb,
+		th_format_pause((double)control->holders_pause_ns / 1e9).text,
+		th_format_number((double)control->holders_heap, TH_UNIT_BYTES).text,
+		th_format_pause(pause_of(options) / 1e3).text);
+}
+
+static struct th_error *
+refuse_memory(const struct th_target *target, const struct th_options *options)
+{
+	return th_error_create(TH_ERROR_REFUSED,
+		"%s: holders needs about %s; --max-memory is %s, and at most half of the free "
+		"memory is used",
+		target->path,
+		th_format_number((double)target->header.control.holders_bytes, TH_UNIT_BYTES)
+			.text,
+		th_format_number((double)memory_of(options) * (1 << 20), TH_UNIT_BYTES).text);
+}
+
+/* What the answer means; th_request_ask() has explained the others. */
+static struct th_error *
+check(const struct th_target *target, const struct th_options *options, bool is_walk,
+	struct th_error *error)
+{
+	uint32_t answer = target->header.control.answer;
+
+	if (!error || (answer != TH_CONTROL_TOO_LONG && answer != TH_CONTROL_TOO_LARGE))
+		return error;
+	th_error_destroy(error);
+	if (answer == TH_CONTROL_TOO_LARGE)
+		return refuse_memory(target, options);
+	return refuse_pause(target, options, is_walk ? "without result stopped" : "would stop");
+}
+
+static struct th_error *
+ask(struct th_target *target, const struct th_options *options, const char *name)
+{
+	const struct th_request request = {.verb = TH_CONTROL_HOLDERS,
+		.value = th_holder_limits(pause_of(options), memory_of(options)),
+		.name = name};
+
+	return check(target, options, !name || !strcmp(name, TH_HOLDERS_SELECTED),
+		th_request_ask(target, &request));
+}
+
+/* Submits what the walk is limited to. */
+static struct th_error *
+send_selection(struct th_target *target, const uint64_t *items, size_t count)
+{
+	struct th_error *error = NULL;
+
+	for (size_t i = 0; i < count && !error; i++) {
+		const struct th_request request = {.verb = TH_CONTROL_HOLDERS_OF,
+			.value = items[i],
+			.name = i ? "" : TH_HOLDERS_FIRST};
+
+		error = th_request_ask(target, &request);
+	}
+	return error;
+}
+
+static void
+select_held(const struct th_options *options, const struct th_options *whole,
+	const struct th_recording *recording, struct th_selection *ret)
+{
+	struct th_profile *profile = th_profile_create(recording, whole, NULL, NULL);
+	struct th_leaks found;
+
+	th_leaks_init(&found, profile);
+	if (options->held_class)
+		th_selection_of_class(ret, &found, options->held_class);
+	else
+		th_selection_of_finding(ret, &found, options->finding);
+	th_leaks_deinit(&found);
+	th_profile_destroy(profile);
+}
+
+/* Reads from the log what the walk is limited to, and submits it. */
+static struct th_error *
+select_objects(struct th_target *target, const struct th_options *options)
+{
+	struct th_selection selection = {.items = NULL};
+	struct th_recording *recording;
+	struct th_options whole;
+
+	th_options_set_defaults(&whole);
+	struct th_error *error = th_request_current_log(options->log, &whole.input);
+	if (!error)
+		error = th_input_load(&whole, &recording);
+	if (!error) {
+		select_held(options, &whole, recording, &selection);
+		th_recording_destroy(recording);
+	}
+	if (!error && !selection.items_count)
+		error = th_error_create(TH_ERROR_USAGE,
+			"%s: holders: there are no sampled Java objects of %s", target->path,
+			selection_text(options));
+	if (!error)
+		error = send_selection(target, selection.items, selection.items_count);
+	free(selection.items);
+	th_options_deinit(&whole);
+	return error;
+}
+
+static struct th_error *
+check_estimate(const struct th_target *target, const struct th_options *options)
+{
+	const struct th_log_control *control = &target->header.control;
+
+	if (control->holders_pause_ns > pause_of(options) * UINT64_C(1000000))
+		return refuse_pause(target, options, "would stop");
+	if (control->holders_bytes > (uint64_t)memory_of(options) << 20)
+		return refuse_memory(target, options);
+	th_notice("stops the VM for about %s: %s of Java heap are in use",
+		th_format_pause((double)control->holders_pause_ns / 1e9).text,
+		th_format_number((double)control->holders_heap, TH_UNIT_BYTES).text);
+	return NULL;
+}
+
+static void
+print_result(const struct th_target *target, const struct th_options *options)
+{
+	const char *selection = has_selection(options)
+					? th_printed(
+						  "--{} ", th_text_of(selection_text(options)))
+					: "";
+
+	th_print(stdout, "stopped the VM for {p}; twinheap holders {}{} shows the result\n",
+		(double)target->header.control.holders_pause_ns / 1e9, selection,
+		th_text_of(options->log));
+}
+
+/* TH_ERROR_REFUSED if it would cost more than allowed. */
+static struct th_error *
+ask_for_holders(struct th_target *target, const struct th_options *options)
+{
+	struct th_error *error = NULL;
+
+	if (options->held_class && options->finding)
+		return th_error_create(TH_ERROR_USAGE,
+			"ctl: holders: --class and --finding exclude each other");
+	error = th_target_open(options->log, true, target);
+	if (!error)
+		error = ask(target, options, TH_HOLDERS_ESTIMATE);
+	if (!error)
+		error = check_estimate(target, options);
+	if (!error && has_selection(options))
+		error = select_objects(target, options);
+	if (!error)
+		error = ask(
+			target, options, has_selection(options) ? TH_HOLDERS_SELECTED : NULL);
+	if (!error && options->format != TH_OUTPUT_JSON)
+		print_result(target, options);
+	return error;
+}
+
+/* The command */
+
 /* The command that shows the result of a request. */
 static void
 print_next(enum th_control_verb verb, const char *target)
@@ -215,15 +560,15 @@ th_command_ctl(const struct th_options *options)
 	if (!is_status && !is_holders)
 		error = parse_request(command, value, &request);
 	if (is_holders)
-		error = th_ctl_holders(&target, options);
+		error = ask_for_holders(&target, options);
 	else if (!error)
 		error = th_target_open(options->log, !is_status, &target);
 	if (!error && !is_status && !is_holders)
 		error = th_request_ask(&target, &request);
 	if (!error && options->format == TH_OUTPUT_JSON)
-		th_status_print_json(&target);
+		print_status_json(&target);
 	else if (!error && is_status)
-		th_status_print(&target);
+		print_status(&target);
 	else if (!error && !is_holders)
 		print_next(request.verb, options->log);
 	th_target_close(&target);

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
 #include <linux/openat2.h>
 #include <signal.h>
 #include <stdint.h>
@@ -254,4 +256,39 @@ th_java_process_is_preloaded(pid_t pid)
 	const char *list = th_running_variable(pid, "LD_PRELOAD");
 
 	return list && strstr(list, LIBRARY);
+}
+
+/* Native images */
+
+static bool
+has_section(Elf *elf)
+{
+	GElf_Shdr header;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return false;
+	for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section)) != NULL;) {
+		const char *name = gelf_getshdr(section, &header)
+					   ? elf_strptr(elf, names, header.sh_name)
+					   : NULL;
+
+		if (name && !strcmp(name, ".svm_heap"))
+			return true;
+	}
+	return false;
+}
+
+bool
+th_java_process_is_native_image(const char *path)
+{
+	int file = open(path, O_RDONLY | O_CLOEXEC);
+
+	elf_version(EV_CURRENT);
+	Elf *elf = file >= 0 ? elf_begin(file, ELF_C_READ, NULL) : NULL;
+	bool is_image = elf && has_section(elf);
+	elf_end(elf);
+	if (file >= 0)
+		close(file);
+	return is_image;
 }

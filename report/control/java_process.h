@@ -41,6 +41,12 @@ bool th_java_process_read(pid_t pid, struct th_java_process *ret);
  */
 int th_java_process_open(const struct th_java_process *process, const char *path);
 
+/*
+ * Whether an ELF file is a program that GraalVM compiled ahead of time, which contains a VM of its own,
+ * without agents.
+ */
+bool th_java_process_is_native_image(const char *path);
+
 /* Whether the process was started with the library in LD_PRELOAD. */
 bool th_java_process_is_preloaded(pid_t pid);
 

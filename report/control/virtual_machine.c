@@ -13,8 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "report/base/native_image.h"
-
 /* A VM in a safepoint, or on a busy machine, takes a while to create its socket. */
 #define WAIT_MS 10000
 #define STEP_MS 10
@@ -27,7 +25,7 @@ is_native_image(const struct th_java_process *process)
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)process->pid);
-	return th_native_image_is(path);
+	return th_java_process_is_native_image(path);
 }
 
 struct th_error *

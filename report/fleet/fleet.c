@@ -10,7 +10,7 @@
 #include "report/base/line.h"
 #include "report/base/sort.h"
 #include "report/log/reader.h"
-#include "report/log/recording_labels.h"
+#include "report/log/recording.h"
 #include "report/statistics/distribution.h"
 #include "report/symbols/symbols.h"
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "report/base/allocate.h"
+#include "report/base/line.h"
 #include "report/base/progress.h"
 #include "report/base/sort.h"
 #include "report/log/events.h"
@@ -290,8 +291,9 @@ th_recording_counter(const struct th_recording *recording, const char *name)
 	return 0;
 }
 
-struct th_text
-th_recording_setting(const struct th_recording *recording, const char *name)
+/* Value of a setting (TWINHEAP_...) as text; NULL bytes if the log has none of that name. */
+static struct th_text
+setting(const struct th_recording *recording, const char *name)
 {
 	for (size_t i = 0; i < recording->settings_count; i++) {
 		if (th_text_equals(recording->settings[i].name, name))
@@ -304,7 +306,7 @@ th_recording_setting(const struct th_recording *recording, const char *name)
 unsigned
 th_recording_heaps(const struct th_recording *recording)
 {
-	struct th_text text = th_recording_setting(recording, "TWINHEAP_HEAPS");
+	struct th_text text = setting(recording, "TWINHEAP_HEAPS");
 	unsigned heaps = TH_HEAPS_BOTH;
 
 	if (text.bytes) {
@@ -448,4 +450,49 @@ th_recording_pid(const struct th_recording *recording)
 	if (!recording->is_complete && recording->process.pid)
 		snprintf(pid.text, sizeof(pid.text), "%u", recording->process.pid);
 	return pid;
+}
+
+/* Labels, by OpenTelemetry's semantic conventions */
+
+void
+th_recording_labels(const struct th_recording *recording, struct th_labels *labels)
+{
+	const struct th_decoded_process *process = &recording->process;
+	const char *executable = th_text_printable(process->executable);
+
+	th_labels_set(labels, "service.name", th_text_base_name(executable));
+	th_labels_set(labels, "process.pid", th_text_format("%u", process->pid));
+	th_labels_set(labels, "process.executable.name", th_text_base_name(executable));
+	th_labels_set(labels, "host.name", th_text_printable(process->host));
+	th_labels_set(labels, "twinheap.version", th_text_printable(process->library_version));
+	if (recording->has_jvm)
+		th_labels_set(labels, "process.runtime.version",
+			th_text_printable(recording->jvm.version));
+}
+
+void
+th_recording_given_labels(const struct th_recording *recording, struct th_labels *labels)
+{
+	/* Without a key: the value is a list of labels. */
+	static const struct {
+		const char *variable;
+		const char *key;
+	} given[] = {
+		{"POD_NAME", "k8s.pod.name"},
+		{"POD_NAMESPACE", "k8s.namespace.name"},
+		{"OTEL_RESOURCE_ATTRIBUTES", NULL},
+		{"OTEL_SERVICE_NAME", "service.name"},
+		{"TWINHEAP_LABELS", NULL},
+	};
+
+	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++) {
+		struct th_text text = setting(recording, given[i].variable);
+
+		if (!text.bytes)
+			continue;
+		if (given[i].key)
+			th_labels_set(labels, given[i].key, th_text_printable(text));
+		else
+			th_labels_parse(labels, th_text_printable(text));
+	}
 }

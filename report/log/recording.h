@@ -17,6 +17,7 @@
 #include "report/base/allocate.h"
 #include "report/base/error.h"
 #include "report/base/id_map.h"
+#include "report/base/labels.h"
 #include "report/base/log_text.h"
 #include "report/log/reservations.h"
 #include "report/log/schema.h"
@@ -294,8 +295,18 @@ uint64_t th_recording_missing_bytes(const struct th_recording *recording);
 /* Value of the counter of that name (lower case, as in TH_LOG_COUNTERS), 0 if unknown. */
 uint64_t th_recording_counter(const struct th_recording *recording, const char *name);
 
-/* Value of a setting (TWINHEAP_...) as text; NULL bytes if the log has none of that name. */
-struct th_text th_recording_setting(const struct th_recording *recording, const char *name);
+/*
+ * Labels that a log contains, by OpenTelemetry's semantic conventions. What is known of any process:
+ * service.name (of the executable), process.pid, host.name, ...
+ */
+void th_recording_labels(const struct th_recording *recording, struct th_labels *labels);
+
+/*
+ * What the process was given when it started: the pod's name and namespace (POD_NAME,
+ * POD_NAMESPACE), OTEL_RESOURCE_ATTRIBUTES, OTEL_SERVICE_NAME, TWINHEAP_LABELS; each replaces
+ * those before it.
+ */
+void th_recording_given_labels(const struct th_recording *recording, struct th_labels *labels);
 
 /* Heaps that sampling was enabled for at the start: bits 1 << enum th_heap. */
 unsigned th_recording_heaps(const struct th_recording *recording);

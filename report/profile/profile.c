@@ -31,15 +31,6 @@
 #define INTERNAL_GROUP "[JVM-internal]"
 #define VIRTUAL_THREAD "[virtual thread]"
 
-/*
- * One-entry cache: the last actor or label of a stack or path, nearly always the only one.
- * Needs neither a search nor more memory.
- */
-struct home {
-	uint32_t actor; /* or label, plus one; 0 = none yet */
-	uint32_t row;
-};
-
 /* State of a build, beside the profile. */
 struct builder {
 	struct th_profile *profile;
@@ -51,14 +42,12 @@ struct builder {
 	 * stack.
 	 */
 	struct th_id_map actor_ids;
-	struct home *homes;       /* by stack */
-	struct th_id_map raw_ids; /* actor << 32 | stack, of actors that are not in `homes` */
+	struct th_id_map raw_ids; /* actor << 32 | stack */
 	TH_ARRAY(uint32_t, raw_rows);
 	/* By what is shown: thread label << 32 | class name, then that << 32 | path. */
 	struct th_id_map label_ids;
-	TH_ARRAY(struct home, path_homes); /* by path */
-	struct th_id_map row_ids;          /* of labels that are not in `path_homes` */
-	TH_ARRAY(uint32_t, merged_rows);
+	struct th_id_map row_ids;
+	uint32_t first_row;                /* of the heap: row 0 of row_ids */
 	struct th_resident_blocks touched; /* at the profile's snapshot of resident memory */
 };
 
@@ -115,13 +104,7 @@ forget_heap(struct builder *builder)
 	th_id_map_deinit(&builder->raw_ids);
 	th_id_map_deinit(&builder->label_ids);
 	th_id_map_deinit(&builder->row_ids);
-	free(builder->homes);
-	free(builder->path_homes);
-	builder->homes = NULL;
-	builder->path_homes = NULL;
-	builder->path_homes_count = builder->path_homes_capacity = 0;
 	builder->raw_rows_count = 0;
-	builder->merged_rows_count = 0;
 }
 
 static void
@@ -132,41 +115,23 @@ builder_deinit(struct builder *builder)
 	forget_heap(builder);
 	th_resident_blocks_deinit(&builder->touched);
 	free(builder->raw_rows);
-	free(builder->merged_rows);
 }
 
 /* Rows */
-
-static uint32_t
-append_row(struct th_profile *profile, const struct th_row *row)
-{
-	th_array_append(profile, rows, *row);
-	return (uint32_t)(profile->rows_count - 1);
-}
 
 /* The number of the row with the same text as this one. */
 static uint32_t
 add_row(struct builder *builder, const struct th_row *row)
 {
-	struct th_profile *profile = builder->profile;
 	bool added;
 	uint32_t label = th_id_map_intern(
 		&builder->label_ids, (uint64_t)row->thread << 32 | row->class_name, &added);
-
-	while (builder->path_homes_count <= row->path)
-		th_array_append(builder, path_homes, (struct home){0});
-	struct home *home = &builder->path_homes[row->path];
-	if (home->actor == label + 1)
-		return home->row;
-	if (!home->actor) {
-		*home = (struct home){label + 1, append_row(profile, row)};
-		return home->row;
-	}
 	uint32_t number = th_id_map_intern(
 		&builder->row_ids, (uint64_t)label << 32 | row->path, &added);
+
 	if (added)
-		th_array_append(builder, merged_rows, append_row(profile, row));
-	return builder->merged_rows[number];
+		th_array_append(builder->profile, rows, *row);
+	return builder->first_row + number;
 }
 
 static struct th_row
@@ -221,30 +186,16 @@ find_row(struct builder *builder, enum th_heap heap, const struct th_sample *sam
 
 /* By label, not by name index: a thread may alternate between two names. */
 static uint32_t
-actor_of(struct builder *builder, const struct th_sample *sample)
+row_of(struct builder *builder, enum th_heap heap, const struct th_sample *sample)
 {
 	uint64_t who = (uint64_t)builder->thread_labels[sample->name] << 1 |
 		       is_internal(builder, sample);
 	bool added;
-
-	return th_id_map_intern(&builder->actor_ids, who << 32 | sample->class, &added);
-}
-
-static uint32_t
-row_of(struct builder *builder, enum th_heap heap, uint32_t actor,
-	const struct th_sample *sample)
-{
-	struct home *home = &builder->homes[sample->stack];
-	bool added;
-
-	if (home->actor == actor + 1)
-		return home->row;
-	if (!home->actor) {
-		*home = (struct home){actor + 1, find_row(builder, heap, sample)};
-		return home->row;
-	}
+	uint32_t actor = th_id_map_intern(
+		&builder->actor_ids, who << 32 | sample->class, &added);
 	uint32_t raw = th_id_map_intern(
 		&builder->raw_ids, (uint64_t)actor << 32 | sample->stack, &added);
+
 	if (added) {
 		uint32_t row = find_row(builder, heap, sample);
 
@@ -305,26 +256,17 @@ add_sample(const struct builder *builder, enum th_heap heap, size_t index,
 			th_calibration_factor(&profile->heaps[heap], sample));
 }
 
-/* Finds the actors of all samples in the window; the rows replace them in the array. */
+/* Finds the paths of the stacks of all samples in the window, in the order of the log. */
 static void
-find_actors(struct builder *builder, const struct th_samples *samples, uint32_t *actors)
-{
-	for (size_t i = 0; i < samples->items_count; i++)
-		actors[i] = th_window_holds(&builder->profile->window, samples->items[i].time)
-				    ? actor_of(builder, &samples->items[i])
-				    : TH_NO_ROW;
-}
-
-/* Finds the paths of the stacks of all samples with an actor, in the order of the log. */
-static void
-resolve_stacks(struct th_profile *profile, enum th_heap heap, const uint32_t *actors)
+resolve_stacks(struct th_profile *profile, enum th_heap heap)
 {
 	const struct th_recording *recording = profile->recording;
 	const struct th_samples *samples = &recording->samples[heap];
 	bool *is_used = th_allocate(recording->stacks_count, sizeof(*is_used));
 
 	for (size_t i = 0; i < samples->items_count; i++)
-		is_used[samples->items[i].stack] |= actors[i] != TH_NO_ROW;
+		is_used[samples->items[i].stack] |= th_window_holds(
+			&profile->window, samples->items[i].time);
 	for (uint32_t i = 0; i < recording->stacks_count; i++) {
 		th_progress_often("reading stacks", i, recording->stacks_count);
 		if (is_used[i])
@@ -342,14 +284,13 @@ find_rows(struct builder *builder, enum th_heap heap, uint32_t *rows)
 {
 	const struct th_samples *samples = &builder->profile->recording->samples[heap];
 
-	find_actors(builder, samples, rows);
-	resolve_stacks(builder->profile, heap, rows);
-	builder->homes = th_allocate(
-		builder->profile->recording->stacks_count, sizeof(*builder->homes));
+	resolve_stacks(builder->profile, heap);
+	builder->first_row = (uint32_t)builder->profile->rows_count;
 	for (size_t i = 0; i < samples->items_count; i++) {
 		th_progress_often("summing up", i, samples->items_count);
-		if (rows[i] != TH_NO_ROW)
-			rows[i] = row_of(builder, heap, rows[i], &samples->items[i]);
+		rows[i] = th_window_holds(&builder->profile->window, samples->items[i].time)
+				  ? row_of(builder, heap, &samples->items[i])
+				  : TH_NO_ROW;
 	}
 	th_progress_clear();
 }
@@ -805,18 +746,4 @@ th_profile_function_at(const struct th_profile *profile, const struct th_row *ro
 		*function_ret = index || !row->shows_internal ? row->thread
 							      : profile->internal_group;
 	return true;
-}
-
-uint32_t
-th_profile_functions(const struct th_profile *profile, const struct th_row *row,
-	uint32_t *functions, uint32_t capacity)
-{
-	uint32_t count = 0;
-	uint32_t function;
-
-	for (; th_profile_function_at(profile, row, count, &function); count++) {
-		if (count < capacity)
-			functions[count] = function;
-	}
-	return count;
 }

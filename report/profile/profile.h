@@ -170,13 +170,9 @@ uint32_t th_profile_class_name(const struct th_profile *profile, uint32_t index)
 double th_profile_seconds(const struct th_profile *profile, uint64_t time);
 
 /*
- * The functions of a row from its root: group of threads, thread, frames. Writes at most
- * `capacity` numbers and returns their total number, whatever the capacity.
+ * The function with this index of a row from its root: group of threads, thread, frames; false if
+ * there are fewer.
  */
-uint32_t th_profile_functions(const struct th_profile *profile, const struct th_row *row,
-	uint32_t *functions, uint32_t capacity);
-
-/* The function with this index; false if there are fewer. */
 bool th_profile_function_at(const struct th_profile *profile, const struct th_row *row,
 	uint32_t index, uint32_t *function_ret);
 

@@ -19,7 +19,6 @@ struct maker {
 	const struct th_profile *profile;
 	struct th_time_slices *cells;
 	struct th_sample_order order; /* of the samples, by row */
-	uint32_t *places[TH_HEAPS];   /* place_of(), by index of the sample */
 	uint32_t *numbers;            /* by place: number of the cell, plus one */
 	/* Sums of the cells of the current row. */
 	TH_ARRAY(struct th_estimator, alloc);
@@ -94,21 +93,6 @@ place_of(const struct maker *maker, enum th_heap heap, size_t index)
 	};
 
 	return place_at(maker->cells, &cell);
-}
-
-static void
-find_places(struct maker *maker)
-{
-	const struct th_profile *profile = maker->profile;
-
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		const uint32_t *rows = profile->sample_rows[heap];
-		size_t count = profile->recording->samples[heap].items_count;
-
-		for (size_t i = 0; i < count; i++)
-			if (rows[i] != TH_NO_ROW)
-				maker->places[heap][i] = place_of(maker, (enum th_heap)heap, i);
-	}
 }
 
 /* Cells */
@@ -195,7 +179,7 @@ add_row(struct maker *maker, uint32_t row)
 	maker->alloc_count = maker->live_count = 0;
 	for (uint32_t i = maker->order.starts[row]; i < maker->order.starts[row + 1]; i++) {
 		uint32_t index = maker->order.samples[i];
-		uint32_t place = maker->places[heap][index];
+		uint32_t place = place_of(maker, heap, index);
 		uint32_t before = count;
 
 		uint32_t number = find_cell(maker, place, first, &count);
@@ -212,7 +196,6 @@ make_cells(struct maker *maker, size_t most)
 {
 	struct th_time_slices *cells = maker->cells;
 
-	find_places(maker);
 	memset(maker->numbers, 0, count_places(cells) * sizeof(*maker->numbers));
 	cells->items_count = cells->live_count = 0;
 	for (uint32_t row = 0; row < maker->profile->rows_count; row++) {
@@ -229,30 +212,24 @@ th_time_slices_init(struct th_time_slices *cells, const struct th_profile *profi
 {
 	const struct th_recording *recording = profile->recording;
 	struct maker maker = {.profile = profile, .cells = cells};
+	double length = (double)(recording->end - recording->start + 1);
 
-	/* Each row has at least one cell. */
-	if (profile->rows_count > most)
-		slices = 1;
-	*cells = (struct th_time_slices){
-		.slices = slices,
-		.start = recording->start,
-		.slice = (double)(recording->end - recording->start + 1) / slices,
-	};
+	*cells = (struct th_time_slices){.slices = slices, .start = recording->start};
 	th_sample_order_init(&maker.order, profile, NULL, profile->rows_count);
 	maker.numbers = th_allocate(count_places(cells), sizeof(*maker.numbers));
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		maker.places[heap] = th_allocate(
-			recording->samples[heap].items_count, sizeof(*maker.places[heap]));
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		cells->has_live |= th_lifetimes_keep(&profile->lifetimes, (enum th_heap)heap,
 					   &profile->end) < 1;
+	/* Where one slice has too many, more slices are not tried. */
+	cells->slices = 1;
+	cells->slice = length;
+	cells->slices = make_cells(&maker, most) ? slices : 1;
+	cells->slice = length / cells->slices;
 	while (!make_cells(&maker, cells->slices > 1 ? most : SIZE_MAX)) {
 		cells->slices /= 2;
 		cells->slice *= 2;
 	}
 	th_sample_order_deinit(&maker.order);
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		free(maker.places[heap]);
 	free(maker.numbers);
 	free(maker.alloc);
 	free(maker.live);

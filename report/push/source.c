@@ -10,7 +10,7 @@
 
 #include "report/base/allocate.h"
 #include "report/control/running.h"
-#include "report/log/recording_labels.h"
+#include "report/log/recording.h"
 #include "unify/shared/clock.h"
 
 /* A file of state is one line: this, time, offset, sums by heap and value, path of the log. */

@@ -7,10 +7,13 @@
 #include "report/run/launch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -194,20 +197,131 @@ load(struct attach *attach, const char *path, bool *is_loaded_ret,
 	return NULL;
 }
 
-/* Loads copies of the library, one directory after the other. */
+/* Copies of the library */
+
+/*
+ * Below the root directory of a process that cannot open the original: in another container, or where
+ * the original's directory is closed to its user.
+ */
+struct library_copy {
+	int directory;
+	char name[64];
+	char path_inside[PATH_MAX]; /* as the process sees it */
+};
+
+/* Directories to be tried: TMPDIR of the process, these, then its current directory. */
+static const char *const fixed[] = {"/tmp", "/dev/shm", "/var/tmp", "/run"};
+#define COPY_DIRECTORIES (2 + (int)(sizeof(fixed) / sizeof(fixed[0])))
+
+/* The current directory of the process, as it sees it. */
+static bool
+read_current(pid_t pid, char *ret, size_t capacity)
+{
+	char path[64];
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "/proc/%d/cwd", (int)pid);
+	length = readlink(path, ret, capacity - 1);
+	if (length <= 0)
+		return false;
+	ret[length] = '\0';
+	return ret[0] == '/';
+}
+
+static bool
+directory_name(pid_t pid, int number, char *ret, size_t capacity)
+{
+	const char *name;
+
+	if (number == COPY_DIRECTORIES - 1)
+		return read_current(pid, ret, capacity);
+	name = number ? fixed[number - 1] : th_running_variable(pid, "TMPDIR");
+	return name && *name == '/' && snprintf(ret, capacity, "%s", name) < (int)capacity;
+}
+
+static bool
+copy_bytes(int from, int to)
+{
+	ssize_t sent;
+
+	do
+		sent = sendfile(to, from, NULL, 1 << 20);
+	while (sent > 0);
+	return !sent;
+}
+
+static int
+create_file(struct library_copy *copy)
+{
+	uint32_t number;
+
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		return -1;
+	snprintf(copy->name, sizeof(copy->name), "libtwinheap.%08x.so", number);
+	return openat(
+		copy->directory, copy->name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
+}
+
+/* Readable for the process whatever the tool's mask is. */
+static bool
+fill(struct library_copy *copy, const char *library)
+{
+	int from = open(library, O_RDONLY | O_CLOEXEC);
+	int to = from < 0 ? -1 : create_file(copy);
+	bool is_filled = to >= 0 && copy_bytes(from, to) && !fchmod(to, 0755);
+
+	if (to >= 0) {
+		close(to);
+		if (!is_filled)
+			unlinkat(copy->directory, copy->name, 0);
+	}
+	if (from >= 0)
+		close(from);
+	return is_filled;
+}
+
+/* False: there is no such directory, or it is not writable. */
+static bool
+create_copy(const struct th_java_process *process, const char *library, int number,
+	struct library_copy *ret)
+{
+	char inside[PATH_MAX - 128];
+
+	if (!directory_name(process->pid, number, inside, sizeof(inside)))
+		return false;
+	ret->directory = th_java_process_open(process, inside);
+	if (ret->directory < 0)
+		return false;
+	if (!fill(ret, library)) {
+		close(ret->directory);
+		return false;
+	}
+	snprintf(ret->path_inside, sizeof(ret->path_inside), "%s/%s", inside, ret->name);
+	return true;
+}
+
+/* Once the file is loaded, it is no longer needed. */
+static void
+remove_copy(struct library_copy *copy)
+{
+	unlinkat(copy->directory, copy->name, 0);
+	close(copy->directory);
+}
+
+/* Attempts in one directory after the other. */
 static struct th_error *
 load_copy(struct attach *attach, const char *library, bool *is_loaded_ret,
 	char answer[TH_VIRTUAL_MACHINE_ANSWER_MAX])
 {
 	struct th_error *error = NULL;
 
-	for (int i = 0; i < TH_LIBRARY_COPY_DIRECTORIES && !error && !*is_loaded_ret; i++) {
-		struct th_library_copy copy;
+	for (int i = 0; i < COPY_DIRECTORIES && !error && !*is_loaded_ret; i++) {
+		struct library_copy copy;
 
-		if (!th_library_copy_create(&attach->process, library, i, &copy))
+		if (!create_copy(&attach->process, library, i, &copy))
 			continue;
 		error = load(attach, copy.path_inside, is_loaded_ret, answer);
-		th_library_copy_remove(&copy);
+		remove_copy(&copy);
 	}
 	return error;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Problems that can be detected in advance are reported before the command starts.  While it
- * runs, the launcher waits, forwards signals and takes breakdowns of the processes' memory
- * (launch_watch.h); at the end it lists the logs.  The variables are set in the child only: a
- * process whose parent has the library preloaded is treated as a child of the recorded process.
+ * runs, the launcher waits, forwards signals and takes breakdowns of the processes' memory; at the
+ * end it lists the logs.  The variables are set in the child only: a process
+ * whose parent has the library preloaded is treated as a child of the recorded process.
  */
 #include "report/run/launch.h"
 
@@ -13,12 +13,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "report/base/allocate.h"
 #include "report/base/line.h"
-#include "report/base/native_image.h"
+#include "report/control/running.h"
 #include "unify/shared/clock.h"
+#include "unify/shared/log_format.h"
+#include "unify/shared/outside.h"
 
 #define LIBRARY "libtwinheap.so"
 /* Logs listed after a run; more would scroll the summary off the screen. */
@@ -135,7 +139,7 @@ prepare(struct launch *launch)
 		error = th_launch_target_check(launch->options.command[0], &launch->program);
 	if (error)
 		return error;
-	if (*launch->program.path && th_native_image_is(launch->program.path))
+	if (*launch->program.path && th_java_process_is_native_image(launch->program.path))
 		th_notice("%s is a GraalVM native image: its Java heap is recorded as mapped "
 			  "memory, without classes and Java frames",
 			launch->options.command[0]);
@@ -198,6 +202,196 @@ run_child(const struct launch *launch, const struct signals *signals, int report
 	_exit(EXIT_FAILURE);
 }
 
+/* Breakdowns of resident memory */
+
+/*
+ * Taken while the launcher waits, for those of its processes that have no thread of the library to do
+ * it.  Processes are identified by their logs, whose headers contain their id and start time.
+ */
+
+/* Maximum number of processes; others are not watched. */
+#define WATCHED_MAX 64
+
+struct watched {
+	pid_t pid;
+	int descriptor; /* of its log */
+	struct th_outside *outside;
+	enum th_observed_status status; /* not TH_OBSERVED_OK: not retried */
+	uint64_t start_realtime;        /* of its log */
+};
+
+struct watch {
+	const char *pattern; /* of the logs, absolute; owned by the caller */
+	uint64_t since;      /* CLOCK_REALTIME: older logs belong to other runs */
+	uint64_t begin;      /* CLOCK_MONOTONIC, nanoseconds, like next_scan */
+	uint64_t next_scan;
+	uint64_t scanned; /* CLOCK_REALTIME: when the directory was last read */
+	struct watched watched[WATCHED_MAX];
+	size_t count;
+	/* A process that could not be observed, and the reason; TH_OBSERVED_OK: none. */
+	enum th_observed_status problem;
+	pid_t problem_pid;
+};
+
+/* The same frequency as in the library (unify/resident/schedule.c). */
+#define TURN_SHARE 16
+#define TURN_LEAST_NS (TH_NS_PER_S / 10)
+/* Reading the directory of the logs takes at most 1/SCAN_SPACING of the time. */
+#define SCAN_SPACING 50
+/* A log may get its header, or a directory its new time, shortly after it was read. */
+#define SETTLE_NS TH_NS_PER_S
+
+static void
+watch_init(struct watch *watch, const char *pattern, uint64_t since)
+{
+	*watch = (struct watch){.pattern = pattern, .since = since, .begin = th_clock_now()};
+}
+
+/* Discovery of logs */
+
+static bool
+is_watched(const struct watch *watch, const struct th_log_header *header)
+{
+	for (size_t i = 0; i < watch->count; i++) {
+		const struct watched *watched = &watch->watched[i];
+
+		if (watched->pid == (pid_t)header->pid &&
+			watched->start_realtime == header->start_realtime)
+			return true;
+	}
+	return false;
+}
+
+static bool
+is_wanted(const struct watch *watch, const struct th_log_header *header)
+{
+	/* A process id from another namespace may belong to a different process here. */
+	return header->state == TH_LOG_RECORDING && header->start_realtime >= watch->since &&
+	       !is_watched(watch, header) && th_running_is_writer(header, (pid_t)header->pid);
+}
+
+static void
+add(const char *path, void *data)
+{
+	struct watch *watch = data;
+	struct th_log_header header;
+	int descriptor = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+
+	if (descriptor < 0)
+		return;
+	if (watch->count == WATCHED_MAX || !th_running_read(descriptor, &header) ||
+		!is_wanted(watch, &header)) {
+		close(descriptor);
+		return;
+	}
+	struct th_outside *outside = th_outside_create((pid_t)header.pid, descriptor);
+	if (!outside)
+		th_out_of_memory();
+	watch->watched[watch->count++] = (struct watched){
+		.pid = (pid_t)header.pid,
+		.descriptor = descriptor,
+		.outside = outside,
+		.start_realtime = header.start_realtime,
+	};
+}
+
+static bool
+has_changed(const struct watch *watch)
+{
+	char directory[PATH_MAX];
+	struct stat status;
+
+	th_launch_logs_directory(watch->pattern, directory);
+	if (stat(directory, &status))
+		return false;
+	return (uint64_t)status.st_mtim.tv_sec * TH_NS_PER_S +
+		       (uint64_t)status.st_mtim.tv_nsec + SETTLE_NS >=
+	       watch->scanned;
+}
+
+static void
+scan(struct watch *watch)
+{
+	uint64_t begin = th_clock_now();
+
+	if (begin < watch->next_scan || !has_changed(watch))
+		return;
+	watch->scanned = th_clock_read(CLOCK_REALTIME);
+	th_launch_logs_each(watch->pattern, add, watch);
+	watch->next_scan = begin + (th_clock_now() - begin) * SCAN_SPACING;
+}
+
+/* Breakdowns */
+
+/* Frees the slots of processes that have ended. */
+static void
+forget(struct watch *watch, size_t i)
+{
+	th_outside_destroy(watch->watched[i].outside);
+	close(watch->watched[i].descriptor);
+	watch->watched[i] = watch->watched[--watch->count];
+}
+
+static void
+poll_one(struct watch *watch, struct watched *watched)
+{
+	watched->status = th_outside_poll(watched->outside, th_clock_now());
+	if (watched->status == TH_OBSERVED_OK || watched->status == TH_OBSERVED_GONE)
+		return;
+	watch->problem = watched->status;
+	watch->problem_pid = watched->pid;
+}
+
+static void
+look(struct watch *watch)
+{
+	for (size_t i = watch->count; i-- > 0;) {
+		struct watched *watched = &watch->watched[i];
+
+		if (watched->status == TH_OBSERVED_OK)
+			poll_one(watch, watched);
+		if (watched->status == TH_OBSERVED_GONE ||
+			(kill(watched->pid, 0) && errno == ESRCH))
+			forget(watch, i);
+	}
+}
+
+/* A process that grows fast is to be read sooner than the others. */
+static uint64_t
+until_next_look(const struct watch *watch, uint64_t now, uint64_t pause)
+{
+	for (size_t i = 0; i < watch->count; i++) {
+		uint64_t next = th_outside_next(watch->watched[i].outside);
+
+		if (next > now && next - now < pause)
+			pause = next - now;
+	}
+	return pause;
+}
+
+/* Examines all processes; returns the time until the next call is due. */
+static struct timespec
+watch_turn(struct watch *watch)
+{
+	uint64_t pause = (th_clock_now() - watch->begin) / TURN_SHARE;
+
+	scan(watch);
+	look(watch);
+	pause = until_next_look(
+		watch, th_clock_now(), pause < TH_NS_PER_S ? pause : TH_NS_PER_S);
+	if (pause < TURN_LEAST_NS)
+		pause = TURN_LEAST_NS;
+	return pause < TH_NS_PER_S ? (struct timespec){0, (long)pause}
+				   : (struct timespec){1, 0};
+}
+
+static void
+watch_deinit(struct watch *watch)
+{
+	while (watch->count)
+		forget(watch, watch->count - 1);
+}
+
 /* The parent */
 
 /*
@@ -230,10 +424,10 @@ give_signals_back(const struct signals *signals)
  * the terminal (Ctrl-C, Ctrl-\, hang-up) reach the whole process group without it.
  */
 static int
-wait_for(pid_t child, const struct signals *signals, struct th_launch_watch *watch)
+wait_for(pid_t child, const struct signals *signals, struct watch *watch)
 {
 	for (;;) {
-		struct timespec pause = th_launch_watch_turn(watch);
+		struct timespec pause = watch_turn(watch);
 		siginfo_t info;
 		int number = sigtimedwait(&signals->awaited, &info, &pause);
 		int status;
@@ -339,7 +533,7 @@ finish_logs(const struct launch *launch)
 }
 
 static int
-finish(const struct launch *launch, const struct th_launch_watch *watch, int wait_status)
+finish(const struct launch *launch, const struct watch *watch, int wait_status)
 {
 	if (WIFSIGNALED(wait_status) && !launch->options.is_quiet)
 		th_notice("%s was killed by signal %d (%s)", launch->options.command[0],
@@ -355,7 +549,7 @@ finish(const struct launch *launch, const struct th_launch_watch *watch, int wai
 static struct th_error *
 run(struct launch *launch, int *status_ret)
 {
-	struct th_launch_watch watch;
+	struct watch watch;
 	struct signals signals;
 	int report[2];
 	int error, status = 0;
@@ -365,7 +559,7 @@ run(struct launch *launch, int *status_ret)
 		return th_error_create_errno(TH_ERROR_USAGE, "cannot start a process");
 	fflush(NULL);
 	launch->start_realtime = th_clock_read(CLOCK_REALTIME);
-	th_launch_watch_init(&watch, launch->pattern, launch->start_realtime);
+	watch_init(&watch, launch->pattern, launch->start_realtime);
 	take_signals(&signals);
 	child = fork();
 	if (child == 0)
@@ -375,7 +569,7 @@ run(struct launch *launch, int *status_ret)
 	if (child > 0) {
 		error = read_report(report[0]);
 		status = wait_for(child, &signals, &watch);
-		th_launch_watch_deinit(&watch);
+		watch_deinit(&watch);
 	}
 	close(report[0]);
 	give_signals_back(&signals);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The commands that start recordings: `run`, `attach`, `detach`, and `doctor`, which tries one; and
- * their parts: options, logs, the command's file, the allocator, breakdowns meanwhile.
+ * their parts: options, logs, the command's file, the allocator.
  */
 #ifndef TH_REPORT_RUN_LAUNCH_H
 #define TH_REPORT_RUN_LAUNCH_H
@@ -15,7 +15,6 @@
 #include "report/base/error.h"
 #include "report/control/java_process.h"
 #include "report/profile/options.h"
-#include "unify/shared/outside.h"
 
 /*
  * `run`: runs the command of the options.  *status_ret is its exit status, 128 + N if signal N killed
@@ -174,62 +173,5 @@ struct th_error *th_launch_allocator_find(const char *name, char path_ret[PATH_M
  */
 const char *th_launch_allocator_preload(const struct th_launch_program *program,
 	const char *library, const char *allocator, const char *before);
-
-/*
- * Takes breakdowns of resident memory while the launcher waits, for those of its processes that
- * have no thread of the library to do it.
- */
-
-/* Maximum number of processes; others are not watched. */
-#define TH_LAUNCH_WATCHED_MAX 64
-
-struct th_launch_watched {
-	pid_t pid;
-	int descriptor; /* of its log */
-	struct th_outside *outside;
-	enum th_observed_status status; /* not TH_OBSERVED_OK: not retried */
-	uint64_t start_realtime;        /* of its log */
-};
-
-struct th_launch_watch {
-	const char *pattern; /* of the logs, absolute; owned by the caller */
-	uint64_t since;      /* CLOCK_REALTIME: older logs belong to other runs */
-	uint64_t begin;      /* CLOCK_MONOTONIC, nanoseconds, like next_scan */
-	uint64_t next_scan;
-	uint64_t scanned; /* CLOCK_REALTIME: when the directory was last read */
-	struct th_launch_watched watched[TH_LAUNCH_WATCHED_MAX];
-	size_t count;
-	/* A process that could not be observed, and the reason; TH_OBSERVED_OK: none. */
-	enum th_observed_status problem;
-	pid_t problem_pid;
-};
-
-void th_launch_watch_init(struct th_launch_watch *watch, const char *pattern, uint64_t since);
-
-/* Examines all processes; returns the time until the next call is due. */
-struct timespec th_launch_watch_turn(struct th_launch_watch *watch);
-
-void th_launch_watch_deinit(struct th_launch_watch *watch);
-
-/*
- * A copy of the library below the root directory of a process that cannot open the original: in
- * another container, or where the original's directory is closed to its user.
- */
-
-/* Directories to be tried, by number from 0. */
-#define TH_LIBRARY_COPY_DIRECTORIES 6
-
-struct th_library_copy {
-	int directory;
-	char name[64];
-	char path_inside[PATH_MAX]; /* as the process sees it */
-};
-
-/* False: there is no such directory, or it is not writable. */
-bool th_library_copy_create(const struct th_java_process *process, const char *library,
-	int number, struct th_library_copy *ret);
-
-/* Once the file is loaded, it is no longer needed. */
-void th_library_copy_remove(struct th_library_copy *copy);
 
 #endif

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 
 #include "report/base/allocate.h"
-#include "report/statistics/factors.h"
 #include "report/statistics/mean_interval.h"
 
 /* Bytes outside all thread records that a bounded window may ignore. */
@@ -446,7 +445,6 @@ calibrate(struct th_calibration *calibration, const struct th_recording *recordi
 		calibration->unplaced = work.total.estimate -
 					th_sums_point(&calibration->whole.bytes);
 	}
-	calibration->window_samples = sampled.samples;
 	calibration->objects = th_calibration_objects(calibration, &calibration->whole);
 	free(work.threads);
 	th_factors_deinit(&work.factors);
@@ -464,7 +462,6 @@ calibrate_as_share(struct th_calibration *calibration, const struct th_recording
 	if (all.is_calibrated) {
 		sum = sum_window(&all, recording, heap, window);
 		all.bytes = th_calibration_bytes(&all, &sum);
-		all.window_samples = sum.samples;
 		all.objects = th_calibration_objects(&all, &sum);
 		th_calibration_deinit(calibration);
 		*calibration = all;

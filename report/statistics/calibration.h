@@ -54,7 +54,6 @@ struct th_calibration {
 	uint64_t interval; /* bytes, th_recording_gap() */
 	double gap;        /* where sampling was sparse, th_mean_interval_thin() */
 	double live_gap;   /* the same of what is alive, which a ring thins out last */
-	uint64_t window_samples;
 	/* The whole of which estimates are shares: samples with their factors. */
 	struct th_estimator whole;
 	struct th_estimate bytes;   /* the window's total */

@@ -448,7 +448,7 @@ look_for_collapse(struct th_teardown *teardown, const struct th_recording *recor
 		if (time >= teardown->time)
 			continue;
 		teardown->time = teardown->known = time;
-		teardown->is_found = teardown->is_collapse = true;
+		teardown->is_found = true;
 		teardown->is_collection = false;
 		teardown->mark = NULL;
 	}

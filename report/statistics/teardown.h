@@ -25,7 +25,6 @@ struct th_teardown {
 	 */
 	uint64_t known;
 	bool is_found;
-	bool is_collapse;                       /* no mark: recognized by the collapse */
 	bool is_collection;                     /* it begins with the full collection at exit */
 	const struct th_decoded_teardown *mark; /* NULL: a collapse, or none was found */
 };

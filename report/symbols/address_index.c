@@ -12,17 +12,11 @@
 #include "unify/shared/bisect.h"
 
 void
-th_address_index_init(struct th_address_index *index)
-{
-	*index = (struct th_address_index){0};
-}
-
-void
 th_address_index_deinit(struct th_address_index *index)
 {
 	free(index->ranges);
 	free(index->reach);
-	th_address_index_init(index);
+	*index = (struct th_address_index){0};
 }
 
 void

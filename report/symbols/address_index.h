@@ -17,6 +17,7 @@ struct th_address_range {
 		rank; /* of two ranges with one extent, the one with the higher rank is found */
 };
 
+/* Zeroed: empty. */
 struct th_address_index {
 	struct th_address_range *ranges;
 	size_t ranges_count;
@@ -25,7 +26,6 @@ struct th_address_index {
 		*reach; /* reach[i]: highest end of ranges[0..i]; bounds the search backwards */
 };
 
-void th_address_index_init(struct th_address_index *index);
 void th_address_index_deinit(struct th_address_index *index);
 
 void th_address_index_add(struct th_address_index *index, uint64_t start, uint64_t end,

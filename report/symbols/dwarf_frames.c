@@ -17,7 +17,7 @@
 
 #include "report/base/allocate.h"
 #include "report/base/sort.h"
-#include "report/symbols/demangle.h"
+#include "report/symbols/names.h"
 
 /* Namespaces, classes, functions and blocks around a function; a limit for damaged files. */
 #define NESTING_MAX 64

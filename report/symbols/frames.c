@@ -9,9 +9,8 @@
 #include "report/base/id_map.h"
 #include "report/symbols/address_index.h"
 #include "report/symbols/code_sources.h"
-#include "report/symbols/demangle.h"
 #include "report/symbols/java_names.h"
-#include "report/symbols/module_names.h"
+#include "report/symbols/names.h"
 #include "unify/shared/bisect.h"
 
 /* The frames of a word: a run of numbers in a pool. */

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Of a ring, all records behind the metadata are in KEPT events, as if it had kept everything.
+ * A bundle is a log plus, after its last record, the names of all native frames in its stacks,
+ * so that it prints the same on another machine as on the recording machine.  The original
+ * records keep their offsets, which are the ids of samples.  Of a ring, all records behind the
+ * metadata are in KEPT events, as if it had kept everything.
  *
  * File layout: the log header with an updated tail, the log up to the end of its last record,
- * descriptions of the bundle's events (a log of an older library has none), the names.  Unused
- * space after the last record is dropped; the BUNDLE event records how much.
+ * descriptions of the bundle's events (a log of an older library, or one that was cut, has none),
+ * the names.  Unused space after the last record is dropped; the BUNDLE event records how much.
  */
-#include "report/views/bundle.h"
+#include "report/views/view.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -173,6 +173,21 @@ th_view_rss_json(FILE *file, const struct th_profile *profile, const struct th_l
 json_t *th_view_rss_document(
 	const struct th_profile *profile, const struct th_leaks *leaks, bool has_parts);
 
+/* A bundle: the log with the names of its native frames, and its size. */
+struct th_bundle_size {
+	uint64_t bytes;     /* before compression */
+	uint64_t addresses; /* native addresses in stacks */
+};
+
+/*
+ * Writes the bundle of `recording`, which must not be a bundle itself.  `compressed` selects gzip;
+ * `without_command` overwrites the command line with zeros.  `warn` is called for modules without
+ * symbols.
+ */
+void th_bundle_write(FILE *file, const struct th_recording *recording, bool compressed,
+	bool without_command, th_symbols_warn *warn, void *warn_data,
+	struct th_bundle_size *size_ret);
+
 /* Every record of a log, decoded by the descriptions in the log. */
 void th_view_dump(FILE *file, const struct th_reader *reader, bool without_command);
 

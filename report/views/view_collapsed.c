@@ -10,39 +10,31 @@
 #include "report/base/allocate.h"
 #include "report/base/sort.h"
 
-struct stack {
-	uint32_t *functions; /* root first */
-	uint32_t count;
-	enum th_heap heap;
-	double value;
-};
-
-struct collapsed {
-	FILE *file;
-	const struct th_profile *profile;
-	TH_ARRAY(struct stack, stacks);
-};
-
-/* Stacks that print alike compare equal: there is one copy of each name. */
+/* Rows that print alike compare equal: there is one copy of each name. */
 static int
-compare_stacks(const void *a, const void *b, void *data)
+compare_rows(
+	const struct th_profile *profile, const struct th_row *left, const struct th_row *right)
 {
-	const struct collapsed *collapsed = data;
-	const struct th_frames *frames = collapsed->profile->frames;
-	const struct stack *left = a;
-	const struct stack *right = b;
+	uint32_t functions[2];
 
-	if (collapsed->profile->options->annotate && left->heap != right->heap)
-		return left->heap < right->heap ? -1 : 1;
-	for (uint32_t i = 0; i < left->count && i < right->count; i++) {
-		const char *left_name = th_frames_function_name(frames, left->functions[i]);
-		const char *right_name = th_frames_function_name(frames, right->functions[i]);
+	if (profile->options->annotate && left->heap != right->heap)
+		return th_order(left->heap, right->heap);
+	for (uint32_t i = 0;; i++) {
+		bool has_left = th_profile_function_at(profile, left, i, &functions[0]);
+		bool has_right = th_profile_function_at(profile, right, i, &functions[1]);
+
+		if (!has_left || !has_right)
+			return has_left - has_right;
+		const char *left_name = th_frames_function_name(profile->frames, functions[0]);
+		const char *right_name = th_frames_function_name(profile->frames, functions[1]);
 
 		if (left_name != right_name)
 			return strcmp(left_name, right_name);
 	}
-	return (left->count > right->count) - (left->count < right->count);
 }
+
+TH_COMPARE_WITH(compare, uint32_t, const struct th_profile, profile,
+	compare_rows(profile, &profile->rows[*left], &profile->rows[*right]))
 
 /* Printing */
 
@@ -57,73 +49,48 @@ heap_marker(enum th_heap heap)
 }
 
 static void
-print_stack(const struct collapsed *collapsed, const struct stack *stack, double value)
+print_row(FILE *file, const struct th_profile *profile, const struct th_row *row, double value)
 {
 	uint64_t whole = (uint64_t)fmin(round(value), 0x1p63);
+	uint32_t function;
 
 	if (!whole)
 		return;
-	if (collapsed->profile->options->annotate)
-		fputs(heap_marker(stack->heap), collapsed->file);
-	for (uint32_t i = 0; i < stack->count; i++) {
+	if (profile->options->annotate)
+		fputs(heap_marker(row->heap), file);
+	for (uint32_t i = 0; th_profile_function_at(profile, row, i, &function); i++) {
 		if (i)
-			fputc(';', collapsed->file);
-		const char *name = th_frames_function_name(
-			collapsed->profile->frames, stack->functions[i]);
+			fputc(';', file);
 		/* Semicolons separate frames. */
-		for (; *name; name++)
-			putc_unlocked(*name == ';' ? ':' : *name, collapsed->file);
+		for (const char *name = th_frames_function_name(profile->frames, function);
+			*name; name++)
+			putc_unlocked(*name == ';' ? ':' : *name, file);
 	}
-	fprintf(collapsed->file, " %" PRIu64 "\n", whole);
+	fprintf(file, " %" PRIu64 "\n", whole);
 }
 
-/* Merges stacks that print alike (two classes, or both heaps) into one line. */
-static void
-print_stacks(struct collapsed *collapsed)
-{
-	for (size_t i = 0; i < collapsed->stacks_count;) {
-		const struct stack *stack = &collapsed->stacks[i];
-		double value = 0;
-
-		for (; i < collapsed->stacks_count &&
-			!compare_stacks(stack, &collapsed->stacks[i], collapsed);
-			i++)
-			value += collapsed->stacks[i].value;
-		print_stack(collapsed, stack, value);
-	}
-}
-
-static struct stack
-stack_of(const struct th_profile *profile, const struct th_row *row)
-{
-	struct stack stack = {
-		.count = th_profile_functions(profile, row, NULL, 0),
-		.heap = row->heap,
-		.value = th_profile_point(profile, th_profile_sum(profile, row)),
-	};
-
-	stack.functions = th_allocate(stack.count, sizeof(*stack.functions));
-	th_profile_functions(profile, row, stack.functions, stack.count);
-	return stack;
-}
-
+/* Rows that print alike (of two classes, or of both heaps) are one line. */
 void
 th_view_collapsed(FILE *file, const struct th_profile *profile)
 {
-	struct collapsed collapsed = {.file = file, .profile = profile};
+	uint32_t *order = th_allocate(profile->rows_count, sizeof(*order));
+	size_t count = 0;
 
-	for (size_t i = 0; i < profile->rows_count; i++) {
+	for (uint32_t i = 0; i < profile->rows_count; i++) {
 		/* The heap of a stack is not shown: its reader adds up all of them. */
-		if (th_profile_contents(profile, &profile->rows[i]) &&
-			!profile->options->annotate)
-			continue;
-		struct stack stack = stack_of(profile, &profile->rows[i]);
-
-		th_array_append(&collapsed, stacks, stack);
+		if (!th_profile_contents(profile, &profile->rows[i]) ||
+			profile->options->annotate)
+			order[count++] = i;
 	}
-	th_sort_with(collapsed.stacks, collapsed.stacks_count, compare_stacks, &collapsed);
-	print_stacks(&collapsed);
-	for (size_t i = 0; i < collapsed.stacks_count; i++)
-		free(collapsed.stacks[i].functions);
-	free(collapsed.stacks);
+	th_sort_with(order, count, compare, profile);
+	for (size_t i = 0; i < count;) {
+		const struct th_row *row = &profile->rows[order[i]];
+		double value = 0;
+
+		for (; i < count && !compare_rows(profile, row, &profile->rows[order[i]]); i++)
+			value += th_profile_point(
+				profile, th_profile_sum(profile, &profile->rows[order[i]]));
+		print_row(file, profile, row, value);
+	}
+	free(order);
 }

@@ -397,7 +397,6 @@ struct jfr {
 	const struct th_profile *profile;
 	struct th_bytes events;
 	struct pool pools[JFR_POOL_END];
-	struct th_strings symbols;
 	double sums[TH_HEAPS][TH_MEASURES]; /* of the weights so far, bytes */
 };
 
@@ -422,7 +421,7 @@ static uint64_t
 named(struct jfr *jfr, enum jfr_type type, const char *text)
 {
 	bool added;
-	uint64_t id = pool_id(jfr, type, th_strings_intern(&jfr->symbols, text), &added);
+	uint64_t id = pool_id(jfr, type, th_frames_intern(jfr->profile->frames, text), &added);
 
 	if (added)
 		put_string(pool_entry(jfr, type, id), text);
@@ -853,7 +852,6 @@ th_view_jfr(FILE *file, const struct th_profile *profile)
 	struct jfr jfr = {.profile = profile};
 	const struct th_recording *recording = profile->recording;
 
-	th_strings_init(&jfr.symbols);
 	put_events(&jfr);
 	fill_pools(&jfr);
 	uint64_t pools = HEADER_BYTES + jfr.events.items_count;
@@ -863,5 +861,4 @@ th_view_jfr(FILE *file, const struct th_profile *profile)
 	write_header(file, recording, HEADER_BYTES + jfr.events.items_count, pools, metadata);
 	fwrite(jfr.events.items, 1, jfr.events.items_count, file);
 	free(jfr.events.items);
-	th_strings_deinit(&jfr.symbols);
 }

@@ -21,7 +21,7 @@
 #include "report/base/gzip.h"
 #include "report/base/heap_names.h"
 #include "report/base/log_text.h"
-#include "report/log/recording_labels.h"
+#include "report/log/recording.h"
 #include "report/profile/values.h"
 #include "report/statistics/sampling_changes.h"
 #include "report/views/export_part.h"

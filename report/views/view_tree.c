@@ -4,13 +4,12 @@
  * that it and its callees allocated in each heap.  A chain of functions in which each has a
  * single callee and allocates nothing itself is printed at one depth.
  *
- * Only the printed part of the tree is built: a node is a range of rows that share their first
+ * Only branches of at least --min are built: a node is a range of rows that share their first
  * functions.  The rows of a node are sorted by their next function when its children are needed.
  *
  * Threads of the application are merged: their level is skipped unless --threads is given.
- * Of each heap only the nodes with the largest shares are printed (--top): a first walk over the
- * tree ranks them, the second prints. A node's share is not larger than its parent's, so that
- * with a node its parents are among them.  Before them functions of libraries are left out that
+ * Of each heap only the nodes with the largest shares are printed (--top). A node's share is not
+ * larger than its parent's, so that with a node its parents are among them.  Before them functions of libraries are left out that
  * call each other and have, but for less than --min, what the next one has.
  */
 #include "report/views/view.h"
@@ -46,27 +45,20 @@
 struct node {
 	uint32_t function;
 	uint32_t level; /* number of functions from the root; 0 = all rows */
+	size_t parent;  /* index in tree.nodes */
 	size_t first;   /* index in tree.rows */
 	size_t count;
 	int depth; /* depth at which it is printed */
 	bool is_thread;
-	bool is_hidden;  /* beyond --top */
-	bool is_chained; /* the only branch of its parent, which has little beside it */
+	bool is_chained;  /* the only branch of its parent, which has little beside it */
+	bool is_left_out; /* of the middle of a row of libraries' functions */
+	bool is_top;
+	bool is_hidden; /* beyond --top, or below such a node */
 	struct th_estimator sums[TH_HEAPS];
 };
 
 struct nodes {
 	TH_ARRAY(struct node, items);
-};
-
-/* A node in the order of the walk. */
-struct rank {
-	double share;
-	uint64_t number;
-};
-
-struct ranks {
-	TH_ARRAY(struct rank, items);
 };
 
 struct tree {
@@ -80,13 +72,12 @@ struct tree {
 	int path_columns;       /* 0 = no limit */
 	bool has_intervals;     /* there are columns for them */
 	bool has_shares;        /* there are columns for them */
-	struct ranks ranks[TH_HEAPS];
-	uint64_t visited;   /* nodes, in the present walk */
-	uint8_t *is_top;    /* by number of the node; NULL: all are */
-	uint64_t row_first; /* number of the first of the present row of libraries' functions */
-	TH_ARRAY(bool, left_out); /* by number of the node; of the middle of such a row */
-	uint64_t gap;             /* functions left out above the next one printed */
-	uint64_t cut_count;       /* subtrees left out */
+	bool is_limited;        /* by --top */
+	TH_ARRAY(struct node,
+		nodes); /* in the order of printing: parents before their children */
+	TH_ARRAY(struct node, small); /* below --min, by parent */
+	uint64_t gap;                 /* functions left out above the next one printed */
+	uint64_t cut_count;           /* subtrees left out */
 	struct th_estimator cut[TH_HEAPS];
 };
 
@@ -127,7 +118,7 @@ skips_thread(const struct tree *tree, const struct th_row *row)
 }
 
 /*
- * Finds the children of a node, in the order of their first rows, and sets for each of its rows
+ * Finds the children of the next node, in the order of their first rows, and sets for each of its rows
  * the number of its child; TH_ID_MAP_NONE: the row ends at the node.
  */
 static void
@@ -139,6 +130,7 @@ find_children(struct tree *tree, const struct node *parent, struct nodes *childr
 		const struct th_row *row = &tree->profile->rows[tree->rows[parent->first + i]];
 		struct node child = {
 			.level = parent->level + 1,
+			.parent = tree->nodes_count,
 			.is_thread = row->shows_thread && !skips_thread(tree, row) &&
 				     parent->level == row->shows_internal,
 		};
@@ -204,30 +196,20 @@ TH_COMPARE_WITH(compare, struct node, const struct tree, tree,
 	th_order(share_of(tree, right), share_of(tree, left))
 		?: th_order(left->first, right->first))
 
-static void
-cut(struct tree *tree, const struct node *node)
-{
-	tree->cut_count++;
-	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		th_estimator_merge(&tree->cut[heap], &node->sums[heap]);
-}
-
 /* Keeps the children that are large enough, largest first. */
 static void
-choose(struct tree *tree, struct nodes *children, bool is_hidden)
+choose(struct tree *tree, struct nodes *children)
 {
 	size_t count = children->items_count;
 
 	children->items_count = 0;
 	for (size_t i = 0; i < count; i++) {
-		const struct node *child = &children->items[i];
+		struct node child = children->items[i];
 
-		bool is_small = 100 * share_of(tree, child) < tree->profile->options->min_share;
-
-		if (is_small && !is_hidden)
-			cut(tree, child);
-		if (!is_small)
-			children->items[children->items_count++] = *child;
+		if (100 * share_of(tree, &child) < tree->profile->options->min_share)
+			th_array_append(tree, small, child);
+		else
+			children->items[children->items_count++] = child;
 	}
 	th_sort_with(children->items, children->items_count, compare, tree);
 }
@@ -238,6 +220,56 @@ is_chain(const struct node *parent, const struct nodes *children)
 {
 	return parent->level && children->items_count == 1 &&
 	       children->items[0].count == parent->count;
+}
+
+/* Whether the only child has the parent's figures, but for what is too small to be printed. */
+static bool
+is_chained(const struct tree *tree, const struct node *parent, const struct nodes *children)
+{
+	double most = tree->profile->options->min_share / 100;
+
+	if (!parent->level || children->items_count != 1)
+		return false;
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		if (share_in(tree, parent, heap) - share_in(tree, &children->items[0], heap) >
+			most)
+			return false;
+	return true;
+}
+
+/* Queues the children of the next node. */
+static void
+add_children(struct tree *tree, const struct node *parent, struct nodes *pending)
+{
+	struct nodes children = {0};
+
+	find_children(tree, parent, &children);
+	order_rows(tree, parent, &children);
+	int depth = parent->depth + (parent->level && !is_chain(parent, &children));
+	choose(tree, &children);
+	bool has_chain = is_chained(tree, parent, &children);
+	for (size_t i = children.items_count; i-- > 0;) {
+		children.items[i].depth = depth;
+		children.items[i].is_chained = has_chain;
+		th_array_append(pending, items, children.items[i]);
+	}
+	free(children.items);
+}
+
+/* Finds all nodes. Iterative, since stacks may be thousands of frames deep. */
+static void
+grow(struct tree *tree)
+{
+	struct nodes pending = {0};
+
+	th_array_append(&pending, items, tree->root);
+	while (pending.items_count) {
+		struct node node = pending.items[--pending.items_count];
+
+		add_children(tree, &node, &pending);
+		th_array_append(tree, nodes, node);
+	}
+	free(pending.items);
 }
 
 /* Printing */
@@ -330,80 +362,45 @@ print_node(struct tree *tree, const struct node *node)
 	fputc('\n', tree->file);
 }
 
-/* Whether the only child has the parent's figures, but for what is too small to be printed. */
-static bool
-is_chained(const struct tree *tree, const struct node *parent, const struct nodes *children)
+static void
+cut(struct tree *tree, const struct node *node)
 {
-	double most = tree->profile->options->min_share / 100;
-
-	if (!parent->level || children->items_count != 1)
-		return false;
+	tree->cut_count++;
 	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		if (share_in(tree, parent, heap) - share_in(tree, &children->items[0], heap) >
-			most)
-			return false;
-	return true;
-}
-
-/* Queues the children of a node for printing. */
-static void
-add_children(struct tree *tree, const struct node *parent, struct nodes *pending)
-{
-	struct nodes children = {0};
-
-	find_children(tree, parent, &children);
-	order_rows(tree, parent, &children);
-	int depth = parent->depth + (parent->level && !is_chain(parent, &children));
-	choose(tree, &children, parent->is_hidden);
-	bool has_chain = is_chained(tree, parent, &children);
-	for (size_t i = children.items_count; i-- > 0;) {
-		children.items[i].depth = depth;
-		children.items[i].is_hidden = parent->is_hidden;
-		children.items[i].is_chained = has_chain;
-		th_array_append(pending, items, children.items[i]);
-	}
-	free(children.items);
-}
-
-typedef void visit(struct tree *tree, struct node *node);
-
-/* Visits all nodes, parents first. Iterative, since stacks may be thousands of frames deep. */
-static void
-walk(struct tree *tree, visit *see)
-{
-	struct nodes pending = {0};
-
-	tree->visited = 0;
-	tree->cut_count = 0;
-	memset(tree->cut, 0, sizeof(tree->cut));
-	th_array_append(&pending, items, tree->root);
-	while (pending.items_count) {
-		struct node node = pending.items[--pending.items_count];
-
-		see(tree, &node);
-		add_children(tree, &node, &pending);
-		tree->visited++;
-	}
-	free(pending.items);
+		th_estimator_merge(&tree->cut[heap], &node->sums[heap]);
 }
 
 /* Of the branches below a hidden node only the whole is counted. */
 static void
-print_visited(struct tree *tree, struct node *node)
+print_visible(struct tree *tree, struct node *node)
 {
+	node->is_hidden = node->level && tree->nodes[node->parent].is_hidden;
 	if (node->is_hidden)
 		return;
-	if (tree->is_top && tree->left_out[tree->visited]) {
+	if (node->is_left_out) {
 		tree->gap++;
 		return;
 	}
-	node->is_hidden = tree->is_top && !tree->is_top[tree->visited];
+	node->is_hidden = tree->is_limited && !node->is_top;
 	if (!node->is_hidden) {
 		print_node(tree, node);
 		return;
 	}
 	tree->gap = 0;
 	cut(tree, node);
+}
+
+static void
+print_nodes(struct tree *tree)
+{
+	size_t next = 0;
+
+	for (size_t i = 0; i < tree->nodes_count; i++) {
+		print_visible(tree, &tree->nodes[i]);
+		for (; next < tree->small_count && tree->small[next].parent == i; next++)
+			if (!tree->nodes[i].is_hidden)
+				cut(tree, &tree->small[next]);
+	}
 }
 
 /* Ranks */
@@ -419,63 +416,69 @@ is_of_library(const struct tree *tree, const struct node *node)
 	       (function->kind == TH_KIND_JAVA && !function->is_program);
 }
 
-/* Leaves out the middle of the row that ends before the visited node. */
+/* Leaves out the middle of a row of libraries' functions. */
 static void
-end_row(struct tree *tree)
+leave_out(struct tree *tree, size_t first, size_t end)
 {
-	uint64_t end = tree->visited;
-
-	if (end - tree->row_first > 2 * ENDS_SHOWN + 1)
-		for (uint64_t i = tree->row_first + ENDS_SHOWN; i < end - ENDS_SHOWN; i++)
-			tree->left_out[i] = true;
+	if (end - first > 2 * ENDS_SHOWN + 1)
+		for (size_t i = first + ENDS_SHOWN; i < end - ENDS_SHOWN; i++)
+			tree->nodes[i].is_left_out = true;
 }
 
 static void
-rank_visited(struct tree *tree, struct node *node)
+leave_out_rows(struct tree *tree)
 {
-	bool is_other = !node->level || !is_of_library(tree, node);
+	size_t first = 0;
 
-	if (!node->is_chained || is_other)
-		end_row(tree);
-	if (!node->is_chained || is_other)
-		tree->row_first = tree->visited + is_other;
-	th_array_append(tree, left_out, false);
-	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		struct rank rank = {share_in(tree, node, heap), tree->visited};
+	for (size_t i = 0; i < tree->nodes_count; i++) {
+		const struct node *node = &tree->nodes[i];
+		bool is_other = !node->level || !is_of_library(tree, node);
 
-		if (rank.share > 0)
-			th_array_append(&tree->ranks[heap], items, rank);
+		if (node->is_chained && !is_other)
+			continue;
+		leave_out(tree, first, i);
+		first = i + is_other;
 	}
+	leave_out(tree, first, tree->nodes_count);
 }
 
-/* By share; of equal ones, parents first. */
-TH_COMPARE(compare_ranks, struct rank,
-	th_order(right->share, left->share) ?: th_order(left->number, right->number))
+/* By share in a heap; of equal ones, parents first. */
+struct ranking {
+	const struct tree *tree;
+	int heap;
+};
+
+TH_COMPARE_WITH(compare_ranks, uint32_t, const struct ranking, ranking,
+	th_order(share_in(ranking->tree, &ranking->tree->nodes[*right], ranking->heap),
+		share_in(ranking->tree, &ranking->tree->nodes[*left], ranking->heap))
+		?: th_order(*left, *right))
 
 /* Finds the nodes to print: those of each heap with the largest shares. */
 static void
 find_top(struct tree *tree)
 {
-	uint64_t top = tree->profile->options->top;
+	uint32_t *order = th_allocate(tree->nodes_count, sizeof(*order));
 
-	walk(tree, rank_visited);
-	end_row(tree);
-	tree->is_top = th_allocate(tree->visited, sizeof(*tree->is_top));
-	tree->is_top[0] = true;
-	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		struct ranks *ranks = &tree->ranks[heap];
+	leave_out_rows(tree);
+	tree->nodes[0].is_top = true;
+	for (uint32_t i = 0; i < tree->nodes_count; i++)
+		order[i] = i;
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		const struct ranking ranking = {tree, heap};
 
-		th_sort(ranks->items, ranks->items_count, compare_ranks);
+		th_sort_with(order, tree->nodes_count, compare_ranks, &ranking);
 		/* The root is not counted. */
-		uint64_t left = top + 1;
-		for (size_t i = 0; i < ranks->items_count && left; i++) {
-			uint64_t number = ranks->items[i].number;
+		uint64_t left = tree->profile->options->top + 1;
+		for (size_t i = 0; i < tree->nodes_count && left; i++) {
+			struct node *node = &tree->nodes[order[i]];
 
-			tree->is_top[number] |= !tree->left_out[number];
-			left -= !tree->left_out[number];
+			if (share_in(tree, node, heap) <= 0)
+				break;
+			node->is_top |= !node->is_left_out;
+			left -= !node->is_left_out;
 		}
-		free(ranks->items);
 	}
+	free(order);
 }
 
 static void
@@ -511,7 +514,7 @@ print_cut(const struct tree *tree)
 		return;
 	th_print(tree->file, "omitted: {c} branches below ", tree->cut_count);
 	fprintf(tree->file, "%g %%%s; --min 0 shows all\n", tree->profile->options->min_share,
-		tree->is_top ? " or beyond --top" : "");
+		tree->is_limited ? " or beyond --top" : "");
 	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		if (!th_profile_has_heap(tree->profile, heap))
 			continue;
@@ -545,18 +548,23 @@ fit(struct tree *tree)
 void
 th_view_tree(FILE *file, const struct th_profile *profile)
 {
-	struct tree tree = {.file = file, .profile = profile};
+	struct tree tree = {
+		.file = file,
+		.profile = profile,
+		.is_limited = profile->options->top != UINT64_MAX,
+	};
 
 	fit(&tree);
 	plant(&tree);
-	if (profile->options->top != UINT64_MAX)
+	grow(&tree);
+	if (tree.is_limited)
 		find_top(&tree);
 	print_heading(&tree);
-	walk(&tree, print_visited);
+	print_nodes(&tree);
 	print_cut(&tree);
 	free(tree.rows);
 	free(tree.numbers);
 	free(tree.ordered);
-	free(tree.is_top);
-	free(tree.left_out);
+	free(tree.nodes);
+	free(tree.small);
 }

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/symbols/demangle.h"
 #include "report/symbols/java_names.h"
+#include "report/symbols/names.h"
 #include "tests/fuzz/fuzz.h"
 #include "unify/base/proc_file.h"
 #include "unify/resident/address_space.h"

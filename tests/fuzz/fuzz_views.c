@@ -23,7 +23,6 @@
 #include "report/fleet/fleet.h"
 #include "report/live/live.h"
 #include "report/log/schema.h"
-#include "report/views/bundle.h"
 #include "report/views/parts.h"
 #include "report/views/view.h"
 #include "tests/fuzz/fuzz.h"

@@ -443,7 +443,7 @@ test_window(void **state)
 	struct th_calibration calibration = calibrate(recording, TH_HEAP_NATIVE, window);
 
 	/* Samples 200 .. 699: at both borders the same weight is added, so it cancels. */
-	assert_int_equal(calibration.window_samples, 1000);
+	assert_int_equal(calibration.bytes.samples, 1000);
 	assert_near(calibration.bytes.estimate, 500 * 1000 + 500 * 3000);
 	assert_false(calibration.bytes.exact);
 	assert_true(calibration.bytes.high - calibration.bytes.low < 20000);
@@ -472,7 +472,7 @@ test_small_window_is_a_share(void **state)
 	struct th_recording *recording = load(&log);
 	struct th_calibration calibration = calibrate(recording, TH_HEAP_NATIVE, window);
 
-	assert_int_equal(calibration.window_samples, 50);
+	assert_int_equal(calibration.bytes.samples, 50);
 	assert_true(calibration.is_calibrated);
 	/* All samples are equal, so each represents a thousandth of the total. */
 	assert_near(calibration.bytes.estimate, 50 * 2000);

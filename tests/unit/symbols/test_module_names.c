@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "report/symbols/module_names.h"
+#include "report/symbols/names.h"
 
 static void
 expect(const char *path, const char *expected)

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "report/symbols/address_index.h"
-#include "report/symbols/demangle.h"
+#include "report/symbols/names.h"
 #include "report/symbols/module_files.h"
 #include "report/symbols/symbols.h"
 
@@ -604,10 +604,9 @@ find_value(const struct th_address_index *index, uint64_t address)
 static void
 test_innermost_range(void **state)
 {
-	struct th_address_index index;
+	struct th_address_index index = {0};
 
 	(void)state;
-	th_address_index_init(&index);
 	th_address_index_add(&index, 100, 200, 1, 0);
 	th_address_index_add(&index, 120, 130, 2, 0);
 	th_address_index_add(&index, 300, 310, 3, 0);
@@ -629,11 +628,9 @@ test_innermost_range(void **state)
 static void
 test_labels_reach_to_the_next_start(void **state)
 {
-	struct th_address_index index, limits;
+	struct th_address_index index = {0}, limits = {0};
 
 	(void)state;
-	th_address_index_init(&index);
-	th_address_index_init(&limits);
 	th_address_index_add(&limits, 0, 1000, 0, 0);
 	th_address_index_sort(&limits);
 	th_address_index_add(&index, 100, 200, 1, 0);

@@ -16,7 +16,6 @@
 
 #include "report/base/gzip.h"
 #include "report/symbols/frames.h"
-#include "report/views/bundle.h"
 #include "report/views/view.h"
 #include "tests/unit/log/log_builder.h"
 
