@@ -51,7 +51,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	if (ftruncate(file, 0) || pwrite(file, data, size, 0) != (ssize_t)size)
 		abort();
-	one_view(path, checksum(data, size));
+	some_views(path, checksum(data, size), 1, 1);
 	return 0;
 }
 

@@ -604,8 +604,7 @@ view(struct log_builder *log, const struct log_builder *original, unsigned kind,
 		write_bundle(path, bundle_path);
 		return;
 	}
-	for (unsigned i = 0; i < VIEWS_AT_ONCE; i++)
-		one_view(path, which + 5 * i);
+	some_views(path, which, 5, VIEWS_AT_ONCE);
 	view_fleet(path, other_path, which % 2);
 }
 

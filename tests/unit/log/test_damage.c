@@ -51,8 +51,7 @@ view_bytes(const void *bytes, size_t length, size_t turn)
 {
 	char *path = log_save_bytes(bytes, length);
 
-	for (unsigned i = 0; i < 3; i++)
-		one_view(path, (unsigned)turn + 3 * i);
+	some_views(path, (unsigned)turn, 3, 3);
 	unlink(path);
 	free(path);
 }

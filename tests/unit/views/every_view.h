@@ -17,8 +17,8 @@
  */
 bool every_view(const char *path);
 
-/* The same for one view; `which` may be any number. */
-bool one_view(const char *path, unsigned which);
+/* The same for `count` of the views, each `step` after the one before; `first` may be any number. */
+bool some_views(const char *path, unsigned first, unsigned step, unsigned count);
 
 /* Builds a small log with every event that views use. */
 void every_event(struct log_builder *log);
