@@ -92,40 +92,13 @@ base_name(struct th_text name)
 	return name;
 }
 
-/* The C and C++ runtimes, which have the first frames of every thread. */
-static bool
-is_runtime_name(struct th_text name)
-{
-	static const char *const prefixes[] = {
-		"libc.so",
-		"libc-",
-		"libc.musl",
-		"libpthread",
-		"libstdc++.so",
-		"libgcc_s.so",
-		"libm.so",
-		"libm-",
-		"ld-linux",
-		"ld-musl",
-		"[vdso]",
-	};
-
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
-		size_t length = strlen(prefixes[i]);
-
-		if (name.length >= length && !memcmp(name.bytes, prefixes[i], length))
-			return true;
-	}
-	return false;
-}
-
 /* What follows from the name of a function, or from its library. */
 static void
 find_owner(struct th_frames *frames, struct th_function *function, const char *name)
 {
 	const char *module = th_strings_get(&frames->strings, function->module);
 
-	function->is_runtime = is_runtime_name(base_name(th_text_of(module)));
+	function->is_runtime = th_is_runtime_module(base_name(th_text_of(module)));
 	if (function->kind == TH_KIND_JAVA) {
 		struct th_code_owner owner = th_code_sources_owner(&frames->sources, name);
 
@@ -227,7 +200,7 @@ is_vm_module(const struct th_decoded_module *module)
 static bool
 is_runtime_module(const struct th_decoded_module *module)
 {
-	return is_runtime_name(module_base_name(module));
+	return th_is_runtime_module(module_base_name(module));
 }
 
 /* A native module as the frames of its words need it; texts are the caller's. */

@@ -403,3 +403,29 @@ th_module_stable_path(const char *path)
 	*to = '\0';
 	return stable;
 }
+
+bool
+th_is_runtime_module(struct th_text name)
+{
+	static const char *const prefixes[] = {
+		"libc.so",
+		"libc-",
+		"libc.musl",
+		"libpthread",
+		"libstdc++.so",
+		"libgcc_s.so",
+		"libm.so",
+		"libm-",
+		"ld-linux",
+		"ld-musl",
+		"[vdso]",
+	};
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+		size_t length = strlen(prefixes[i]);
+
+		if (name.length >= length && !memcmp(name.bytes, prefixes[i], length))
+			return true;
+	}
+	return false;
+}

@@ -22,4 +22,10 @@ char *th_demangle(const char *name);
  */
 char *th_module_stable_path(const char *path);
 
+/*
+ * Whether the file name of a module is one of the C and C++ runtimes, which have the first frames of every
+ * thread.
+ */
+bool th_is_runtime_module(struct th_text file_name);
+
 #endif

@@ -197,17 +197,22 @@ index_symbols(struct module *module)
 	th_address_index_extend_labels(&module->symbols, &module->code);
 }
 
-/* Reads the files; false if the file cannot be used. */
+/*
+ * Reads the files; false if the file cannot be used.  Of the runtimes, which are in every stack, only the
+ * symbols: to read the debug information of glibc takes longer than all the rest of most commands.
+ */
 static bool
 read_files(struct module *module, const struct th_module_file *file)
 {
+	struct th_text name = th_text_of(th_text_base_name(module->path));
+	Dwarf *dwarf = NULL;
 	Dwarf_Addr bias;
-	Dwarf *dwarf;
 
 	if (!open_session(module, file->path, file->fd) || !index_code(module))
 		return false;
 	index_symbols(module);
-	dwarf = dwfl_module_getdwarf(module->dwfl_module, &bias);
+	if (!th_is_runtime_module(name))
+		dwarf = dwfl_module_getdwarf(module->dwfl_module, &bias);
 	if (dwarf)
 		module->dwarf = th_dwarf_create(dwarf, bias, &module->code);
 	return true;
@@ -455,16 +460,12 @@ is_mangled(const char *name)
 
 /*
  * Whether the name of the symbol table is better than DWARF's: with little debug information
- * (-g1) a function has no linkage name, and its plain name lacks the scope; and for the C
- * library it has the public name ("strdup", where the source says __strdup).
+ * (-g1) a function has no linkage name, and its plain name lacks the scope.
  */
 static bool
 is_better(const char *symbol, const struct th_dwarf_name *name)
 {
-	if (name->linkage)
-		return false;
-	return !name->plain || is_mangled(symbol) ||
-	       (name->plain[0] == '_' && symbol[0] != '_');
+	return !name->linkage && (!name->plain || is_mangled(symbol));
 }
 
 /* An inlined function whose name cannot be read stays in the list, without a name. */
