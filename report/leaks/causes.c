@@ -294,20 +294,25 @@ find_classes(const struct th_leaks *leaks)
 	return found;
 }
 
-/* Whether one of many classes that a program generates called the allocating function. */
+static bool
+is_generated(const struct th_leaks *leaks, uint32_t frame)
+{
+	const struct th_frames *frames = leaks->profile->frames;
+
+	return th_java_is_of_family(
+		th_frames_function_name(frames, th_frames_function_at(frames, frame)));
+}
+
+/* Whether one of many classes that the program generates allocates, or calls the library that does. */
 static bool
 is_by_generated(const struct th_leaks *leaks, const struct th_leak_cause *cause)
 {
-	const struct th_frames *frames = leaks->profile->frames;
-	struct th_path path = {0};
-	bool found = false;
-
-	if (cause->line != TH_NO_FRAME)
-		path = th_paths_get(leaks->profile->paths, cause->path);
-	for (uint32_t i = 0; i < path.count && !found; i++)
-		found = th_java_is_of_family(th_frames_function_name(
-			frames, th_frames_function_at(frames, path.frames[i])));
-	return found;
+	if (cause->line == TH_NO_FRAME)
+		return false;
+	struct th_path path = th_paths_get(leaks->profile->paths, cause->path);
+	uint32_t length = th_leak_sites_creator_length(leaks->profile, &path);
+	return is_generated(leaks, cause->line) ||
+	       (length && is_generated(leaks, path.frames[length - 1]));
 }
 
 /*
