@@ -13,8 +13,9 @@
 #include "jvmti/ledger/references.h"
 #include "unify/base/memory.h"
 #include "unify/log/log.h"
+#include "unify/sample/capture.h"
 #include "unify/sample/in_flight.h"
-#include "unify/sample/sample.h"
+#include "unify/sample/throttle.h"
 #include "unify/shared/clock.h"
 
 #define SLOW __attribute__((noinline, cold))
@@ -107,11 +108,12 @@ th_take_sample(struct th_take *take)
 	th_registers_here(&registers);
 	th_guard_enter();
 	if (th_in_flight_begin()) {
-		uint64_t now = th_clock_now();
+		uint64_t begun = th_throttle_capture_begins(th_clock_now());
 
-		take->stack = th_sample_stack(&registers, TH_HEAP_NATIVE, now);
+		take->stack = th_capture_stack(&registers, take->thread->id, TH_HEAP_NATIVE).id;
+		th_throttle_capture_ends(begun, false);
 		if (take->stack)
-			th_thread_log_at(th_thread.record, now);
+			th_thread_log_at(th_thread.record, th_clock_now());
 		else
 			th_log_count(TH_COUNTER_LEDGER_LOST, 1);
 		th_in_flight_end();
@@ -219,7 +221,8 @@ log_long(const struct th_takes_thread *thread, enum th_ledger_kind kind, uint64_
 	if (th_in_flight_begin()) {
 		event.time = th_clock_now();
 		if (!event.stack)
-			event.stack = th_sample_stack(&registers, TH_HEAP_NATIVE, event.time);
+			event.stack =
+				th_capture_stack(&registers, thread->id, TH_HEAP_NATIVE).id;
 		if (!event.stack || !th_log_append(TH_EVENT_LEDGER_LONG, &event, NULL, 0))
 			th_log_count(TH_COUNTER_LEDGER_LOST, 1);
 		th_in_flight_end();

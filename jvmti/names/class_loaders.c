@@ -17,11 +17,14 @@
 #include "unify/log/log.h"
 #include "unify/recording/server.h"
 #include "unify/sample/admission.h"
+#include "unify/sample/capture.h"
 #include "unify/sample/in_flight.h"
-#include "unify/sample/sample.h"
+#include "unify/sample/stack_memo.h"
 #include "unify/sample/tally.h"
 #include "unify/sample/thread.h"
+#include "unify/sample/throttle.h"
 #include "unify/shared/clock.h"
+#include "unify/shared/hash.h"
 
 /* Loaders followed at most; 60 ns each in a pause (bench/live-cost), 0.25 ms in all. */
 #define ENTRIES_MAX 4096
@@ -42,6 +45,8 @@
 #define LOADER_CHUNK 4096
 #define LOADER_KLASS_CHUNK 2048
 #define HIDDEN_CHUNK 1024
+/* A random number. */
+#define STACK_KEYS UINT64_C(0x6c8e9cf570932bd5)
 
 struct entry {
 	jweak reference;
@@ -205,17 +210,37 @@ class_id(jvmtiEnv *jvmti, JNIEnv *env, jobject loader)
 	return id;
 }
 
-/* The stack that defines the class; 0: it was not captured. */
+/* 0: unknown.  Samples have other keys: theirs have another detail. */
+static uint64_t
+stack_key(const struct th_registers *registers)
+{
+	uint64_t key = 0;
+
+	if (th_throttle_is_adaptive())
+		key = th_capture_key(registers);
+	return key ? th_hash_mix(key ^ STACK_KEYS) : 0;
+}
+
+/* The stack that defines the class, which has often defined others; 0: it was not captured. */
 static uint32_t
 capture(const struct th_registers *registers, uint64_t now)
 {
-	uint32_t stack;
+	const struct th_thread_record *record = th_thread_record();
+	struct th_remembered found;
+	uint64_t begun, key;
 
 	if (!th_in_flight_begin())
 		return 0;
-	stack = th_sample_stack(registers, TH_HEAP_JAVA, now);
+	begun = th_throttle_capture_begins(now);
+	key = stack_key(registers);
+	if (!th_stack_memo_find(key, th_hash_mix(key ^ now), &found)) {
+		found = (struct th_remembered){.stack = th_capture_stack(registers,
+						       record ? record->id : 0, TH_HEAP_JAVA)};
+		th_stack_memo_learn(key, &found);
+	}
+	th_throttle_capture_ends(begun, false);
 	th_in_flight_end();
-	return stack;
+	return found.stack.id;
 }
 
 /* False: it is full, or another thread was faster. */

@@ -125,17 +125,6 @@ th_sample_take(struct th_sample *sample, const struct th_registers *registers)
 	return id;
 }
 
-uint32_t
-th_sample_stack(const struct th_registers *registers, enum th_heap heap, uint64_t now)
-{
-	const struct th_thread_record *record = th_thread_record();
-	uint64_t begun = th_throttle_capture_begins(now);
-	uint32_t stack = th_capture_stack(registers, record ? record->id : 0, heap).id;
-
-	th_throttle_capture_ends(begun, false);
-	return stack;
-}
-
 void
 th_sample_drop(void)
 {

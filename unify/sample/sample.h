@@ -70,12 +70,6 @@ struct th_sample {
 uint64_t th_sample_take(struct th_sample *sample, const struct th_registers *registers);
 
 /*
- * The stack of the calling thread, of something that is counted and no sample: its cost is not that of
- * samples.  Within a capture (in_flight.h); `now` in ns.  0: none. [in-malloc]
- */
-uint32_t th_sample_stack(const struct th_registers *registers, enum th_heap heap, uint64_t now);
-
-/*
  * Counts a sample as dropped that is due when recording has ended or the log belongs to another
  * process. [in-malloc]
  */
