@@ -45,7 +45,7 @@ define_names(uint64_t start)
 	for (uint32_t i = 1; i <= CLASSES; i++) {
 		struct th_event_class class = {.class = i};
 
-		snprintf(text, sizeof(text), "Lapp/data/Class%u;", i);
+		snprintf(text, sizeof(text), "Lapp/data/Item%uData;", i);
 		th_log_append(
 			TH_EVENT_CLASS, &class, (struct th_log_part[]){th_log_text(text)}, 1);
 	}

@@ -5,7 +5,6 @@
 
 #include "report/base/allocate.h"
 #include "report/base/log_text.h"
-#include "report/symbols/java_names.h"
 
 /* Threads that start threads, followed towards the first. */
 #define STARTERS_MAX 8
@@ -299,8 +298,7 @@ is_generated(const struct th_leaks *leaks, uint32_t frame)
 {
 	const struct th_frames *frames = leaks->profile->frames;
 
-	return th_java_is_of_family(
-		th_frames_function_name(frames, th_frames_function_at(frames, frame)));
+	return th_frames_is_generated(frames, th_frames_function_at(frames, frame));
 }
 
 /* Whether one of many classes that the program generates allocates, or calls the library that does. */

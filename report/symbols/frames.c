@@ -696,6 +696,13 @@ th_frames_is_nameless(const struct th_frames *frames, uint32_t function)
 }
 
 bool
+th_frames_is_generated(const struct th_frames *frames, uint32_t function)
+{
+	return frames->functions[function].kind == TH_KIND_JAVA &&
+	       strchr(th_frames_function_name(frames, function), '#');
+}
+
+bool
 th_frames_is_runtime(const struct th_frames *frames, uint32_t function)
 {
 	return frames->functions[function].is_runtime;

@@ -98,6 +98,9 @@ bool th_frames_is_nameless(const struct th_frames *frames, uint32_t function);
 /* is_runtime of struct th_function. */
 bool th_frames_is_runtime(const struct th_frames *frames, uint32_t function);
 
+/* Whether it is a method of one of many classes that a program generates (java_names.h). */
+bool th_frames_is_generated(const struct th_frames *frames, uint32_t function);
+
 /* Number of functions. */
 uint32_t th_frames_function_count(const struct th_frames *frames);
 

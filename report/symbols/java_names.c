@@ -273,11 +273,3 @@ th_java_method_name(const struct th_java_families *families, struct th_text clas
 	free(method);
 	return result;
 }
-
-bool
-th_java_is_of_family(const char *name)
-{
-	const char *mark = strchr(name, '#');
-
-	return mark && mark > name && (mark[1] == '.' || mark[1] == '$' || !mark[1]);
-}

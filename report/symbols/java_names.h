@@ -42,7 +42,4 @@ char *th_java_method_name(const struct th_java_families *families,
 char *th_java_file_name(const struct th_java_families *families, struct th_text class_signature,
 	struct th_text file);
 
-/* Whether the name of a class or method is that of a family. */
-bool th_java_is_of_family(const char *name);
-
 #endif
