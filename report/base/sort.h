@@ -36,12 +36,8 @@
 		return expression;                                                    \
 	}
 
-/* Sorts an array, which may be NULL if it is empty. */
-#define th_sort(items, count, compare)                                  \
-	do {                                                            \
-		if ((count) > 0)                                        \
-			qsort(items, count, sizeof(*(items)), compare); \
-	} while (0)
+/* Sorts an array, which may be NULL if it is empty; a sorted one takes one pass. */
+#define th_sort(items, count, compare) th_sort_items(items, count, sizeof(*(items)), compare)
 #define th_sort_with(items, count, compare, data)                        \
 	do {                                                             \
 		if ((count) > 0)                                         \
@@ -49,10 +45,13 @@
 				(void *)(uintptr_t)(data));              \
 	} while (0)
 
-/* Sorts numbers, ascending; sorted ones take one pass. */
+void th_sort_items(
+	void *items, size_t count, size_t size, int (*compare)(const void *, const void *));
+
+/* Sorts numbers, ascending. */
 void th_sort_numbers(uint32_t *numbers, size_t count);
 
-/* Sorts items of `size` bytes by the uint64_t, such as a time, that each begins with; likewise. */
+/* Sorts items of `size` bytes by the uint64_t, such as a time, that each begins with. */
 void th_sort_by_word(void *items, size_t count, size_t size);
 
 #endif
