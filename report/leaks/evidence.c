@@ -310,6 +310,9 @@ look_at(struct look *look, size_t index)
 	if (sample->time > profile->at.time ||
 		!th_lifetimes_follows(lifetimes, evidence->heap, index, &profile->at))
 		return;
+	if (look->judge->omits_collected &&
+		th_lifetimes_is_collected(lifetimes, evidence->heap, index))
+		return;
 	th_lifetimes_add(lifetimes, calibration, evidence->heap, index, sample,
 		th_lifetimes_keep(lifetimes, evidence->heap, &profile->at), &one);
 	count_freed(look, index, sample, bytes_in(&one));
@@ -418,6 +421,7 @@ th_judge_init(struct th_judge *judge, enum th_heap heap, const struct th_profile
 	const struct th_resident_mappings *residency)
 {
 	struct th_estimator none = {0};
+	struct th_forced_collection at_exit;
 
 	*judge = (struct th_judge){.heap = heap,
 		.profile = profile,
@@ -427,6 +431,7 @@ th_judge_init(struct th_judge *judge, enum th_heap heap, const struct th_profile
 		.chance_limit = TH_SITE_SHARE * TH_ERROR_RATE};
 	if (heap == TH_HEAP_JAVA)
 		judge->exit_start = find_exit_start(profile);
+	judge->collects_at_exit = th_forced_collection_at_exit(profile->recording, &at_exit);
 	judge->older.old *= OLDER;
 	judge->older.end = judge->older.horizon > judge->older.old
 				   ? judge->older.horizon - judge->older.old
@@ -581,6 +586,32 @@ judge_dropped(
 		th_evidence_decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_DROPPED);
 }
 
+/*
+ * Of a site some of whose blocks only collections free, true if what they leave is a leak by itself.
+ * The program keeps the owners of that: what was collected is not part of the leak.
+ */
+static bool
+judge_kept(struct th_evidence *evidence, struct th_judge *judge, struct th_evidence_sums *sums)
+{
+	struct th_evidence kept;
+	struct th_evidence_sums kept_sums;
+
+	if (!judge->collects_at_exit || !th_evidence_is_partly_collected(evidence))
+		return false;
+	judge->omits_collected = true;
+	evaluate(&kept, judge, evidence->horizon, judge->samples, judge->samples_count,
+		&kept_sums);
+	judge->omits_collected = false;
+	if (kept.verdict != TH_VERDICT_LEAK)
+		return false;
+	kept.omits_collected = true;
+	kept.collected = evidence->collected;
+	kept.collected_bytes = evidence->collected_bytes;
+	*evidence = kept;
+	*sums = kept_sums;
+	return true;
+}
+
 /* Only collections free the blocks: a Java object owns each, and the program does not close it. */
 static void
 judge_unclosed(
@@ -611,7 +642,8 @@ th_evidence_init(struct th_evidence *evidence, struct th_judge *judge, const uin
 		}
 	}
 	judge_dropped(evidence, judge, &sums);
-	judge_unclosed(evidence, judge, &sums);
+	if (!judge_kept(evidence, judge, &sums))
+		judge_unclosed(evidence, judge, &sums);
 	if (sums_ret)
 		*sums_ret = sums;
 }

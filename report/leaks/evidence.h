@@ -107,6 +107,7 @@ struct th_evidence {
 	bool is_late;           /* growth began well after the warm-up */
 	bool is_step;           /* and ended before the end */
 	bool is_idle;           /* growth ended as the rest of the heap became idle */
+	bool omits_collected;   /* figures are of what collections leave; see docs/leaks.md */
 	double kept_bytes;      /* of blocks that were old and are alive */
 	double released_bytes;  /* of blocks that were old and died */
 	double collected_bytes; /* of `collected`; TH_REASON_DROPPED: garbage at exit */
@@ -157,6 +158,8 @@ struct th_judge {
 	uint64_t exit_start;
 	bool ignores_exit;        /* what died in it counts as alive */
 	bool ignores_collections; /* native: what a collection freed counts as alive */
+	bool omits_collected;     /* native: it does not count at all */
+	bool collects_at_exit;    /* a full GC at exit found all owners that were garbage */
 	double seconds; /* between warm-up and horizon in which the heap was sampled */
 	struct th_sampling_density density; /* since the warm-up */
 	struct th_sampling_clock clock;     /* of any site, if that is even */

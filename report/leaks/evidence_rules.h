@@ -124,6 +124,9 @@ bool th_evidence_is_dropped(const struct th_evidence *evidence);
  */
 bool th_evidence_is_collected(const struct th_evidence *evidence);
 
+/* Whether collections free more of the old blocks than a leak frees, and leave as many. */
+bool th_evidence_is_partly_collected(const struct th_evidence *evidence);
+
 /* Whether so many of the old blocks were freed that only older ones can show a leak. */
 bool th_evidence_frees_old(const struct th_evidence *evidence);
 

@@ -471,6 +471,16 @@ th_evidence_is_collected(const struct th_evidence *evidence)
 }
 
 bool
+th_evidence_is_partly_collected(const struct th_evidence *evidence)
+{
+	double old = (double)(evidence->collected + evidence->left);
+
+	return evidence->collected >= ENOUGH_SAMPLES && evidence->left >= ENOUGH_SAMPLES &&
+	       (double)evidence->collected > LEAK_FREES * old &&
+	       (double)evidence->left > LEAK_FREES * old;
+}
+
+bool
 th_evidence_frees_old(const struct th_evidence *evidence)
 {
 	return !th_evidence_keeps_old(evidence) && evidence->alive_old >= ENOUGH_LATE;

@@ -50,9 +50,14 @@ describe_old(const struct th_evidence *evidence)
 static const char *
 explain_leak(const struct th_evidence *evidence)
 {
-	return th_printed("{} and is still growing, {f} % of its objects survive, and {}",
+	return th_printed("{} and is still growing, {f} % of its objects survive, and {}{}",
 		describe_growth(evidence, "grew"), 100 * evidence->survivors,
-		describe_old(evidence));
+		describe_old(evidence),
+		evidence->omits_collected
+			? th_printed("; not counted: {b} that the program did not close and "
+				     "GCs freed",
+				  evidence->collected_bytes)
+			: "");
 }
 
 static const char *

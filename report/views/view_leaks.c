@@ -594,6 +594,8 @@ finding_json(
 		th_json_set(json, "later", released);
 	if (advice)
 		th_json_set(json, "cause", advice);
+	if (evidence->omits_collected)
+		th_json_set(json, "collected_bytes", evidence->collected_bytes);
 	if (evidence->reason == TH_REASON_UNCLOSED) {
 		th_json_set(json, "wrapper? collected_bytes",
 			th_owners_wrapper(leaks, &finding), evidence->collected_bytes);
