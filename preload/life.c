@@ -7,6 +7,7 @@
 #include "preload/life.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -33,6 +34,7 @@
 #include "unify/base/proc_file.h"
 #include "unify/base/real_dlsym.h"
 #include "unify/base/safe_read.h"
+#include "unify/base/system.h"
 #include "unify/log/function_names.h"
 #include "unify/log/module_elf.h"
 #include "unify/log/log.h"
@@ -70,6 +72,7 @@ static struct {
 	bool lacks_libunwind; /* libunwind was requested, but is missing or does not work */
 	bool has_allocator;   /* the underlying malloc is not libc's */
 	bool log_is_fixed;    /* the log is written to the given name, or nowhere */
+	char unrecorded[64];  /* see TH_UNRECORDED_VARIABLE; "": nobody wants to know */
 	/* protects the transition from IDLE; never taken in the malloc path */
 	pthread_mutex_t lock;
 	struct th_settings settings; /* last: most of it is never touched */
@@ -321,6 +324,42 @@ start_with_first_sample(void)
 	th_recorder_wait(&settings, start_once);
 }
 
+/* It may be recorded later, if it loads a Java VM; then its log tells. */
+static void
+note_unrecorded(void)
+{
+	uint32_t pid = (uint32_t)getpid();
+	int descriptor = th_system_open(
+		life.unrecorded, O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0);
+
+	th_native_wait(0, NULL);
+	if (descriptor < 0)
+		return;
+	th_system_write(descriptor, &pid, sizeof(pid));
+	th_system_close(descriptor);
+}
+
+/* Whether a child that is recorded only if it loads a Java VM is noted if it allocates much. */
+static bool
+is_noted(void)
+{
+	return life.unrecorded[0] &&
+	       life.settings.number[TH_SETTING_NAME_FOLLOW] == TH_FOLLOW_JAVA;
+}
+
+static void
+note_when_large(void)
+{
+	const struct th_recorder_settings settings = {
+		.limits.interval = TH_UNRECORDED_BYTES,
+		.heaps = NATIVE,
+		.seed = random_seed(),
+	};
+
+	if (is_noted())
+		th_recorder_wait(&settings, note_unrecorded);
+}
+
 /* The log names the unwinder in use, not the requested one. */
 static void
 use_own_unwinder(void)
@@ -386,7 +425,7 @@ in_forked_child(void)
 	bool follows_all = life.settings.number[TH_SETTING_NAME_FOLLOW] == TH_FOLLOW_ALL;
 
 	th_loader_reset();
-	if (life.state == OFF || (life.state == IDLE && !follows_all))
+	if (life.state == OFF || (life.state == IDLE && !follows_all && !is_noted()))
 		return;
 	bool is_ending = th_housekeeping_is_ending();
 
@@ -400,6 +439,8 @@ in_forked_child(void)
 		turn_off();
 	else if (follows_all)
 		start_with_first_sample();
+	else
+		note_when_large();
 }
 
 /* The log names the heaps that are recorded, not those requested. */
@@ -498,7 +539,10 @@ begin(void)
 {
 	bool follows_all = life.settings.number[TH_SETTING_NAME_FOLLOW] == TH_FOLLOW_ALL;
 	bool is_followed = th_process_is_followed_child();
+	const char *unrecorded = getenv(TH_UNRECORDED_VARIABLE);
 
+	if (unrecorded && strlen(unrecorded) < sizeof(life.unrecorded))
+		strcpy(life.unrecorded, unrecorded);
 	th_allocator_init();
 	adjust_heaps();
 	adjust_limits();
@@ -507,8 +551,10 @@ begin(void)
 	if (life.has_allocator)
 		th_allocator_silence_nested();
 	th_leave_watch_main();
-	if (is_followed && !follows_all)
+	if (is_followed && !follows_all) {
+		note_when_large();
 		return;
+	}
 	prepare_walks();
 	if (is_followed)
 		start_with_first_sample();

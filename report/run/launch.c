@@ -13,12 +13,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "report/base/allocate.h"
 #include "report/base/line.h"
+#include "report/base/sort.h"
 #include "report/control/running.h"
 #include "unify/shared/clock.h"
 #include "unify/shared/log_format.h"
@@ -46,6 +48,7 @@ struct launch {
 	struct th_launch_program program;
 	const char *preload;     /* value for LD_PRELOAD */
 	uint64_t start_realtime; /* nanoseconds */
+	int unrecorded; /* file with ids of processes, as TH_UNRECORDED_VARIABLE; -1: none */
 };
 
 /* The library */
@@ -169,12 +172,15 @@ set_sanitizer_options(void)
 static bool
 set_environment(const struct launch *launch)
 {
-	char number[16];
+	char number[16], unrecorded[64];
 
 	snprintf(number, sizeof(number), "%d", (int)getpid());
+	snprintf(unrecorded, sizeof(unrecorded), "/proc/%d/fd/%d", (int)getppid(),
+		launch->unrecorded);
 	return th_launch_options_export(&launch->options) &&
 	       setenv("LD_PRELOAD", launch->preload, 1) == 0 &&
-	       setenv(TH_ROOT_VARIABLE, number, 1) == 0 && set_sanitizer_options();
+	       setenv(TH_ROOT_VARIABLE, number, 1) == 0 &&
+	       setenv(TH_UNRECORDED_VARIABLE, unrecorded, 1) == 0 && set_sanitizer_options();
 }
 
 /* Signal state that the parent changes for itself and the child restores. */
@@ -495,8 +501,36 @@ th_launch_summary(char *path)
 		continue;
 }
 
+static bool
+has_log(const struct th_launch_logs *logs, uint32_t pid)
+{
+	for (size_t i = 0; i < logs->logs_count; i++) {
+		if (logs->logs[i].pid == pid)
+			return true;
+	}
+	return false;
+}
+
+/* Processes that noted themselves and have no log. */
 static void
-print_logs(const struct th_launch_logs *logs)
+print_unrecorded(int descriptor, const struct th_launch_logs *logs)
+{
+	uint32_t pids[4096];
+	ssize_t got = pread(descriptor, pids, sizeof(pids), 0);
+	size_t noted = got > 0 ? (size_t)got / sizeof(*pids) : 0;
+	size_t count = 0;
+
+	th_sort_numbers(pids, noted);
+	for (size_t i = 0; i < noted; i++)
+		count += (!i || pids[i] != pids[i - 1]) && !has_log(logs, pids[i]);
+	if (count)
+		th_notice("%zu more process%s of the command allocated some MiB and %s not "
+			  "recorded: --follow all",
+			count, count == 1 ? "" : "es", count == 1 ? "was" : "were");
+}
+
+static void
+print_logs(const struct launch *launch, const struct th_launch_logs *logs)
 {
 	for (size_t i = 0; i < logs->logs_count && i < LOGS_NAMED; i++) {
 		const struct th_launch_log *log = &logs->logs[i];
@@ -507,6 +541,7 @@ print_logs(const struct th_launch_logs *logs)
 	if (logs->logs_count > LOGS_NAMED)
 		th_notice("and %zu more logs in the same directory",
 			logs->logs_count - LOGS_NAMED);
+	print_unrecorded(launch->unrecorded, logs);
 	if (logs->logs_count > 0)
 		th_launch_summary((char *)short_path(logs->logs[0].path));
 	else
@@ -528,7 +563,7 @@ finish_logs(const struct launch *launch)
 	if (strcmp(follow, "all") != 0)
 		th_launch_logs_remove_empty(&logs);
 	if (!launch->options.is_quiet)
-		print_logs(&logs);
+		print_logs(launch, &logs);
 	th_launch_logs_deinit(&logs);
 }
 
@@ -559,6 +594,7 @@ run(struct launch *launch, int *status_ret)
 		return th_error_create_errno(TH_ERROR_USAGE, "cannot start a process");
 	fflush(NULL);
 	launch->start_realtime = th_clock_read(CLOCK_REALTIME);
+	launch->unrecorded = memfd_create("twinheap-unrecorded", MFD_CLOEXEC);
 	watch_init(&watch, launch->pattern, launch->start_realtime);
 	take_signals(&signals);
 	child = fork();

@@ -516,6 +516,41 @@ command_of_the_tool_is_recorded_through_exec(void **state)
 	run_deinit(&result);
 }
 
+/* What `run` prints after a command with two children that allocate 46 MiB each. */
+static char *
+errors_with_children(const char *follow)
+{
+	struct th_outcome outcome;
+
+	th_command_check(&(struct th_command){.arguments = TH_WORDS(TH_TOOL, "run", "--follow",
+						      follow, "--", "sh", "-c",
+						      "(true; true); " SITES " 1000000; " SITES
+						      " 1000000; true"),
+				 .directory = th_temporary_directory()},
+		&outcome);
+	char *errors = strdup(outcome.errors);
+	th_outcome_deinit(&outcome);
+	return errors;
+}
+
+static void
+run_says_what_it_did_not_record(void **state)
+{
+	char *java = errors_with_children("java");
+	char *all = errors_with_children("all");
+	char *none = errors_with_children("none");
+
+	(void)state;
+	assert_non_null(
+		strstr(java, "\ntwinheap: 2 more processes of the command allocated some MiB "
+			     "and were not recorded: --follow all\n"));
+	assert_null(strstr(all, "not recorded"));
+	assert_null(strstr(none, "not recorded"));
+	free(java);
+	free(all);
+	free(none);
+}
+
 static void
 pipeline_of_a_shell(void **state)
 {
@@ -643,8 +678,8 @@ faults_of_a_small_child(const char *preload)
 
 	for (int i = 0; i < 10; i++) {
 		char *const command[] = {"true", NULL};
-		char *const environment[] = {
-			(char *)(uintptr_t)preload, "TWINHEAP_ROOT=1", NULL};
+		char *const environment[] = {(char *)(uintptr_t)preload, "TWINHEAP_ROOT=1",
+			"TWINHEAP_UNRECORDED=/dev/null", NULL};
 		struct rusage usage;
 		int status;
 		pid_t child = fork();
@@ -698,6 +733,7 @@ main(void)
 		cmocka_unit_test(chain_of_exec),
 		cmocka_unit_test(orphan_is_not_taken_for_the_command),
 		cmocka_unit_test(command_of_the_tool_is_recorded_through_exec),
+		cmocka_unit_test(run_says_what_it_did_not_record),
 		cmocka_unit_test(pipeline_of_a_shell),
 		cmocka_unit_test(daemon_leaves_nothing),
 		cmocka_unit_test(daemon_has_its_log_when_all_are_followed),

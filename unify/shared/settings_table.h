@@ -40,6 +40,12 @@ enum th_gc_at_exit { TH_GC_AT_EXIT_AUTO, TH_GC_AT_EXIT_ALWAYS, TH_GC_AT_EXIT_NEV
 
 /* Not a setting: `twinheap run` sets it to the process id of the command that it starts. */
 #define TH_ROOT_VARIABLE "TWINHEAP_ROOT"
+/*
+ * Likewise to a file to which processes that allocate much and are not recorded append their id, as a
+ * uint32_t.
+ */
+#define TH_UNRECORDED_VARIABLE "TWINHEAP_UNRECORDED"
+#define TH_UNRECORDED_BYTES (4 << 20) /* mean bytes until they do */
 
 /* Mean bytes between samples; HotSpot's parameter is a jint. */
 #define TH_INTERVAL_MAX INT32_MAX

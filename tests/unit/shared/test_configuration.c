@@ -56,7 +56,11 @@ static const char tail[] =
 	"\n"
 	"`twinheap run` also sets `TWINHEAP_ROOT` to the process id of the command: without it "
 	"a process\n"
-	"takes itself for the command when its parent does not have the library preloaded.\n"
+	"takes itself for the command when its parent does not have the library preloaded; "
+	"and\n"
+	"`TWINHEAP_UNRECORDED` to a file to which a process that allocates some MiB and is not "
+	"recorded\n"
+	"appends its id, for the last lines of `run`.\n"
 	"\n"
 	"`twinheap ctl PID|LOG` changes a recording that runs: [control](control.md).\n";
 
