@@ -12,6 +12,7 @@
 
 #include "report/base/allocate.h"
 #include "report/base/sort.h"
+#include "report/statistics/distribution.h"
 #include "report/statistics/forced_collection.h"
 #include "report/statistics/sampling_changes.h"
 
@@ -155,12 +156,24 @@ struct sums {
 	double alive;                    /* of these */
 	struct th_estimator gained_late; /* as `gained` and `lost`, since the middle */
 	struct th_estimator lost_late;
+	/* Java: the part of `lost` and lost_late that the first GC after its allocation found dead */
+	struct th_estimator garbage;
+	struct th_estimator garbage_late;
+};
+
+/* Samples of old age, and those alive of them. */
+struct cohort {
+	uint64_t samples;
+	uint64_t alive;
 };
 
 struct look {
 	struct th_evidence *evidence;
 	struct th_judge *judge;
 	struct sums sums;
+	struct cohort early;  /* from the warm-up to the middle */
+	struct cohort late;   /* from then on */
+	uint64_t garbage_old; /* samples of garbage that was old when a GC found it */
 	uint64_t never_freed; /* samples so far */
 };
 
@@ -211,12 +224,25 @@ count_death(struct look *look, uint64_t birth, uint64_t end, double bytes, bool 
 	struct th_evidence *evidence = look->evidence;
 
 	evidence->dead++;
+	look->garbage_old += is_young && end - birth >= evidence->horizon->old;
 	if (!is_young && end - birth >= evidence->horizon->old) {
 		evidence->dead_old++;
 		evidence->dead_at_exit += look->judge->exit_start &&
 					  end >= look->judge->exit_start;
 		evidence->released_bytes += bytes;
 	}
+}
+
+static void
+count_cohort(struct look *look, uint64_t birth, uint64_t end)
+{
+	const struct th_observation_window *horizon = look->evidence->horizon;
+	struct cohort *cohort = birth < horizon->middle ? &look->early : &look->late;
+
+	if (birth < horizon->warm || birth + horizon->old > horizon->horizon)
+		return;
+	cohort->samples++;
+	cohort->alive += end == TH_END_NEVER;
 }
 
 /* When a sample ended; TH_END_NEVER: not yet. */
@@ -333,20 +359,63 @@ look_at(struct look *look, size_t index)
 		look_at_residency(look, sample, end == TH_END_NEVER);
 	if (sample->time >= horizon->horizon && evidence->heap == TH_HEAP_JAVA)
 		return;
+	bool is_garbage = end != TH_END_NEVER && evidence->heap == TH_HEAP_JAVA &&
+			  th_lifetimes_is_temporary(lifetimes, evidence->heap, index);
 	evidence->allocated++;
 	sums->allocated += objects_in(&one);
 	if (end == TH_END_NEVER) {
 		sums->alive += objects_in(&one);
 		count_survivor(look, sample->time, bytes_in(&one));
 	} else {
-		count_death(look, sample->time, end, bytes_in(&one),
-			evidence->heap == TH_HEAP_JAVA &&
-				th_lifetimes_is_temporary(lifetimes, evidence->heap, index));
+		count_death(look, sample->time, end, bytes_in(&one), is_garbage);
 	}
+	count_cohort(look, sample->time, end);
 	add_change(horizon, sample->time, end, horizon->warm, &one, &sums->kept.gained,
-		&sums->kept.lost);
+		is_garbage ? &sums->garbage : &sums->kept.lost);
 	add_change(horizon, sample->time, end, horizon->middle, &one, &sums->gained_late,
-		&sums->lost_late);
+		is_garbage ? &sums->garbage_late : &sums->lost_late);
+}
+
+/* Whether clearly fewer of the earlier objects are alive: by the numbers alive, or by those dead. */
+static bool
+have_died(const struct cohort *early, const struct cohort *late)
+{
+	double samples = (double)(early->samples + late->samples);
+	double is_early = (double)early->samples / samples;
+	double is_late = (double)late->samples / samples;
+
+	return early->samples && late->samples &&
+	       (th_distribution_misses((double)late->alive, (double)early->alive, is_late,
+			is_early, 1) < UNLIKELY_ALIKE ||
+		       th_distribution_misses((double)(early->samples - early->alive),
+			       (double)(late->samples - late->alive), is_early, is_late,
+			       1) < UNLIKELY_ALIKE);
+}
+
+static bool
+are_alike(const struct cohort *early, const struct cohort *late)
+{
+	return early->alive >= ENOUGH_SAMPLES &&
+	       (double)(early->alive * late->samples) >=
+		       ALIKE * (double)(late->alive * early->samples);
+}
+
+/*
+ * Garbage that waited long for its first GC was old by then: objects in use for a while look the
+ * same, so it counts as lost.  Not if as many of the earlier objects are alive as of the later ones:
+ * then what did not die at once stayed.  If clearly fewer are, they were in use, and died old.
+ */
+static void
+settle_garbage(struct look *look)
+{
+	struct sums *sums = &look->sums;
+
+	if (!look->garbage_old || are_alike(&look->early, &look->late))
+		return;
+	th_estimator_merge(&sums->kept.lost, &sums->garbage);
+	th_estimator_merge(&sums->lost_late, &sums->garbage_late);
+	if (have_died(&look->early, &look->late))
+		look->evidence->dead_old += look->garbage_old;
 }
 
 /* Mean size of survivors, which determines their sampling probability. */
@@ -533,6 +602,7 @@ evaluate(struct th_evidence *evidence, struct th_judge *judge,
 	judge->samples_count = count;
 	for (size_t i = 0; i < count; i++)
 		look_at(&look, samples[i]);
+	settle_garbage(&look);
 	if (judge->heap == TH_HEAP_JAVA && judge->profile->lifetimes.followed)
 		evidence->enough_old = ENOUGH_FOLLOWED;
 	set_points(&look);

@@ -82,6 +82,14 @@
 /* A site that frees this fraction of its objects, and does not grow, churns. */
 #define CHURN_FREES 0.5
 
+/*
+ * What stays is of all ages: of what was allocated in the earlier half, at least this part of what is
+ * alive of the later half.  Of what is in use for half of the time, less than a half is.
+ */
+#define ALIKE 0.75
+/* So uneven by chance less often than this: the earlier ones died. */
+#define UNLIKELY_ALIKE 0.001
+
 /* Released only at exit: at least this part. */
 #define RELEASED_PART 0.5
 

@@ -74,6 +74,77 @@ test_java_leak(void **state)
 	leaks_end(&found, &log);
 }
 
+/* An object every 20 ms that the only GC, at 9 s, finds alive, or dead. */
+static void
+add_judged_once(struct log_builder *log, bool (*is_alive)(uint32_t ms))
+{
+	for (uint32_t ms = 0; ms < 9000; ms += 20)
+		leaks_add(log, (struct leaks_series){.stack = STACK_JAVA,
+				       .class = CLASS_BYTES,
+				       .from = ms,
+				       .to = ms + 1,
+				       .every = 1,
+				       .life = is_alive(ms) ? 0 : 9001 - ms});
+	leaks_collect(log, 9000, 1, FULL);
+}
+
+static bool
+is_fourth(uint32_t ms)
+{
+	return ms % 80 == 0;
+}
+
+/* The others are garbage, which waits for the GC. */
+static void
+test_java_keeps_one_in_four(void **state)
+{
+	struct log_builder log;
+	struct leaks_found found;
+
+	(void)state;
+	leaks_begin(&log);
+	add_judged_once(&log, is_fourth);
+	leaks_find(&found, &log);
+	const struct th_evidence *evidence = &leaks_only_finding(&found)->evidence;
+	assert_int_equal(evidence->verdict, TH_VERDICT_LEAK);
+	assert_float_equal(evidence->growth.estimate, 1000 / .08, 200);
+	leaks_end(&found, &log);
+}
+
+static bool
+is_in_use(uint32_t ms)
+{
+	return ms >= 5000;
+}
+
+static bool
+is_in_long_use(uint32_t ms)
+{
+	return ms >= 3000;
+}
+
+static void
+expect_no_leak(bool (*is_alive)(uint32_t ms))
+{
+	struct log_builder log;
+	struct leaks_found found;
+
+	leaks_begin(&log);
+	add_judged_once(&log, is_alive);
+	leaks_find(&found, &log);
+	assert_int_not_equal(leaks_only_finding(&found)->evidence.verdict, TH_VERDICT_LEAK);
+	leaks_end(&found, &log);
+}
+
+/* A queue: each object is in use for four seconds, or for six. */
+static void
+test_java_in_use_for_a_while(void **state)
+{
+	(void)state;
+	expect_no_leak(is_in_use);
+	expect_no_leak(is_in_long_use);
+}
+
 /* An early full GC is no proof for later objects. */
 static void
 test_java_proof_is_too_old(void **state)
@@ -333,6 +404,8 @@ main(void)
 		cmocka_unit_test(test_java_without_collection),
 		cmocka_unit_test(test_java_with_young_collections),
 		cmocka_unit_test(test_java_leak),
+		cmocka_unit_test(test_java_keeps_one_in_four),
+		cmocka_unit_test(test_java_in_use_for_a_while),
 		cmocka_unit_test(test_java_few_followed),
 		cmocka_unit_test(test_java_proof_is_too_old),
 		cmocka_unit_test(test_java_more_than_in_use),
