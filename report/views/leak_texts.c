@@ -87,13 +87,25 @@ explain_unclosed(const struct th_evidence *evidence)
 		evidence->collected, evidence->collected_bytes);
 }
 
-/* Includes the duration at which growth at this rate would be significant. */
+/*
+ * The duration at which growth at this rate is significant with a probability of 95 %: seven gains
+ * without a loss are, of an expected 12.
+ */
+static double
+enough_seconds(const struct th_evidence *evidence)
+{
+	double duration = seconds_between(evidence->horizon->start, evidence->horizon->end);
+	double longer = evidence->born_late ? fmax(12.0 / (double)evidence->born_late, 1.2) : 4;
+
+	if (evidence->alive_old)
+		longer = fmax(longer,
+			1.2 * (double)evidence->enough_old / (double)evidence->alive_old);
+	return duration * longer;
+}
+
 static const char *
 explain_few(const struct th_evidence *evidence)
 {
-	double duration = seconds_between(evidence->horizon->start, evidence->horizon->end);
-	double longer;
-
 	if (!evidence->allocated)
 		return "all of it was allocated after the last GC that shows "
 		       "which objects died";
@@ -102,15 +114,11 @@ explain_few(const struct th_evidence *evidence)
 				  "sampling interval",
 			evidence->allocated,
 			evidence->allocated == 1 ? "sample is" : "samples are");
-	longer = fmax(7.0 / (double)evidence->born_late, 1.2);
-	if (evidence->alive_old)
-		longer = fmax(longer,
-			1.2 * (double)evidence->enough_old / (double)evidence->alive_old);
 	return th_printed(
 		"{} old survivors were sampled in the later half, too few for significant "
 		"growth: at this rate a recording of about {s} would be enough, or a smaller "
 		"sampling interval",
-		evidence->born_late, duration * longer);
+		evidence->born_late, enough_seconds(evidence));
 }
 
 static const char *
@@ -440,6 +448,11 @@ th_outcome_advice(const struct th_leaks *leaks)
 	if (suspect->reason == TH_REASON_IDLE)
 		return advise_load(leaks,
 			(double)th_leaks_next(leaks, suspect->group).evidence.last_birth);
+	if (suspect->reason == TH_REASON_FEW_SAMPLES) {
+		struct th_finding finding = th_leaks_next(leaks, suspect->group);
+
+		return th_printed("record for {s}", enough_seconds(&finding.evidence));
+	}
 	return th_printed("record for {s}",
 		duration_of(leaks) * ROOM * (suspect->reason == TH_REASON_LATE ? 2 : 4));
 }

@@ -95,7 +95,7 @@ test_few_samples(void **state)
 	assert_int_equal(evidence->verdict, TH_VERDICT_UNCLEAR);
 	assert_int_equal(evidence->reason, TH_REASON_FEW_SAMPLES);
 	const char *why = th_evidence_explain(evidence);
-	assert_non_null(strstr(why, "a recording of about 1 min 10 s would be enough"));
+	assert_non_null(strstr(why, "a recording of about 2 min 00 s would be enough"));
 	leaks_end(&found, &log);
 }
 
