@@ -436,6 +436,8 @@ th_evidence_find_verdict(struct th_evidence *evidence)
 						       : TH_REASON_FEW_SAMPLES);
 	else if (has_grown(evidence))
 		judge_growth(evidence);
+	else if (is_too_small(evidence) && evidence->last_birth < evidence->horizon->middle)
+		decide_ended(evidence);
 	else if (is_too_small(evidence))
 		th_evidence_decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
 	else if (may_grow(evidence))
