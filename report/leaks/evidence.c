@@ -174,6 +174,8 @@ struct look {
 	struct cohort early;  /* from the warm-up to the middle */
 	struct cohort late;   /* from then on */
 	uint64_t garbage_old; /* samples of garbage that was old when a GC found it */
+	uint64_t largest;     /* bytes, of the samples so far */
+	bool is_uneven;       /* a sample was not larger than those before it */
 	uint64_t never_freed; /* samples so far */
 };
 
@@ -342,6 +344,8 @@ look_at(struct look *look, size_t index)
 	th_lifetimes_add(lifetimes, calibration, evidence->heap, index, sample,
 		th_lifetimes_keep(lifetimes, evidence->heap, &profile->at), &one);
 	count_freed(look, index, sample, bytes_in(&one));
+	look->is_uneven |= sample->size <= look->largest;
+	look->largest = sample->size;
 	struct th_birth birth = {
 		sample->time, th_lifetimes_weight(lifetimes, evidence->heap, index)};
 	sums->kept.samples++;
@@ -603,6 +607,7 @@ evaluate(struct th_evidence *evidence, struct th_judge *judge,
 	for (size_t i = 0; i < count; i++)
 		look_at(&look, samples[i]);
 	settle_garbage(&look);
+	evidence->ascending = look.is_uneven ? 0 : look.sums.kept.samples;
 	if (judge->heap == TH_HEAP_JAVA && judge->profile->lifetimes.followed)
 		evidence->enough_old = ENOUGH_FOLLOWED;
 	set_points(&look);

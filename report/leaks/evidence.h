@@ -43,6 +43,7 @@ enum th_reason {
 	TH_REASON_DROPPED,     /* unclear: grew, and all of it was garbage at exit */
 	TH_REASON_NO_COLLECTION, /* unclear: no GC at all, or no recent one */
 	TH_REASON_INTERNAL,      /* unclear: grows, but is allocated by the VM for itself */
+	TH_REASON_ENLARGED,      /* unclear: one block, replaced by ever larger ones */
 	TH_REASON_IDLE,          /* unclear: grew until the whole heap became idle */
 	TH_REASON_STOPPED,       /* plateau: no recent survivors */
 	TH_REASON_STEP,          /* plateau: grew for a part of the time only */
@@ -85,6 +86,7 @@ struct th_evidence {
 	uint64_t proven;    /* alive and judged by an old-generation GC */
 	uint64_t unproven;  /* Java: allocated after that, judged only as young objects */
 	uint64_t unproven_dead;
+	uint64_t ascending;  /* samples, if each is larger than the one before; else 0 */
 	uint64_t enough_old; /* old survivors required for significant growth */
 	uint64_t born_late;  /* old survivors that were allocated in the later half */
 	uint64_t born_since; /* survivors allocated since the warm-up */

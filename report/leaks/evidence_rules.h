@@ -77,6 +77,8 @@
 #define LEAST_GROWTH_INTERVALS 7
 /* The last quarter of the time must have half of its expected share of that growth. */
 #define LEAST_QUARTER 0.125
+/* Blocks that are in ascending order of size by chance with probability 1 : 120. */
+#define ENOUGH_ASCENDING 5
 /* Minimum for a verdict; with fewer samples it would be a guess. */
 #define ENOUGH_SAMPLES 5
 /* A site that frees this fraction of its objects, and does not grow, churns. */

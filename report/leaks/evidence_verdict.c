@@ -386,6 +386,18 @@ is_empty(const struct th_evidence *evidence)
 	       evidence->trend.growth_late <= evidence->least_growth;
 }
 
+/*
+ * Whether an array or buffer is enlarged all the time: its blocks are few and ever larger, and at most
+ * two are alive, the last one of the later half.
+ */
+static bool
+is_enlarged(const struct th_evidence *evidence)
+{
+	return evidence->ascending >= ENOUGH_ASCENDING && evidence->alive <= 2 &&
+	       evidence->last_birth > evidence->horizon->middle && evidence->born_since &&
+	       evidence->growth.estimate > 0;
+}
+
 static void
 decide_ended(struct th_evidence *evidence)
 {
@@ -440,6 +452,8 @@ th_evidence_find_verdict(struct th_evidence *evidence)
 		decide_ended(evidence);
 	else if (is_too_small(evidence))
 		th_evidence_decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
+	else if (is_enlarged(evidence))
+		th_evidence_decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_ENLARGED);
 	else if (may_grow(evidence))
 		th_evidence_decide(evidence, TH_VERDICT_UNCLEAR,
 			th_evidence_keeps_old(evidence) ? TH_REASON_FEW_SAMPLES

@@ -227,6 +227,11 @@ th_evidence_explain(const struct th_evidence *evidence)
 		return explain_few(evidence);
 	case TH_REASON_LATE:
 		return explain_late(evidence);
+	case TH_REASON_ENLARGED:
+		return th_printed(
+			"grows by {}: {} blocks, each larger than the one before, which it "
+			"replaces: a structure that is still being filled, or leaks",
+			growth_text(evidence), evidence->ascending);
 	case TH_REASON_TURNOVER:
 		return explain_turnover(evidence);
 	case TH_REASON_UNPROVEN:

@@ -600,6 +600,34 @@ test_turnover(void **state)
 }
 
 /* Memory of the VM itself may grow, but is never called a leak. */
+/* A buffer that is twice as large each time it is full, until `to`; the larger block replaces the other. */
+static void
+expect_of_buffer(uint32_t to, uint64_t grows_by, enum th_verdict verdict, enum th_reason reason)
+{
+	struct log_builder log;
+	uint64_t before = 0;
+
+	leaks_begin(&log);
+	for (uint32_t ms = 100, size = BLOCK; ms <= to; ms *= 2, size = size * grows_by / 2) {
+		uint64_t block = log_native(&log,
+			(struct log_sample){
+				.ms = ms, .size = size, .thread = 1, .stack = STACK_WORK});
+		if (before)
+			log_free(&log, ms, before);
+		before = block;
+	}
+	leaks_expect(&log, verdict, reason);
+}
+
+static void
+test_enlarged(void **state)
+{
+	(void)state;
+	expect_of_buffer(9000, 4, TH_VERDICT_UNCLEAR, TH_REASON_ENLARGED);
+	expect_of_buffer(5000, 4, TH_VERDICT_CHURN, TH_REASON_FREED);
+	expect_of_buffer(9000, 2, TH_VERDICT_CHURN, TH_REASON_FREED);
+}
+
 static void
 test_vm_is_never_a_leak(void **state)
 {
@@ -1109,6 +1137,7 @@ main(void)
 		cmocka_unit_test(test_churn_says_what_it_may_hide),
 		cmocka_unit_test(test_growth_that_turned_over_says_so),
 		cmocka_unit_test(test_turnover),
+		cmocka_unit_test(test_enlarged),
 		cmocka_unit_test(test_vm_is_never_a_leak),
 		cmocka_unit_test(test_interned_strings_are_the_callers),
 		cmocka_unit_test(test_leak_without_java),
