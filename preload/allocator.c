@@ -392,7 +392,6 @@ log_allocator(uint32_t account)
 void
 th_allocator_figures_init(void)
 {
-	static const struct th_breakdown_source source = {.log = log_allocator};
 	void *mallinfo2 = th_real_dlsym(RTLD_NEXT, "mallinfo2");
 	const char *path = th_next_path_of(next_malloc());
 	const char *slash = strrchr(path, '/');
@@ -403,7 +402,7 @@ th_allocator_figures_init(void)
 		memcpy(&allocator.mallinfo2, &mallinfo2, sizeof(mallinfo2));
 	else if (mallctl && th_allocator_is_underneath(mallctl))
 		memcpy(&allocator.mallctl, &mallctl, sizeof(mallctl));
-	if (!is_libc && *path && strncmp(allocator.name, "libc.so", 7) != 0)
-		th_breakdown_set_allocator(allocator.name);
-	th_breakdown_add_source(&source);
+	th_breakdown_set_allocator(
+		is_libc || !strncmp(allocator.name, "libc.so", 7) ? "" : allocator.name,
+		log_allocator);
 }

@@ -33,15 +33,10 @@ struct start {
 	void *(*routine)(void *);
 	void *argument;
 	struct th_tally_item item;
-	struct start *unused_next;
+	unsigned char busy; /* atomic */
 };
 
-static struct {
-	struct th_spinlock lock; /* protects the fields below */
-	struct start *slab;
-	uint32_t used; /* of the slab */
-	struct start *unused;
-} starts;
+static struct start *starts; /* atomic; NULL: not allocated yet */
 
 static create *
 find_next(void)
@@ -58,43 +53,21 @@ find_next(void)
 	return next;
 }
 
-/* Starts; under the lock */
-
-static struct start *
-take_unused(void)
-{
-	struct start *start = starts.unused;
-
-	if (start)
-		starts.unused = start->unused_next;
-	else if (starts.slab && starts.used < STARTS_MAX)
-		start = &starts.slab[starts.used++];
-	return start;
-}
-
 static struct start *
 take_start(void)
 {
-	struct start *start;
+	struct start *slab = th_memory_map_once(&starts, STARTS_MAX * sizeof(*slab));
 
-	if (!th_memory_map_once(&starts.slab, STARTS_MAX * sizeof(*start)) ||
-		!th_lock_bounded(&starts.lock))
-		return NULL;
-	start = take_unused();
-	th_unlock(&starts.lock);
-	return start;
+	for (uint32_t i = 0; slab && i < STARTS_MAX; i++)
+		if (!th_load_relaxed(&slab[i].busy) && !th_exchange_acquire(&slab[i].busy, 1))
+			return &slab[i];
+	return NULL;
 }
 
 static void
 give_start(struct start *start)
 {
-	if (!th_lock_bounded(&starts.lock)) {
-		th_log_count(TH_COUNTER_LOCKS_GIVEN_UP, 1);
-		return;
-	}
-	start->unused_next = starts.unused;
-	starts.unused = start;
-	th_unlock(&starts.lock);
+	th_store_release(&start->busy, 0);
 }
 
 static uint64_t
@@ -131,7 +104,9 @@ prepare(const pthread_attr_t *attributes, void *(*routine)(void *), void *argume
 		th_log_count(TH_COUNTER_THREADS_UNSEEN, 1);
 		return NULL;
 	}
-	*start = (struct start){.routine = routine, .argument = argument, .item = item};
+	start->routine = routine;
+	start->argument = argument;
+	start->item = item;
 	return start;
 }
 
@@ -178,5 +153,5 @@ void
 th_threads_reset(void)
 {
 	/* The old slab stays mapped copy-on-write and untouched. */
-	memset(&starts, 0, sizeof(starts));
+	starts = NULL;
 }

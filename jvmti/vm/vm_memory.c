@@ -344,13 +344,13 @@ log_figures(uint32_t account)
 void
 th_vm_memory_start(JavaVM *vm, jvmtiEnv *jvmti, const struct th_hotspot *hotspot)
 {
-	static const struct th_breakdown_source source = {claim, log_figures};
+	static const struct th_breakdown_vm source = {claim, log_figures};
 
 	memory.vm = vm;
 	memory.jvmti = jvmti;
 	memory.hotspot = hotspot;
 	th_store_release(&memory.is_on, 1);
-	th_breakdown_add_source(&source);
+	th_breakdown_set_vm(&source);
 }
 
 void

@@ -111,13 +111,16 @@ again_and_again(const struct th_jdk *jdk)
 		"\tsame after\n"
 		"\t[ $i = 2 ] && sleep 0.2 && measure first\n"
 		"done\n"
-		"sleep 0.3; measure last; wc -l <before\n" TH_TOOL " summary r20.thl\n",
+		"sleep 0.3; measure last; wc -l <before\n" TH_TOOL " summary r20.thl\n" TH_TOOL
+		" dump r20.thl | grep -a -c '^0x[0-9a-f]* allocator '\n",
 		&outcome);
 	if (strstr(outcome.output, "failed"))
 		print_message("%s", outcome.errors);
 	assert_null(strstr(outcome.output, "failed"));
 	th_assert_contains(outcome.output, "exit 0\n");
 	th_assert_contains(outcome.output, "Attached.churn");
+	/* Each breakdown of the last recording, too, has the statistics of malloc. */
+	assert_null(strstr(outcome.output, "\n0\n"));
 	print_message("RSS %ld KiB, then %ld KiB\n", number_after(outcome.output, "first rss "),
 		number_after(outcome.output, "last rss "));
 	assert_true(number_after(outcome.output, "last rss ") <

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "tests/fuzz/fuzz.h"
-#include "unify/log/elf_symbols.h"
+#include "unify/base/elf_symbols.h"
 
 #define WANTED 8
 

@@ -14,6 +14,7 @@
 
 #include "unify/base/at_start.h"
 #include "unify/base/atomic.h"
+#include "unify/base/elf_symbols.h"
 
 #if defined(__x86_64__)
 #	define OLD_VERSION "GLIBC_2.2.5"
@@ -38,80 +39,11 @@ find_by_version(const char *name)
 
 /* The symbol table of libc */
 
-/* The dynamic symbols of an object. */
-struct symbols {
-	const ElfW(Sym) * table;
-	const char *names;
-	const uint32_t *hash;     /* DT_HASH */
-	const uint32_t *gnu_hash; /* DT_GNU_HASH */
-};
-
-/* The address in an entry of the dynamic section, which some loaders relocate. */
-static const void *
-address_of(const struct dl_phdr_info *info, ElfW(Addr) value)
+static bool
+read_memory(const struct th_elf_bytes *from, uint64_t at, void *to, size_t bytes)
 {
-	return (const void *)(value < info->dlpi_addr ? value + info->dlpi_addr : value);
-}
-
-static void
-read_dynamic(const struct dl_phdr_info *info, const ElfW(Dyn) * entry, struct symbols *ret)
-{
-	for (; entry->d_tag != DT_NULL; entry++) {
-		const void *at = address_of(info, entry->d_un.d_ptr);
-
-		if (entry->d_tag == DT_SYMTAB)
-			ret->table = at;
-		else if (entry->d_tag == DT_STRTAB)
-			ret->names = at;
-		else if (entry->d_tag == DT_HASH)
-			ret->hash = at;
-		else if (entry->d_tag == DT_GNU_HASH)
-			ret->gnu_hash = at;
-	}
-}
-
-/* One more than the last index in a table of DT_GNU_HASH (glibc, elf/dl-lookup.c). */
-static uint32_t
-count_by_gnu_hash(const uint32_t *header)
-{
-	uint32_t buckets = header[0];
-	uint32_t first = header[1];
-	const uint32_t *bucket = header + 4 +
-				 header[2] * (sizeof(ElfW(Addr)) / sizeof(uint32_t));
-	const uint32_t *chain = bucket + buckets;
-	uint32_t last = 0;
-
-	for (uint32_t i = 0; i < buckets; i++)
-		if (bucket[i] > last)
-			last = bucket[i];
-	if (last < first)
-		return first;
-	while (!(chain[last - first] & 1))
-		last++;
-	return last + 1;
-}
-
-static uint32_t
-count_symbols(const struct symbols *symbols)
-{
-	if (symbols->hash)
-		return symbols->hash[1];
-	return symbols->gnu_hash ? count_by_gnu_hash(symbols->gnu_hash) : 0;
-}
-
-static void *
-find_symbol(const struct dl_phdr_info *info, const struct symbols *symbols, const char *name)
-{
-	uint32_t count = symbols->table && symbols->names ? count_symbols(symbols) : 0;
-
-	for (uint32_t i = 1; i < count; i++) {
-		const ElfW(Sym) *symbol = &symbols->table[i];
-
-		if (symbol->st_shndx != SHN_UNDEF &&
-			!strcmp(symbols->names + symbol->st_name, name))
-			return (void *)(info->dlpi_addr + symbol->st_value);
-	}
-	return NULL;
+	memcpy(to, (const void *)(from->bias + at), bytes);
+	return true;
 }
 
 static bool
@@ -136,18 +68,18 @@ struct search {
 static int
 find_in_libc(struct dl_phdr_info *info, size_t bytes, void *data)
 {
+	struct th_elf_bytes libc = {
+		.read = read_memory, .is_image = true, .bias = info->dlpi_addr};
 	struct search *search = data;
-	struct symbols symbols = {0};
 
 	(void)bytes;
 	if (!contains(info, (uintptr_t)getauxval))
 		return 0;
 	for (int i = 0; i < info->dlpi_phnum; i++)
-		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-			read_dynamic(info,
-				(const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr),
-				&symbols);
-	search->found = find_symbol(info, &symbols, search->name);
+		if (info->dlpi_phdr[i].p_type == PT_LOAD && !info->dlpi_phdr[i].p_offset)
+			libc.header = info->dlpi_phdr[i].p_vaddr;
+	uint64_t address = th_elf_symbols_address(&libc, search->name);
+	search->found = address ? (void *)(info->dlpi_addr + address) : NULL;
 	return 1;
 }
 

@@ -13,7 +13,7 @@
 #include "unify/base/atomic.h"
 #include "unify/base/hash_set.h"
 #include "unify/base/memory.h"
-#include "unify/log/elf_symbols.h"
+#include "unify/base/elf_symbols.h"
 #include "unify/log/log.h"
 #include "unify/log/module.h"
 #include "unify/log/module_bytes.h"

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "unify/log/elf_symbols.h"
+#include "unify/base/elf_symbols.h"
 #include "unify/log/module.h"
 
 /* Sources, in the order of preference. */

@@ -50,48 +50,39 @@ static struct {
 	struct knowledge knowledge;
 } breakdown;
 
-static struct {
-	uint32_t count; /* atomic */
-	const struct th_breakdown_source *list[TH_BREAKDOWN_SOURCES_MAX];
-} sources TH_AT_START;
+static const struct th_breakdown_vm *java_vm TH_AT_START; /* atomic; NULL: there is none */
+static th_breakdown_log *log_allocator TH_AT_START;
 
 /* Sources */
 
-bool
-th_breakdown_add_source(const struct th_breakdown_source *source)
+void
+th_breakdown_set_vm(const struct th_breakdown_vm *vm)
 {
 	struct th_log_header *header = th_log_header();
-	uint32_t count = th_load_relaxed(&sources.count);
 
-	if (count == TH_BREAKDOWN_SOURCES_MAX)
-		return false;
-	if (source->claim && header)
+	if (header)
 		th_store_relaxed(&header->knows_vm, 1);
-	sources.list[count] = source;
-	/* Pairs with the acquire in source_count(): the source is stored. */
-	th_store_release(&sources.count, count + 1);
-	return true;
-}
-
-static uint32_t
-source_count(void)
-{
-	return th_load_acquire(&sources.count);
+	th_store_release(&java_vm, vm);
 }
 
 static void
 collect_claims(struct th_breakdown_claims *claims)
 {
-	for (uint32_t i = 0; i < source_count(); i++)
-		if (sources.list[i]->claim)
-			sources.list[i]->claim(claims);
+	const struct th_breakdown_vm *vm = th_load_acquire(&java_vm);
+
+	if (vm)
+		vm->claim(claims);
 }
 
 static void
 log_sources(uint32_t number)
 {
-	for (uint32_t i = 0; i < source_count(); i++)
-		sources.list[i]->log(number);
+	const struct th_breakdown_vm *vm = th_load_acquire(&java_vm);
+
+	if (log_allocator)
+		log_allocator(number);
+	if (vm)
+		vm->log(number);
 }
 
 void
@@ -106,8 +97,9 @@ th_breakdown_claim(struct th_breakdown_claims *claims, enum th_breakdown_claim_r
 }
 
 void
-th_breakdown_set_allocator(const char *name)
+th_breakdown_set_allocator(const char *name, th_breakdown_log *log)
 {
+	log_allocator = log;
 	strncpy(breakdown.knowledge.allocator, name, sizeof(breakdown.knowledge.allocator) - 1);
 }
 
@@ -530,7 +522,7 @@ void
 th_breakdown_restart(void)
 {
 	th_store_release(&breakdown.is_on, 0);
-	th_store_release(&sources.count, 0);
+	th_store_release(&java_vm, NULL);
 	breakdown.last_end = 0;
 }
 

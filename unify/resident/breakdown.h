@@ -46,27 +46,24 @@ struct th_claim {
 	bool is_measured;  /* `resident` is set */
 };
 
-/* A source of owners, or of additional values for a breakdown. */
-struct th_breakdown_source {
+/*
+ * Writes events (POOL, ALLOCATOR) that belong to the breakdown, on the agent thread only: one that
+ * ends the process must not wait for locks.
+ */
+typedef void th_breakdown_log(uint32_t breakdown);
+
+/* What a Java VM adds to breakdowns. */
+struct th_breakdown_vm {
 	/*
-	 * Calls th_breakdown_claim() for the memory that it owns; NULL: none.  Another process
-	 * cannot call it: with such a source only the library takes breakdowns.
+	 * Calls th_breakdown_claim() for its memory.  Another process cannot call it: with a VM only
+	 * the library takes breakdowns.
 	 */
 	void (*claim)(struct th_breakdown_claims *claims);
-	/*
-	 * Writes events (POOL, ALLOCATOR) that belong to the breakdown, on the agent thread only:
-	 * one that ends the process must not wait for locks.
-	 */
-	void (*log)(uint32_t breakdown);
+	th_breakdown_log *log;
 };
 
-#define TH_BREAKDOWN_SOURCES_MAX 8
-
-/*
- * Registers a source for every breakdown; it is called on the thread that takes it.  `source`
- * remains the caller's and must stay valid.  False: there are too many. [any]
- */
-bool th_breakdown_add_source(const struct th_breakdown_source *source);
+/* Includes a VM in this recording's breakdowns.  `vm` remains the caller's and must stay valid. [any] */
+void th_breakdown_set_vm(const struct th_breakdown_vm *vm);
 
 /* Priority of a claim. */
 enum th_breakdown_claim_rank {
@@ -76,16 +73,16 @@ enum th_breakdown_claim_rank {
 
 /*
  * Claims claim->start to claim->end, extended to whole pages, as memory of a kind; the name
- * must outlive the breakdown. [in th_breakdown_source]
+ * must outlive the breakdown. [in th_breakdown_vm]
  */
 void th_breakdown_claim(struct th_breakdown_claims *claims, enum th_breakdown_claim_rank rank,
 	const struct th_claim *claim);
 
 /*
- * Sets the name of a malloc other than libc's: mappings that contain sampled blocks are
- * attributed to it. [any]
+ * Sets the name of a malloc other than libc's, to which mappings that contain sampled blocks are
+ * attributed, "" of libc's; and what logs its statistics.  Once, before the recording begins. [any]
  */
-void th_breakdown_set_allocator(const char *name);
+void th_breakdown_set_allocator(const char *name, th_breakdown_log *log);
 
 /*
  * Enables breakdowns, unless there is no memory for their tables.  `has_owners`: mappings are
@@ -116,7 +113,7 @@ void th_breakdown_end(bool on_agent_thread);
 /* In a forked child: restores the state before th_breakdown_start(). */
 void th_breakdown_reset(void);
 
-/* For another recording of the same process: its sources must be added again. */
+/* For another recording of the same process: its VM must be set again. */
 void th_breakdown_restart(void);
 
 /* The same for any process: the observed one (observed.h). */

@@ -3,6 +3,7 @@
  * Names in symbol tables: which of several is found, and that damaged files are harmless.  The
  * file is one block of memory; under the address sanitizer each byte beyond it is an error.
  */
+#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <setjmp.h>
@@ -15,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "unify/log/elf_symbols.h"
+#include "unify/base/elf_symbols.h"
 
 #define LIBRARY TH_TEST_BUILD "/tests/programs/libvanishing.so"
 #define SYMBOLS_MAX 8
@@ -321,6 +322,28 @@ test_damaged_files(void **state)
 	free(contents);
 }
 
+static bool
+read_process(const struct th_elf_bytes *from, uint64_t at, void *to, size_t bytes)
+{
+	memcpy(to, (const void *)(uintptr_t)(from->bias + at), bytes);
+	return true;
+}
+
+static void
+test_address_of_a_symbol(void **state)
+{
+	struct th_elf_bytes libc = {.read = read_process, .is_image = true};
+	void *function = dlsym(RTLD_DEFAULT, "getauxval");
+	Dl_info info;
+
+	(void)state;
+	assert_true(dladdr(function, &info));
+	libc.bias = (uintptr_t)info.dli_fbase;
+	assert_int_equal(libc.bias + th_elf_symbols_address(&libc, "getauxval"), function);
+	assert_int_equal(th_elf_symbols_address(&libc, "getauxva"), 0);
+	assert_int_equal(th_elf_symbols_address(&libc, "getauxval2"), 0);
+}
+
 int
 main(void)
 {
@@ -333,6 +356,7 @@ main(void)
 		cmocka_unit_test(test_malformed_names),
 		cmocka_unit_test(test_work_is_bounded),
 		cmocka_unit_test(test_damaged_files),
+		cmocka_unit_test(test_address_of_a_symbol),
 	};
 
 	return cmocka_run_group_tests_name("ELF symbols", tests, NULL, NULL);

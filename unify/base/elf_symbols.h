@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions at addresses of an ELF object, from its symbol table.  The table is read in chunks
+ * Functions at addresses of an ELF object, and the reverse, from its symbol table.  The table is read in chunks
  * and compared with all wanted addresses at once; no part of it is kept.  The object is not
  * trusted: every offset is checked, and the work is bounded.
  */
-#ifndef TH_UNIFY_LOG_ELF_SYMBOLS_H
-#define TH_UNIFY_LOG_ELF_SYMBOLS_H
+#ifndef TH_UNIFY_BASE_ELF_SYMBOLS_H
+#define TH_UNIFY_BASE_ELF_SYMBOLS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +53,8 @@ bool th_elf_symbols_find(const struct th_elf_bytes *from, struct th_elf_wanted *
  */
 size_t th_elf_symbols_name(const struct th_elf_bytes *from, const struct th_elf_wanted *wanted,
 	char *name_ret, size_t capacity);
+
+/* The ELF virtual address of the symbol `name` that an image defines; 0: there is none. [any] */
+uint64_t th_elf_symbols_address(const struct th_elf_bytes *from, const char *name);
 
 #endif

@@ -4,7 +4,7 @@
  * image by its dynamic section, where the number of symbols follows from the hash table that
  * the dynamic linker uses.
  */
-#include "unify/log/elf_symbols.h"
+#include "unify/base/elf_symbols.h"
 
 #include <elf.h>
 #include <link.h>
@@ -385,4 +385,33 @@ th_elf_symbols_name(const struct th_elf_bytes *from, const struct th_elf_wanted 
 		return 0;
 	end = memchr(name_ret, '\0', room);
 	return end ? (size_t)(end - name_ret) : 0;
+}
+
+static bool
+has_name(const struct th_elf_bytes *from, const struct table *table, const ElfW(Sym) * symbol,
+	const char *name)
+{
+	size_t bytes = strlen(name) + 1;
+	char found[64];
+
+	return bytes <= sizeof(found) && symbol->st_name < table->names_bytes &&
+	       bytes <= table->names_bytes - symbol->st_name &&
+	       read_at(from, table->names + symbol->st_name, found, bytes) &&
+	       !memcmp(found, name, bytes);
+}
+
+uint64_t
+th_elf_symbols_address(const struct th_elf_bytes *from, const char *name)
+{
+	struct table table = {0};
+	ElfW(Sym) symbol;
+
+	if (!find_in_image(from, &table))
+		return 0;
+	for (uint64_t i = 1; i < table.count && i < TH_ELF_SYMBOLS_MAX; i++)
+		if (read_at(from, table.symbols + i * sizeof(symbol), &symbol,
+			    sizeof(symbol)) &&
+			symbol.st_shndx != SHN_UNDEF && has_name(from, &table, &symbol, name))
+			return symbol.st_value;
+	return 0;
 }
