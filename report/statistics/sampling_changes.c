@@ -87,25 +87,14 @@ th_sampling_changes_each_pause(const struct th_recording *recording,
 
 /* Notices */
 
-struct listener {
-	void (*warn)(void *data, const char *text);
-	void *data;
-};
-
-static void
-tell(const struct listener *listener, const char *text)
-{
-	listener->warn(listener->data, text);
-}
-
 static void
 add_pause(void *data, uint64_t from, uint64_t to)
 {
 	*(uint64_t *)data += to - from;
 }
 
-static void
-tell_of_heaps(const struct listener *listener, uint64_t heaps, double seconds)
+static const char *
+text_of_heaps(uint64_t heaps, double seconds)
 {
 	char names[64] = "";
 	size_t length = 0;
@@ -115,40 +104,32 @@ tell_of_heaps(const struct listener *listener, uint64_t heaps, double seconds)
 			length += (size_t)snprintf(names + length, sizeof(names) - length,
 				"%s%s", length ? ", " : "", th_heap_title((enum th_heap)heap));
 	}
-	tell(listener, th_text_format("sampled from %s s on: %s", th_format_time(seconds).text,
-			       names));
-}
-
-static void
-tell_of_change(const struct listener *listener, const struct th_recording *recording,
-	const struct th_decoded_control *change)
-{
-	double seconds = (double)(change->time - recording->start) / 1e9;
-
-	if (th_text_equals(change->name, "heaps"))
-		tell_of_heaps(listener, change->value, seconds);
-	if (th_text_equals(change->name, "stop"))
-		tell(listener, th_text_format("the recording was stopped after %s s; the "
-					      "process continued",
-				       th_format_time(seconds).text));
+	return th_text_format("sampled from %s s on: %s", th_format_time(seconds).text, names);
 }
 
 void
 th_sampling_changes_tell(const struct th_recording *recording,
 	void (*warn)(void *data, const char *text), void *data)
 {
-	const struct listener listener = {warn, data};
 	uint64_t paused = 0;
 
 	if (!warn)
 		return;
 	th_sampling_changes_each_pause(recording, add_pause, &paused);
 	if (paused)
-		tell(&listener,
-			th_text_format("paused for %s of %s: allocations in that time "
-				       "are not counted",
-				th_format_seconds((double)paused / 1e9).text,
-				th_format_seconds(th_recording_duration(recording)).text));
-	for (size_t i = 0; i < recording->changes_count; i++)
-		tell_of_change(&listener, recording, &recording->changes[i]);
+		warn(data, th_text_format("paused for %s of %s: allocations in that time "
+					  "are not counted",
+				   th_format_seconds((double)paused / 1e9).text,
+				   th_format_seconds(th_recording_duration(recording)).text));
+	for (size_t i = 0; i < recording->changes_count; i++) {
+		const struct th_decoded_control *change = &recording->changes[i];
+		double seconds = (double)(change->time - recording->start) / 1e9;
+
+		if (th_text_equals(change->name, "heaps"))
+			warn(data, text_of_heaps(change->value, seconds));
+		if (th_text_equals(change->name, "stop"))
+			warn(data, th_text_format("the recording was stopped after %s s; the "
+						  "process continued",
+					   th_format_time(seconds).text));
+	}
 }
