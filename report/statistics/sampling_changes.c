@@ -64,34 +64,29 @@ th_sampling_changes_sampled(
 	return sum + (samples(&state, heap) && to > last ? to - last : 0);
 }
 
-void
-th_sampling_changes_each_pause(const struct th_recording *recording,
-	void (*each)(void *data, uint64_t from, uint64_t to), void *data)
+bool
+th_sampling_changes_next_pause(const struct th_recording *recording, size_t *change_number,
+	uint64_t *from_ret, uint64_t *to_ret)
 {
-	struct state state = {0};
-	uint64_t since = 0;
+	bool is_paused = false;
 
-	for (size_t i = 0; i < recording->changes_count; i++) {
-		const struct th_decoded_control *change = &recording->changes[i];
-		bool was_paused = state.is_paused;
+	*to_ret = recording->end;
+	while (*change_number < recording->changes_count) {
+		const struct th_decoded_control *change =
+			&recording->changes[(*change_number)++];
 
-		apply(&state, change);
-		if (state.is_paused && !was_paused)
-			since = change->time;
-		else if (was_paused && !state.is_paused)
-			each(data, since, change->time);
+		if (!th_text_equals(change->name, "paused") ||
+			(change->value != 0) == is_paused)
+			continue;
+		*(is_paused ? to_ret : from_ret) = change->time;
+		if (is_paused)
+			return true;
+		is_paused = true;
 	}
-	if (state.is_paused)
-		each(data, since, recording->end);
+	return is_paused;
 }
 
 /* Notices */
-
-static void
-add_pause(void *data, uint64_t from, uint64_t to)
-{
-	*(uint64_t *)data += to - from;
-}
 
 static const char *
 text_of_heaps(uint64_t heaps, double seconds)
@@ -111,11 +106,12 @@ void
 th_sampling_changes_tell(const struct th_recording *recording,
 	void (*warn)(void *data, const char *text), void *data)
 {
-	uint64_t paused = 0;
+	uint64_t from, to, paused = 0;
 
 	if (!warn)
 		return;
-	th_sampling_changes_each_pause(recording, add_pause, &paused);
+	for (size_t i = 0; th_sampling_changes_next_pause(recording, &i, &from, &to);)
+		paused += to - from;
 	if (paused)
 		warn(data, th_text_format("paused for %s of %s: allocations in that time "
 					  "are not counted",
