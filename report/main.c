@@ -222,24 +222,17 @@ run_command(const struct command *command, int argc, char **argv)
 	return status;
 }
 
-static const struct command *
-find_command(const char *name)
-{
-	for (size_t i = 0; i < COMMAND_COUNT; i++) {
-		if (!strcmp(commands[i].name, name))
-			return &commands[i];
-	}
-	return NULL;
-}
-
 static struct th_error *
-unknown_command(const char *name)
+find_command(const char *name, const struct command **ret)
 {
 	struct th_nearest nearest;
 
 	th_nearest_init(&nearest, name);
-	for (size_t i = 0; i < COMMAND_COUNT; i++)
-		th_nearest_offer(&nearest, commands[i].name);
+	for (*ret = commands; *ret < commands + COMMAND_COUNT; ++*ret) {
+		if (!strcmp((*ret)->name, name))
+			return NULL;
+		th_nearest_offer(&nearest, (*ret)->name);
+	}
 	return th_error_create(TH_ERROR_USAGE, "%s: unknown command%s", name,
 		th_nearest_text(&nearest, "", ""));
 }
@@ -289,8 +282,7 @@ main(int argc, char **argv)
 		puts("twinheap " TH_VERSION);
 		return th_error_report(th_output_close(stdout, NULL));
 	}
-	const struct command *command = find_command(argv[1]);
-	if (!command)
-		return th_error_report(unknown_command(argv[1]));
-	return run_command(command, argc - 1, argv + 1);
+	const struct command *command;
+	struct th_error *error = find_command(argv[1], &command);
+	return error ? th_error_report(error) : run_command(command, argc - 1, argv + 1);
 }

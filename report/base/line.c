@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/base/line.h"
 
+#include <obstack.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,13 +13,13 @@
  */
 #define BLOCK_BYTES (1 << 16)
 
-struct block {
-	struct block *older;
-	size_t used, size;
-	char bytes[];
-};
+static _Thread_local struct obstack texts;
 
-static _Thread_local struct block *newest;
+static void *
+allocate_block(long bytes)
+{
+	return th_allocate(1, (size_t)bytes);
+}
 
 void
 th_line_begin(struct th_line *line)
@@ -41,18 +42,9 @@ th_line_end(struct th_line *line)
 static const char *
 keep(char *text)
 {
-	size_t length = strlen(text) + 1;
-
-	if (!newest || newest->size - newest->used < length) {
-		size_t size = length > BLOCK_BYTES ? length : BLOCK_BYTES;
-		struct block *block = th_allocate(1, sizeof(*block) + size);
-
-		block->older = newest;
-		block->size = size;
-		newest = block;
-	}
-	char *kept = memcpy(newest->bytes + newest->used, text, length);
-	newest->used += length;
+	if (!texts.chunk)
+		obstack_specify_allocation(&texts, BLOCK_BYTES, 1, allocate_block, free);
+	const char *kept = obstack_copy(&texts, text, (int)strlen(text) + 1);
 	free(text);
 	return kept;
 }
@@ -83,10 +75,7 @@ th_text_printable(struct th_text text)
 void
 th_texts_free(void)
 {
-	while (newest) {
-		struct block *older = newest->older;
-
-		free(newest);
-		newest = older;
-	}
+	if (texts.chunk)
+		obstack_free(&texts, NULL);
+	texts.chunk = NULL;
 }

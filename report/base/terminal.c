@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Colors, widths, and the stream that fits lines to a terminal. That stream collects a line and
- * then prints it to the terminal, wrapped between words if it is too long.
+ * Colors, widths, and the stream that fits lines to a terminal. That stream is in memory; at its
+ * end the lines are printed to the terminal, wrapped between words if they are too long.
  */
 #include "report/base/terminal.h"
 
@@ -41,9 +41,8 @@ static struct {
 	FILE *stream; /* NULL: none is open */
 	FILE *target;
 	int columns;
-	char *line; /* printed so far of the present one */
-	size_t line_count;
-	size_t line_capacity;
+	char *text;
+	size_t length;
 } fitted;
 
 static bool
@@ -226,31 +225,12 @@ wrap(const char *line)
 }
 
 static void
-end_line(void)
+print_line(const char *line)
 {
-	th_array_append(&fitted, line, '\0');
-	if (columns_of(fitted.line, strlen(fitted.line)) <= fitted.columns ||
-		ends_in_path(fitted.line))
-		fputs(fitted.line, fitted.target);
+	if (columns_of(line, strlen(line)) <= fitted.columns || ends_in_path(line))
+		fputs(line, fitted.target);
 	else
-		wrap(fitted.line);
-	fitted.line_count = 0;
-}
-
-static ssize_t
-take(void *cookie, const char *text, size_t length)
-{
-	(void)cookie;
-	for (size_t i = 0; i < length; i++) {
-		if (text[i] != '\n') {
-			th_array_append(&fitted, line, text[i]);
-			continue;
-		}
-		end_line();
-		fputc('\n', fitted.target);
-	}
-	/* An error of the target is reported when that is closed. */
-	return (ssize_t)length;
+		wrap(line);
 }
 
 static FILE *
@@ -258,15 +238,14 @@ fit(FILE *file, int columns)
 {
 	if (columns < LEAST_FITTED || fitted.stream)
 		return file;
-	FILE *stream = fopencookie(NULL, "w", (cookie_io_functions_t){.write = take});
-	if (!stream)
-		th_out_of_memory();
 	fitted.target = file;
 	fitted.columns = columns;
-	fitted.stream = stream;
+	fitted.stream = open_memstream(&fitted.text, &fitted.length);
+	if (!fitted.stream)
+		th_out_of_memory();
 	/* An earlier stream may have had the same address. */
 	known = NULL;
-	return stream;
+	return fitted.stream;
 }
 
 FILE *
@@ -286,9 +265,19 @@ th_terminal_fitted(FILE *file)
 {
 	if (file != fitted.stream)
 		return;
-	fclose(file);
-	if (fitted.line_count)
-		end_line();
-	free(fitted.line);
+	if (fclose(file))
+		th_out_of_memory();
+	for (char *line = fitted.text, *end; *line; line = end) {
+		end = strchrnul(line, '\n');
+		bool is_ended = *end;
+
+		*end = '\0';
+		print_line(line);
+		if (is_ended) {
+			fputc('\n', fitted.target);
+			end++;
+		}
+	}
+	free(fitted.text);
 	memset(&fitted, 0, sizeof(fitted));
 }

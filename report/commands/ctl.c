@@ -139,26 +139,20 @@ static const struct command commands[] = {
 	{"stop", TH_CONTROL_STOP, NULL, ""},
 };
 
-static const struct command *
-find_command(const char *name)
-{
-	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-		if (!strcmp(commands[i].name, name))
-			return &commands[i];
-	}
-	return NULL;
-}
-
 static struct th_error *
-unknown_command(const char *name)
+find_command(const char *name, const struct command **ret)
 {
 	struct th_nearest nearest;
 
 	th_nearest_init(&nearest, name);
 	th_nearest_offer(&nearest, "status");
 	th_nearest_offer(&nearest, "holders");
-	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		*ret = &commands[i];
+		if (!strcmp(commands[i].name, name))
+			return NULL;
 		th_nearest_offer(&nearest, commands[i].name);
+	}
 	return th_error_create(TH_ERROR_USAGE, "ctl: %s: no such command%s", name,
 		th_nearest_text(&nearest, "", "ctl"));
 }
@@ -167,10 +161,11 @@ unknown_command(const char *name)
 static struct th_error *
 parse_request(const char *name, const char *value, struct th_request *ret)
 {
-	const struct command *command = find_command(name);
+	const struct command *command;
+	struct th_error *error = find_command(name, &command);
 
-	if (!command)
-		return unknown_command(name);
+	if (error)
+		return error;
 	*ret = (struct th_request){.verb = command->verb};
 	if (!command->read)
 		return value ? th_error_create(TH_ERROR_USAGE, "ctl: %s takes no value", name)

@@ -652,21 +652,13 @@ add_pairs(struct th_selection *selection, const struct th_leaks *leaks,
 	th_id_map_deinit(&pairs);
 }
 
-void
-th_selection_deinit(struct th_selection *selection)
-{
-	free(selection->items);
-	*selection = (struct th_selection){.items = NULL};
-}
-
 static void
 select_objects(struct th_selection *selection, const struct th_leaks *leaks,
 	const struct th_holders_of *of, bool has_stacks)
 {
-	*selection = (struct th_selection){.items = NULL};
 	add_pairs(selection, leaks, of, has_stacks);
 	if (has_stacks && selection->items_count > TH_HOLDERS_SELECTED_MAX) {
-		th_selection_deinit(selection);
+		selection->items_count = 0;
 		add_pairs(selection, leaks, of, false);
 	}
 	if (selection->items_count > TH_HOLDERS_SELECTED_MAX)

@@ -88,12 +88,12 @@ struct th_selection {
 
 /*
  * The sampled objects of a class; or of a finding, from 1, or of what owns its blocks.  Without their
- * stacks if there are too many.  No items: there are no such objects.  To be freed.
+ * stacks if there are too many.  No items: there are no such objects.  The
+ * caller frees them.
  */
 void th_selection_of_class(
 	struct th_selection *selection, const struct th_leaks *leaks, const char *name);
 void th_selection_of_finding(
 	struct th_selection *selection, const struct th_leaks *leaks, uint64_t finding);
-void th_selection_deinit(struct th_selection *selection);
 
 #endif

@@ -80,12 +80,9 @@ struct th_evidence {
 	uint64_t alive_old;    /* alive, and older than `old` at the horizon */
 	uint64_t dead_old;     /* lived longer than `old`, then died */
 	uint64_t dead_at_exit; /* of these, found dead by the full GC at exit only */
-	uint64_t collected; /* native, lived longer than `old`: freed by a collection, ever */
-	uint64_t closed;    /* the same: freed by the program, up to the profile's `at` */
-	uint64_t left;      /* never freed, and older than the youngest of `collected` */
-	uint64_t proven;    /* alive and judged by an old-generation GC */
-	uint64_t unproven;  /* Java: allocated after that, judged only as young objects */
-	uint64_t unproven_dead;
+	uint64_t collected;  /* native, lived longer than `old`: freed by a collection, ever */
+	uint64_t closed;     /* the same: freed by the program, up to the profile's `at` */
+	uint64_t left;       /* never freed, and older than the youngest of `collected` */
 	uint64_t ascending;  /* samples, if each is larger than the one before; else 0 */
 	uint64_t enough_old; /* old survivors required for significant growth */
 	uint64_t born_late;  /* old survivors that were allocated in the later half */

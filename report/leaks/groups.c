@@ -47,13 +47,6 @@ th_leaks_maker(struct th_leaks *leaks, const struct th_leak_site *place)
 	return maker;
 }
 
-/* Key that related sites of a heap share. */
-static uint64_t
-relation_of(const struct th_leaks_work *work, uint32_t number)
-{
-	return (uint64_t)work->leaks->places.items[number].heap << 32 | work->makers[number];
-}
-
 /* The node of a site whose growth was found above its line. */
 static uint32_t
 node_of(const struct th_leaks_work *work, uint32_t number)
@@ -72,8 +65,9 @@ find_group(struct th_leaks_work *work, uint32_t number, enum th_verdict verdict)
 		.verdict = verdict,
 		.node = node,
 		.next = TH_NO_GROUP};
-	uint64_t key = node == TH_NO_NODE ? (uint64_t)verdict << 40 | relation_of(work, number)
-					  : UINT64_MAX - node;
+	uint64_t key = node == TH_NO_NODE
+			       ? (uint64_t)verdict << 40 | th_leaks_relation(work, number)
+			       : UINT64_MAX - node;
 	bool added;
 	uint32_t index = th_id_map_intern(&work->group_ids, key, &added);
 
@@ -99,8 +93,8 @@ join(struct th_leaks_work *work, uint32_t number, enum th_verdict verdict)
 static uint32_t
 leak_of_line(const struct th_leaks_work *work, uint32_t number)
 {
-	return th_id_map_find(
-		&work->group_ids, (uint64_t)TH_VERDICT_LEAK << 40 | relation_of(work, number));
+	return th_id_map_find(&work->group_ids,
+		(uint64_t)TH_VERDICT_LEAK << 40 | th_leaks_relation(work, number));
 }
 
 static void

@@ -67,6 +67,13 @@ void th_leaks_evaluate(struct th_leaks_work *work, enum th_heap heap, const uint
  */
 uint32_t th_leaks_maker(struct th_leaks *leaks, const struct th_leak_site *place);
 
+/* Key that related sites of a heap share. */
+static inline uint64_t
+th_leaks_relation(const struct th_leaks_work *work, uint32_t number)
+{
+	return (uint64_t)work->leaks->places.items[number].heap << 32 | work->makers[number];
+}
+
 /* Finds growth that is spread over several sites, from the lines of the application upwards. */
 void th_levels_judge(struct th_leaks_work *work);
 

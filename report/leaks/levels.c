@@ -118,12 +118,6 @@ recurrence_of(const uint64_t *times, size_t count, double length)
 
 /* Sites */
 
-static uint64_t
-line_of(const struct th_leaks_work *work, uint32_t number)
-{
-	return (uint64_t)work->leaks->places.items[number].heap << 32 | work->makers[number];
-}
-
 /* Whether a leak of the same line explains the site (groups.c). */
 static bool
 is_beside_leak(const struct levels *levels, uint32_t number)
@@ -259,7 +253,8 @@ find_lines(struct levels *levels)
 	levels->line_of_site = th_allocate(count, sizeof(uint32_t));
 	levels->line_sites = th_allocate(count, sizeof(uint32_t));
 	for (uint32_t i = 0; i < count; i++)
-		levels->line_of_site[i] = th_id_map_intern(&lines, line_of(work, i), &added);
+		levels->line_of_site[i] = th_id_map_intern(
+			&lines, th_leaks_relation(work, i), &added);
 	levels->lines = th_allocate(lines.count + 1, sizeof(struct line));
 	for (uint32_t i = 0; i < count; i++) {
 		struct line *line = &levels->lines[levels->line_of_site[i]];

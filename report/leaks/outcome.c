@@ -86,7 +86,7 @@ find_line(struct th_leak_lines *lines, const struct th_leaks *leaks, uint32_t pl
 	if (leaks->profile->options->group_by)
 		line.group = prefix;
 	uint32_t index = th_id_map_intern(
-		&lines->ids, (uint64_t)site->heap << 32 | prefix, &added);
+		&lines->ids, th_leaks_relation(leaks->work, place), &added);
 	if (added)
 		th_array_append(lines, items, line);
 	return &lines->items[index];

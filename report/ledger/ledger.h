@@ -28,7 +28,6 @@ enum th_ledger_verdict {
 	TH_LEDGER_CACHE,    /* some are given back, the number does not grow */
 	TH_LEDGER_NEVER,    /* none is given back, the number does not grow */
 	TH_LEDGER_BALANCED, /* none is held */
-	TH_LEDGER_VERDICTS,
 };
 
 struct th_ledger_entry {

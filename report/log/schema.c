@@ -115,63 +115,33 @@ take_words(const struct th_record *record, uint32_t *at, struct th_words *ret)
 	return true;
 }
 
-bool
-th_schema_read_value(
-	const struct th_record *record, uint32_t data_type, uint32_t *at, struct th_value *ret)
-{
-	uint32_t integer;
-
-	ret->data_type = data_type;
-	switch (data_type) {
-	case TH_DATA_U32:
-		if (!take(record, sizeof(integer), at, &integer))
-			return false;
-		ret->integer = integer;
-		return true;
-	case TH_DATA_U64:
-		return take(record, sizeof(ret->integer), at, &ret->integer);
-	case TH_DATA_F64:
-		return take(record, sizeof(ret->number), at, &ret->number);
-	case TH_DATA_TEXT:
-		return take_text(record, at, &ret->text);
-	case TH_DATA_U64_ARRAY:
-		return take_words(record, at, &ret->words);
-	default:
-		return false;
-	}
-}
-
-/* Decoding */
-
-static void
-store(void *target, const struct th_value *value)
-{
-	uint32_t narrow = (uint32_t)value->integer;
-
-	switch (value->data_type) {
-	case TH_DATA_U32:
-		memcpy(target, &narrow, sizeof(narrow));
-		break;
-	case TH_DATA_U64:
-		memcpy(target, &value->integer, sizeof(value->integer));
-		break;
-	case TH_DATA_F64:
-		memcpy(target, &value->number, sizeof(value->number));
-		break;
-	case TH_DATA_TEXT:
-		memcpy(target, &value->text, sizeof(value->text));
-		break;
-	case TH_DATA_U64_ARRAY:
-		memcpy(target, &value->words, sizeof(value->words));
-		break;
-	}
-}
-
 /* Whether all values of a type have the same size in the log as in memory. */
 static bool
 is_steady(uint32_t data_type)
 {
 	return data_type == TH_DATA_U32 || data_type == TH_DATA_U64 || data_type == TH_DATA_F64;
+}
+
+bool
+th_schema_read_value(
+	const struct th_record *record, uint32_t data_type, uint32_t *at, struct th_value *ret)
+{
+	ret->data_type = data_type;
+	ret->integer = 0;
+	if (is_steady(data_type))
+		return take(record, members[data_type].bytes, at, &ret->integer);
+	if (data_type == TH_DATA_TEXT)
+		return take_text(record, at, &ret->text);
+	return data_type == TH_DATA_U64_ARRAY && take_words(record, at, &ret->words);
+}
+
+/* Decoding */
+
+/* The values are at one address, and the log's byte order is this one's: least first. */
+static void
+store(void *target, const struct th_value *value)
+{
+	memcpy(target, &value->integer, members[value->data_type].bytes);
 }
 
 /* The index of a field, whatever its type; -1 if the log has none of that name. */

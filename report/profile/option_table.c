@@ -21,16 +21,17 @@ bad_argument(const struct th_option_entry *entry, const char *argument, const ch
 		TH_ERROR_USAGE, "--%s %s: expected %s", entry->name, argument, expected);
 }
 
-/* The number of a name in an array, which may have gaps; `count`: there is none. */
-static size_t
-number_of(const char *const *names, size_t count, const char *name)
-{
-	size_t i = 0;
-
-	while (i < count && !(names[i] && !strcmp(name, names[i])))
-		i++;
-	return i;
-}
+/* Sets what a name stands for, the number of it in an array, which may have gaps; false: nothing. */
+#define choose(names, name, field)                                               \
+	({                                                                       \
+		size_t count_ = sizeof(names) / sizeof((names)[0]), number_ = 0; \
+		while (number_ < count_ &&                                       \
+			!((names)[number_] && !strcmp(name, (names)[number_])))  \
+			number_++;                                               \
+		if (number_ < count_)                                            \
+			(field) = (__typeof__(field))number_;                    \
+		number_ < count_;                                                \
+	})
 
 /* Setters of a plain field, named by the offset in the entry. */
 
@@ -178,15 +179,11 @@ th_option_parse_moment(const char *text, struct th_options *options)
 {
 	static const char *const names[] = {
 		[TH_AT_END] = "end", [TH_AT_EXIT] = "exit", [TH_AT_PEAK] = "peak"};
-	const size_t count = sizeof(names) / sizeof(names[0]);
-	size_t named = number_of(names, count, text);
 	char number[32];
 	size_t length = strlen(text);
 
-	if (named < count) {
-		options->at = (enum th_at)named;
+	if (choose(names, text, options->at))
 		return true;
-	}
 	options->at_mark = parse_mark(text);
 	if (options->at_mark) {
 		options->at = TH_AT_SECONDS;
@@ -219,18 +216,14 @@ const char *const th_group_by_names[] = {
 	[TH_GROUP_CLASS] = "class",
 	[TH_GROUP_THREAD] = "thread",
 };
-#define GROUPING_COUNT (sizeof(th_group_by_names) / sizeof(th_group_by_names[0]))
 
 static struct th_error *
 set_group_by(
 	struct th_options *options, const struct th_option_entry *entry, const char *argument)
 {
-	size_t number = number_of(th_group_by_names, GROUPING_COUNT, argument);
-
-	if (number == GROUPING_COUNT)
-		return bad_argument(entry, argument, "package, library, class or thread");
-	options->group_by = (enum th_group_by)number;
-	return NULL;
+	if (choose(th_group_by_names, argument, options->group_by))
+		return NULL;
+	return bad_argument(entry, argument, "package, library, class or thread");
 }
 
 static struct th_error *
@@ -316,14 +309,10 @@ set_format(
 		[TH_OUTPUT_OTLP] = "otlp",
 		[TH_OUTPUT_JFR] = "jfr",
 	};
-	const size_t count = sizeof(names) / sizeof(names[0]);
-	size_t number = number_of(names, count, argument);
 
-	if (number == count)
-		return bad_argument(
-			entry, argument, "pprof, otlp, jfr, speedscope, collapsed or json");
-	options->format = (enum th_output_format)number;
-	return NULL;
+	if (choose(names, argument, options->format))
+		return NULL;
+	return bad_argument(entry, argument, "pprof, otlp, jfr, speedscope, collapsed or json");
 }
 
 /* --format, and --json without an argument. */
@@ -331,13 +320,12 @@ static struct th_error *
 set_list_format(
 	struct th_options *options, const struct th_option_entry *entry, const char *argument)
 {
-	if (!argument || !strcmp(argument, "json"))
-		options->format = TH_OUTPUT_JSON;
-	else if (!strcmp(argument, "text"))
-		options->format = TH_OUTPUT_TEXT;
-	else
-		return bad_argument(entry, argument, "text or json");
-	return NULL;
+	static const char *const names[] = {
+		[TH_OUTPUT_TEXT] = "text", [TH_OUTPUT_JSON] = "json"};
+
+	if (choose(names, argument ? argument : "json", options->format))
+		return NULL;
+	return bad_argument(entry, argument, "text or json");
 }
 
 static struct th_error *
@@ -348,13 +336,10 @@ set_color(struct th_options *options, const struct th_option_entry *entry, const
 		[TH_COLORS_ALWAYS] = "always",
 		[TH_COLORS_NEVER] = "never",
 	};
-	const size_t count = sizeof(names) / sizeof(names[0]);
-	size_t number = number_of(names, count, argument);
 
-	if (number == count)
-		return bad_argument(entry, argument, "auto, always or never");
-	options->colors = (enum th_colors)number;
-	return NULL;
+	if (choose(names, argument, options->colors))
+		return NULL;
+	return bad_argument(entry, argument, "auto, always or never");
 }
 
 static struct th_error *

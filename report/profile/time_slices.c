@@ -40,7 +40,7 @@ slice_of(const struct th_time_slices *cells, uint64_t time)
  * and by early death.
  */
 static uint32_t
-place_at(const struct th_time_slices *cells, const struct th_time_slice *cell)
+place_of(const struct th_time_slices *cells, const struct th_time_slice *cell)
 {
 	uint32_t column = cell->death == TH_TIME_SLICE_NEVER ? 0 : cell->death + 1u;
 	uint32_t times = cell->birth * (cells->slices + 1) + column;
@@ -54,20 +54,6 @@ count_places(const struct th_time_slices *cells)
 	return 2 * (size_t)cells->slices * (cells->slices + 1) * TH_TIME_SLICE_SIZES;
 }
 
-static struct th_time_slice
-cell_at(const struct th_time_slices *cells, uint32_t place)
-{
-	uint32_t times = place / 2 / TH_TIME_SLICE_SIZES;
-	uint32_t column = times % (cells->slices + 1);
-
-	return (struct th_time_slice){
-		.birth = (uint16_t)(times / (cells->slices + 1)),
-		.death = (uint16_t)(column ? column - 1 : TH_TIME_SLICE_NEVER),
-		.size = place / 2 % TH_TIME_SLICE_SIZES,
-		.is_temporary = place % 2,
-	};
-}
-
 static uint8_t
 size_of(uint64_t bytes)
 {
@@ -76,40 +62,26 @@ size_of(uint64_t bytes)
 	return (uint8_t)(size < TH_TIME_SLICE_SIZES ? size : TH_TIME_SLICE_SIZES - 1);
 }
 
-static uint32_t
-place_of(const struct maker *maker, enum th_heap heap, size_t index)
+static struct th_time_slice
+cell_of(const struct maker *maker, uint32_t row, enum th_heap heap, size_t index)
 {
 	const struct th_profile *profile = maker->profile;
 	const struct th_lifetimes *lifetimes = &profile->lifetimes;
 	uint64_t end = lifetimes->ends[heap][index];
 	bool has_end = end != TH_END_UNKNOWN && end <= profile->recording->end;
 	const struct th_sample *sample = &profile->recording->samples[heap].items[index];
-	const struct th_time_slice cell = {
+
+	return (struct th_time_slice){
+		.row = row,
 		.birth = slice_of(maker->cells, sample->time),
 		.death = has_end ? slice_of(maker->cells, end) : TH_TIME_SLICE_NEVER,
 		.size = size_of(sample->size),
 		.is_temporary = th_lifetimes_follows(lifetimes, heap, index, &profile->end) &&
 				th_lifetimes_is_temporary(lifetimes, heap, index),
 	};
-
-	return place_at(maker->cells, &cell);
 }
 
 /* Cells */
-
-/*
- * The number of the cell at a place; `first` is the first of its row and `*next` that of a new
- * one.
- */
-static uint32_t
-find_cell(const struct maker *maker, uint32_t place, uint32_t first, uint32_t *next)
-{
-	uint32_t *number = &maker->numbers[place];
-
-	if (*number <= first)
-		*number = ++*next;
-	return *number - 1;
-}
 
 /* Adds a sample to a cell of the current row. */
 static void
@@ -158,11 +130,8 @@ store_sums(const struct maker *maker)
 }
 
 static void
-begin_cell(struct maker *maker, uint32_t row, uint32_t place)
+begin_cell(struct maker *maker, struct th_time_slice cell)
 {
-	struct th_time_slice cell = cell_at(maker->cells, place);
-
-	cell.row = row;
 	th_array_append(maker->cells, items, cell);
 	th_array_append(maker, alloc, (struct th_estimator){0});
 	if (maker->cells->has_live)
@@ -174,18 +143,18 @@ add_row(struct maker *maker, uint32_t row)
 {
 	enum th_heap heap = maker->profile->rows[row].heap;
 	uint32_t first = (uint32_t)maker->cells->items_count;
-	uint32_t count = first;
 
 	maker->alloc_count = maker->live_count = 0;
 	for (uint32_t i = maker->order.starts[row]; i < maker->order.starts[row + 1]; i++) {
 		uint32_t index = maker->order.samples[i];
-		uint32_t place = place_of(maker, heap, index);
-		uint32_t before = count;
+		struct th_time_slice cell = cell_of(maker, row, heap, index);
+		uint32_t *number = &maker->numbers[place_of(maker->cells, &cell)];
 
-		uint32_t number = find_cell(maker, place, first, &count);
-		if (number == before)
-			begin_cell(maker, row, place);
-		add_sample(maker, number - first, heap, index);
+		if (*number <= first) {
+			begin_cell(maker, cell);
+			*number = (uint32_t)maker->cells->items_count;
+		}
+		add_sample(maker, *number - 1 - first, heap, index);
 	}
 	store_sums(maker);
 }

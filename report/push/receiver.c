@@ -9,18 +9,15 @@
 #include "report/base/allocate.h"
 #include "report/base/gzip.h"
 #include "report/base/line.h"
+#include "report/base/log_text.h"
 #include "unify/shared/clock.h"
-
-static bool
-begins(const char *text, const char *start)
-{
-	return !strncmp(text, start, strlen(start));
-}
 
 static bool
 is_http(const char *url)
 {
-	size_t prefix = begins(url, "http://") ? 7 : begins(url, "https://") ? 8 : 0;
+	size_t prefix = th_text_begins(url, "http://")    ? 7
+			: th_text_begins(url, "https://") ? 8
+							  : 0;
 
 	return prefix && url[prefix] && url[prefix] != '/';
 }
@@ -37,7 +34,7 @@ read_kind(const char *text, enum th_receiver_kind *kind_ret)
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		*kind_ret = (enum th_receiver_kind)i;
-		if (begins(text, kinds[i]))
+		if (th_text_begins(text, kinds[i]))
 			return text + strlen(kinds[i]);
 	}
 	return NULL;

@@ -162,14 +162,6 @@ th_estimator_subtract(struct th_estimator *estimator, const struct th_estimator 
 	estimator->covariance = fmax(estimator->covariance - part->covariance, 0);
 }
 
-double
-th_estimator_factor(const struct th_estimator *total, double exact)
-{
-	if (total->bytes.unseen <= 0 || exact <= total->bytes.seen)
-		return 1;
-	return (exact - total->bytes.seen) / total->bytes.unseen;
-}
-
 /*
  * Without samples: small blocks, of which one hit represents `gap`. The same if every block
  * seen was certain to be: exp(-y/N), the probability that y unseen bytes stay unseen, does not

@@ -10,7 +10,7 @@
  * so that the whole is exact, and any set of samples becomes a share of that whole:
  *
  *     total   = sum over all samples              (factor 1)
- *     factor  = th_estimator_factor(&total, exact bytes)
+ *     factor  = (exact bytes - total.bytes.seen) / total.bytes.unseen
  *     whole   = sum over all samples, each with its factor
  *     node    = sum over the node's samples, each with its factor
  *     th_estimate_exact(exact bytes, samples)     the whole
@@ -57,10 +57,7 @@ struct th_estimator {
 	double covariance; /* of bytes and objects: s (1-p)/p^2 */
 };
 
-/*
- * Adds a sample: `size`, `interval` and `keep` of struct th_sample, `factor` from
- * th_estimator_factor() or 1.
- */
+/* Adds a sample: `size`, `interval` and `keep` of struct th_sample, and its factor. */
 void th_estimator_add(struct th_estimator *estimator, uint64_t size, uint64_t interval,
 	double keep, double factor);
 
@@ -88,13 +85,6 @@ th_sums_point(const struct th_sums *sums)
 {
 	return sums->seen + sums->unseen;
 }
-
-/*
- * The factor for the unseen part that makes the estimate of `total`, a sum with factor 1, equal
- * `exact` bytes: (exact - seen) / unseen. 1 where this is undefined: exact below seen, or
- * nothing unseen.
- */
-double th_estimator_factor(const struct th_estimator *total, double exact);
 
 /*
  * Bytes or objects that the samples represent. `whole` is the calibrated whole that they are

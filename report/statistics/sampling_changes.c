@@ -64,48 +64,32 @@ th_sampling_changes_sampled(
 	return sum + (samples(&state, heap) && to > last ? to - last : 0);
 }
 
-void
-th_sampling_changes_each_pause(const struct th_recording *recording,
-	void (*each)(void *data, uint64_t from, uint64_t to), void *data)
+bool
+th_sampling_changes_next_pause(const struct th_recording *recording, size_t *change_number,
+	uint64_t *from_ret, uint64_t *to_ret)
 {
-	struct state state = {0};
-	uint64_t since = 0;
+	bool is_paused = false;
 
-	for (size_t i = 0; i < recording->changes_count; i++) {
-		const struct th_decoded_control *change = &recording->changes[i];
-		bool was_paused = state.is_paused;
+	*to_ret = recording->end;
+	while (*change_number < recording->changes_count) {
+		const struct th_decoded_control *change =
+			&recording->changes[(*change_number)++];
 
-		apply(&state, change);
-		if (state.is_paused && !was_paused)
-			since = change->time;
-		else if (was_paused && !state.is_paused)
-			each(data, since, change->time);
+		if (!th_text_equals(change->name, "paused") ||
+			(change->value != 0) == is_paused)
+			continue;
+		*(is_paused ? to_ret : from_ret) = change->time;
+		if (is_paused)
+			return true;
+		is_paused = true;
 	}
-	if (state.is_paused)
-		each(data, since, recording->end);
+	return is_paused;
 }
 
 /* Notices */
 
-struct listener {
-	void (*warn)(void *data, const char *text);
-	void *data;
-};
-
-static void
-tell(const struct listener *listener, const char *text)
-{
-	listener->warn(listener->data, text);
-}
-
-static void
-add_pause(void *data, uint64_t from, uint64_t to)
-{
-	*(uint64_t *)data += to - from;
-}
-
-static void
-tell_of_heaps(const struct listener *listener, uint64_t heaps, double seconds)
+static const char *
+text_of_heaps(uint64_t heaps, double seconds)
 {
 	char names[64] = "";
 	size_t length = 0;
@@ -115,40 +99,33 @@ tell_of_heaps(const struct listener *listener, uint64_t heaps, double seconds)
 			length += (size_t)snprintf(names + length, sizeof(names) - length,
 				"%s%s", length ? ", " : "", th_heap_title((enum th_heap)heap));
 	}
-	tell(listener, th_text_format("sampled from %s s on: %s", th_format_time(seconds).text,
-			       names));
-}
-
-static void
-tell_of_change(const struct listener *listener, const struct th_recording *recording,
-	const struct th_decoded_control *change)
-{
-	double seconds = (double)(change->time - recording->start) / 1e9;
-
-	if (th_text_equals(change->name, "heaps"))
-		tell_of_heaps(listener, change->value, seconds);
-	if (th_text_equals(change->name, "stop"))
-		tell(listener, th_text_format("the recording was stopped after %s s; the "
-					      "process continued",
-				       th_format_time(seconds).text));
+	return th_text_format("sampled from %s s on: %s", th_format_time(seconds).text, names);
 }
 
 void
 th_sampling_changes_tell(const struct th_recording *recording,
 	void (*warn)(void *data, const char *text), void *data)
 {
-	const struct listener listener = {warn, data};
-	uint64_t paused = 0;
+	uint64_t from, to, paused = 0;
 
 	if (!warn)
 		return;
-	th_sampling_changes_each_pause(recording, add_pause, &paused);
+	for (size_t i = 0; th_sampling_changes_next_pause(recording, &i, &from, &to);)
+		paused += to - from;
 	if (paused)
-		tell(&listener,
-			th_text_format("paused for %s of %s: allocations in that time "
-				       "are not counted",
-				th_format_seconds((double)paused / 1e9).text,
-				th_format_seconds(th_recording_duration(recording)).text));
-	for (size_t i = 0; i < recording->changes_count; i++)
-		tell_of_change(&listener, recording, &recording->changes[i]);
+		warn(data, th_text_format("paused for %s of %s: allocations in that time "
+					  "are not counted",
+				   th_format_seconds((double)paused / 1e9).text,
+				   th_format_seconds(th_recording_duration(recording)).text));
+	for (size_t i = 0; i < recording->changes_count; i++) {
+		const struct th_decoded_control *change = &recording->changes[i];
+		double seconds = (double)(change->time - recording->start) / 1e9;
+
+		if (th_text_equals(change->name, "heaps"))
+			warn(data, text_of_heaps(change->value, seconds));
+		if (th_text_equals(change->name, "stop"))
+			warn(data, th_text_format("the recording was stopped after %s s; the "
+						  "process continued",
+					   th_format_time(seconds).text));
+	}
 }

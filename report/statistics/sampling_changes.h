@@ -13,9 +13,12 @@
 uint64_t th_sampling_changes_sampled(
 	const struct th_recording *recording, enum th_heap heap, uint64_t from, uint64_t to);
 
-/* Ranges of time in which nothing was sampled, in order; the last may reach to the end. */
-void th_sampling_changes_each_pause(const struct th_recording *recording,
-	void (*each)(void *data, uint64_t from, uint64_t to), void *data);
+/*
+ * The next range of time in which nothing was sampled, by the changes from *change_number on, which
+ * becomes that behind it; the last may reach to the end.  False: there are no more.
+ */
+bool th_sampling_changes_next_pause(const struct th_recording *recording, size_t *change_number,
+	uint64_t *from_ret, uint64_t *to_ret);
 
 /* Passes to `warn` one line for each kind of exclusion, and one if the recording was ended. */
 void th_sampling_changes_tell(const struct th_recording *recording,

@@ -24,7 +24,6 @@ struct known_method {
 	uint32_t function; /* plus one; 0 = not looked up */
 	uint32_t file;
 	struct th_words lines;
-	bool is_sorted; /* the lines ascend */
 };
 
 struct th_frames {
@@ -381,16 +380,6 @@ add_native_frames(struct th_frames *frames, uint64_t word)
 
 /* Java frames */
 
-static bool
-is_ascending(const struct th_words *words)
-{
-	for (uint32_t i = 1; i < words->count; i++) {
-		if (words->words[i] < words->words[i - 1])
-			return false;
-	}
-	return true;
-}
-
 /* The entry of the last line that starts at or before `bci`, plus one; 0: there is none. */
 static uint32_t
 find_line(const struct known_method *method, uint32_t bci)
@@ -400,8 +389,6 @@ find_line(const struct known_method *method, uint32_t bci)
 
 	if (bci == TH_BCI_UNKNOWN || bci == TH_BCI_NATIVE)
 		return 0;
-	if (method->is_sorted)
-		return (uint32_t)th_bisect(lines->count, i, lines->words[i] >> 32 <= bci);
 	for (uint32_t i = 0; i < lines->count; i++) {
 		if (lines->words[i] >> 32 <= bci &&
 			(!best || lines->words[i] >= lines->words[best - 1]))
@@ -438,7 +425,6 @@ know_method(struct th_frames *frames, uint32_t index)
 			.function = intern_function(frames, name, "", TH_KIND_JAVA) + 1,
 			.file = th_strings_intern(&frames->strings, file),
 			.lines = method->lines,
-			.is_sorted = is_ascending(&method->lines),
 		};
 		free(file);
 		free(name);

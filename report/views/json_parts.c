@@ -130,21 +130,6 @@ th_json_heap_names(uint64_t heaps)
 	return json;
 }
 
-struct pauses {
-	const struct th_recording *recording;
-	json_t *json;
-};
-
-static void
-add_pause(void *data, uint64_t from, uint64_t to)
-{
-	const struct pauses *pauses = data;
-
-	json_array_append_new(
-		pauses->json, th_json("from_s to_s", seconds_at(pauses->recording, from),
-				      seconds_at(pauses->recording, to)));
-}
-
 /* A change of the sampled heaps, with its time. */
 static json_t *
 change_json(const struct th_recording *recording, const struct th_decoded_control *change)
@@ -178,11 +163,15 @@ sampled_json(const struct th_recording *recording)
 json_t *
 th_json_recorded(const struct th_recording *recording)
 {
-	struct pauses pauses = {recording, json_array()};
+	json_t *pauses = json_array();
+	uint64_t from, to;
 
-	th_sampling_changes_each_pause(recording, add_pause, &pauses);
+	for (size_t i = 0; th_sampling_changes_next_pause(recording, &i, &from, &to);)
+		json_array_append_new(
+			pauses, th_json("from_s to_s", seconds_at(recording, from),
+					seconds_at(recording, to)));
 	return th_json("heaps pauses changes stopped_s sampled_s",
-		th_json_heap_names(th_recording_heaps(recording)), pauses.json,
+		th_json_heap_names(th_recording_heaps(recording)), pauses,
 		th_json_map(change, recording->changes, recording->changes_count,
 			change_json(recording, change)),
 		stop_json(recording), sampled_json(recording));

@@ -131,26 +131,27 @@ put_pair(struct output *out, struct th_bytes *bytes, unsigned field, const char 
 
 /* Attributes of OTLP */
 
-/* Adds an entry with this value, which becomes empty. */
-static void
-add_attribute(struct output *out, const char *key, struct th_bytes *value, const char *unit)
+/* The index of the entry of a key and a value, whose bytes become empty. */
+static uint64_t
+attribute_index(struct output *out, const char *key, uint32_t number, struct th_bytes *value,
+	const char *unit)
 {
+	uint64_t word = (uint64_t)th_frames_intern(out->profile->frames, key) << 32 | number;
 	struct th_bytes entry = {0};
+	bool added;
+	uint64_t index = intern(out, ATTRIBUTES, word, &added);
+
+	if (!added) {
+		free(value->items);
+		return index;
+	}
 	uint64_t key_index = text_index(out, key);
 	uint64_t unit_index = text_index(out, unit);
-
 	th_bytes_number(&entry, 1, key_index);
 	th_bytes_message(&entry, 2, value);
 	th_bytes_number(&entry, 3, unit_index);
 	add_entry(out, OTLP_ATTRIBUTES, &entry);
-}
-
-static uint64_t
-attribute_index(struct output *out, const char *key, uint32_t value, bool *added_ret)
-{
-	uint64_t word = (uint64_t)th_frames_intern(out->profile->frames, key) << 32 | value;
-
-	return intern(out, ATTRIBUTES, word, added_ret);
+	return index;
 }
 
 /* 0 for an empty text. */
@@ -158,17 +159,11 @@ static uint64_t
 text_attribute(struct output *out, const char *key, uint32_t string)
 {
 	struct th_bytes value = {0};
-	bool added;
 
 	if (!string)
 		return 0;
-	uint64_t index = attribute_index(out, key, string, &added);
-	if (added) {
-		th_bytes_text(&value, ANY_VALUE_STRING,
-			th_frames_string(out->profile->frames, string));
-		add_attribute(out, key, &value, "");
-	}
-	return index;
+	th_bytes_text(&value, ANY_VALUE_STRING, th_frames_string(out->profile->frames, string));
+	return attribute_index(out, key, string, &value, "");
 }
 
 /* A key has at most one number in a message. */
@@ -176,16 +171,11 @@ static uint64_t
 number_attribute(struct output *out, const char *key, double number)
 {
 	struct th_bytes value = {0};
-	bool added;
-	uint64_t index = attribute_index(out, key, UINT32_MAX, &added);
 
-	if (added) {
-		th_bytes_varint(&value, ANY_VALUE_INTEGER << 3);
-		th_bytes_varint(&value,
-			number < 0x1p62 ? (uint64_t)(int64_t)(number + 0.5) : INT64_MAX);
-		add_attribute(out, key, &value, "By");
-	}
-	return index;
+	th_bytes_varint(&value, ANY_VALUE_INTEGER << 3);
+	th_bytes_varint(
+		&value, number < 0x1p62 ? (uint64_t)(int64_t)(number + 0.5) : INT64_MAX);
+	return attribute_index(out, key, UINT32_MAX, &value, "By");
 }
 
 /* Functions and mappings */

@@ -302,13 +302,13 @@ test_selection(void **state)
 	th_selection_of_finding(&selection, &found.leaks, 1);
 	assert_int_equal(selection.items_count, 1);
 	assert_int_equal(selection.items[0], th_holder_selected(STACK_JAVA, CLASS_BYTES));
-	th_selection_deinit(&selection);
+	free(selection.items);
 	th_selection_of_finding(&selection, &found.leaks, 2);
 	assert_int_equal(selection.items_count, 0);
 	th_selection_of_class(&selection, &found.leaks, "byte[]");
 	assert_int_equal(selection.items_count, 1);
 	assert_int_equal(selection.items[0], th_holder_selected(0, CLASS_BYTES));
-	th_selection_deinit(&selection);
+	free(selection.items);
 	th_selection_of_class(&selection, &found.leaks, "no.Such");
 	assert_int_equal(selection.items_count, 0);
 	leaks_end(&found, &log);

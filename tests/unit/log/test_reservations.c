@@ -2,9 +2,9 @@
 /* Overlapping ranges: every result equals that of a search through all of them. */
 #include "report/log/reservations.h"
 
+#include <search.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <cmocka.h>
 
@@ -90,7 +90,25 @@ test_edges_of_addresses(void **state)
 	th_reservations_deinit(&past);
 }
 
-/* A query takes one bisection per bit of the number of ranges, for any layout. */
+struct size {
+	size_t pieces;
+	int depth;
+	int deepest;
+};
+
+static void
+measure(const void *node, VISIT visit, void *data)
+{
+	struct size *size = data;
+
+	(void)node;
+	size->pieces += visit == preorder || visit == leaf;
+	size->depth += (visit == preorder) - (visit == endorder);
+	if (size->deepest <= size->depth)
+		size->deepest = size->depth + (visit == leaf);
+}
+
+/* Ranges are few pieces, and a query takes two steps per bit of their number, for any layout. */
 static void
 test_size(void **state)
 {
@@ -99,8 +117,7 @@ test_size(void **state)
 	(void)state;
 	for (int shape = 0; shape < 3; shape++) {
 		struct th_reservations reservations = {0};
-		size_t pieces = 0;
-		unsigned levels = 0;
+		struct size size = {0};
 
 		for (uint64_t i = 0; i < MANY; i++) {
 			const struct range ranges[] = {
@@ -109,15 +126,9 @@ test_size(void **state)
 			th_reservations_add(
 				&reservations, ranges[shape].start, ranges[shape].bytes);
 		}
-		for (unsigned level = 0; level < TH_RESERVATION_LEVELS; level++) {
-			bool is_used = reservations.levels[level].pieces;
-
-			levels += is_used;
-			pieces += is_used ? reservations.levels[level].count : 0;
-			assert_true(!is_used || MANY >> level & 1);
-		}
-		assert_true(levels <= 18);
-		assert_true(pieces < 2 * MANY);
+		twalk_r(reservations.pieces, measure, &size);
+		assert_true(size.pieces && size.pieces < 2 * MANY);
+		assert_true(size.deepest >= 18 && size.deepest <= 2 * 19);
 		th_reservations_deinit(&reservations);
 	}
 }

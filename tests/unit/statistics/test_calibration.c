@@ -167,8 +167,7 @@ test_factors_out_of_few_samples_are_biased(void **state)
 				th_estimator_add(&row, size, interval, 1, 1);
 		}
 		plain += (row.bytes.seen + row.bytes.unseen) / RECORDINGS;
-		scaled += (row.bytes.seen +
-				  row.bytes.unseen * th_estimator_factor(&all, exact)) /
+		scaled += (row.bytes.seen + row.bytes.unseen * exact_factor(&all, exact)) /
 			  RECORDINGS;
 	}
 	print_message("plain %+.3f, scaled %+.3f\n", plain / small - 1, scaled / small - 1);

@@ -208,7 +208,7 @@ run_program(struct simulated_heap *heap, struct th_random *random, unsigned thre
 		}
 }
 
-/* The factors of th_estimator_factor() for each thread, or for all of them as one group. */
+/* The factors of exact_factor() for each thread, or for all of them as one group. */
 static void
 find_factors(const struct simulated_heap *heap, bool each_thread, double *factors)
 {
@@ -217,9 +217,8 @@ find_factors(const struct simulated_heap *heap, bool each_thread, double *factor
 	for (unsigned i = 0; i < ALL_THREADS; i++) {
 		struct th_estimator one = simulated_sum(heap, ALL_SITES, i, NULL);
 
-		factors[i] = each_thread
-				     ? th_estimator_factor(&one, (double)heap->threads[i].bytes)
-				     : th_estimator_factor(&all, simulated_bytes(heap));
+		factors[i] = each_thread ? exact_factor(&one, (double)heap->threads[i].bytes)
+					 : exact_factor(&all, simulated_bytes(heap));
 	}
 }
 

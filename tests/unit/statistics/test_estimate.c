@@ -358,26 +358,13 @@ test_factor_makes_the_whole_exact(void **state)
 
 	(void)state;
 	th_estimator_merge(&total, &large);
-	factor = th_estimator_factor(&total, exact);
+	factor = exact_factor(&total, exact);
 	for (int i = 0; i < 40; i++)
 		th_estimator_add(&whole, 64, INTERVAL, 1, factor);
 	for (int i = 0; i < 10; i++)
 		th_estimator_add(&whole, MIB, INTERVAL, 1, factor);
 	assert_near(th_estimate_bytes(&whole, NULL, INTERVAL).estimate, exact, 1e-12);
 	assert_true(factor > 1.05);
-}
-
-static void
-test_factor_without_information_is_one(void **state)
-{
-	struct th_estimator nothing = {0};
-	struct th_estimator certain = sum_of(5, 100, 0, 1, 1);
-	struct th_estimator some = sum_of(5, MIB, INTERVAL, 1, 1);
-
-	(void)state;
-	assert_true(th_estimator_factor(&nothing, 1e6) == 1);
-	assert_true(th_estimator_factor(&certain, 1e6) == 1);
-	assert_true(th_estimator_factor(&some, 4.0 * MIB) == 1);
 }
 
 /* A share and the rest make up the whole, so their intervals are mirror images. */
@@ -502,7 +489,6 @@ main(void)
 		cmocka_unit_test(test_rounding_is_not_a_sample),
 		cmocka_unit_test(test_rounding_is_no_uncertainty),
 		cmocka_unit_test(test_factor_makes_the_whole_exact),
-		cmocka_unit_test(test_factor_without_information_is_one),
 		cmocka_unit_test(test_share_and_rest_mirror_each_other),
 		cmocka_unit_test(test_large_share_is_narrower_than_alone),
 		cmocka_unit_test(test_share_with_all_samples),
