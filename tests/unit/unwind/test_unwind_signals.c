@@ -185,7 +185,7 @@ work(void)
 	sum += with_aligned_block(7) + with_variable_block(333);
 	qsort(values, 5, sizeof(*values), compare);
 	sum += snprintf(text, sizeof(text), "%d %s %40x", sum, "text", 1500);
-	sum += (int)strtol("25", NULL, 8) + (int)strlen(text) + memcmp(text, "abc", 3);
+	sum += (int)strtol("25", NULL, 8) + (int)strlen(text) + (memcmp(text, "abc", 3) < 0);
 	free(malloc(5000));
 	return sum;
 }
