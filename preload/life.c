@@ -10,10 +10,12 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -31,6 +33,7 @@
 #include "preload/process.h"
 #include "preload/settings.h"
 #include "preload/threads.h"
+#include "unify/base/memory.h"
 #include "unify/base/proc_file.h"
 #include "unify/base/real_dlsym.h"
 #include "unify/base/safe_read.h"
@@ -72,7 +75,8 @@ static struct {
 	bool lacks_libunwind; /* libunwind was requested, but is missing or does not work */
 	bool has_allocator;   /* the underlying malloc is not libc's */
 	bool log_is_fixed;    /* the log is written to the given name, or nowhere */
-	char unrecorded[64];  /* see TH_UNRECORDED_VARIABLE; "": nobody wants to know */
+	struct th_unrecorded *unrecorded; /* NULL: nobody wants to know */
+	uint32_t is_noted;                /* atomic: this process is in it */
 	/* protects the transition from IDLE; never taken in the malloc path */
 	pthread_mutex_t lock;
 	struct th_settings settings; /* last: most of it is never touched */
@@ -328,36 +332,52 @@ start_with_first_sample(void)
 static void
 note_unrecorded(void)
 {
-	uint32_t pid = (uint32_t)getpid();
-	int descriptor = th_system_open(
-		life.unrecorded, O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0);
+	struct th_unrecorded *list = life.unrecorded;
 
-	th_native_wait(0, NULL);
-	if (descriptor < 0)
+	if (th_exchange_acquire(&life.is_noted, 1))
 		return;
-	th_system_write(descriptor, &pid, sizeof(pid));
-	th_system_close(descriptor);
+	uint32_t number = th_add_relaxed(&list->count, 1);
+	if (number < sizeof(list->pids) / sizeof(list->pids[0]))
+		th_store_relaxed(&list->pids[number], (uint32_t)getpid());
 }
 
-/* Whether a child that is recorded only if it loads a Java VM is noted if it allocates much. */
-static bool
-is_noted(void)
-{
-	return life.unrecorded[0] &&
-	       life.settings.number[TH_SETTING_NAME_FOLLOW] == TH_FOLLOW_JAVA;
-}
-
+/* For a child that is recorded only if it loads a Java VM: it is noted if it allocates much. */
 static void
 note_when_large(void)
 {
+	if (!life.unrecorded)
+		return;
 	const struct th_recorder_settings settings = {
 		.limits.interval = TH_UNRECORDED_BYTES,
 		.heaps = NATIVE,
 		.seed = random_seed(),
 	};
+	life.is_noted = 0;
+	th_recorder_wait(&settings, note_unrecorded);
+}
 
-	if (is_noted())
-		th_recorder_wait(&settings, note_unrecorded);
+/* At the start, since a process may forbid itself to open files later; its children inherit it. */
+static void
+map_unrecorded(void)
+{
+	const char *path = getenv(TH_UNRECORDED_VARIABLE);
+	uint32_t magic;
+	int descriptor;
+
+	if (!path || life.settings.number[TH_SETTING_NAME_FOLLOW] != TH_FOLLOW_JAVA)
+		return;
+	descriptor = th_system_open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK, 0);
+	if (descriptor < 0)
+		return;
+	if (th_system_pread(descriptor, &magic, sizeof(magic),
+		    offsetof(struct th_unrecorded, magic)) == sizeof(magic) &&
+		magic == TH_UNRECORDED_MAGIC) {
+		void *start = th_memory_system_map(
+			NULL, sizeof(*life.unrecorded), MAP_SHARED, descriptor);
+
+		life.unrecorded = start == MAP_FAILED ? NULL : start;
+	}
+	th_system_close(descriptor);
 }
 
 /* The log names the unwinder in use, not the requested one. */
@@ -425,7 +445,7 @@ in_forked_child(void)
 	bool follows_all = life.settings.number[TH_SETTING_NAME_FOLLOW] == TH_FOLLOW_ALL;
 
 	th_loader_reset();
-	if (life.state == OFF || (life.state == IDLE && !follows_all && !is_noted()))
+	if (life.state == OFF || (life.state == IDLE && !follows_all && !life.unrecorded))
 		return;
 	bool is_ending = th_housekeeping_is_ending();
 
@@ -539,10 +559,8 @@ begin(void)
 {
 	bool follows_all = life.settings.number[TH_SETTING_NAME_FOLLOW] == TH_FOLLOW_ALL;
 	bool is_followed = th_process_is_followed_child();
-	const char *unrecorded = getenv(TH_UNRECORDED_VARIABLE);
 
-	if (unrecorded && strlen(unrecorded) < sizeof(life.unrecorded))
-		strcpy(life.unrecorded, unrecorded);
+	map_unrecorded();
 	th_allocator_init();
 	adjust_heaps();
 	adjust_limits();

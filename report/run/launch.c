@@ -48,7 +48,7 @@ struct launch {
 	struct th_launch_program program;
 	const char *preload;     /* value for LD_PRELOAD */
 	uint64_t start_realtime; /* nanoseconds */
-	int unrecorded; /* file with ids of processes, as TH_UNRECORDED_VARIABLE; -1: none */
+	int unrecorded;          /* file of TH_UNRECORDED_VARIABLE; -1: none */
 };
 
 /* The library */
@@ -515,14 +515,17 @@ has_log(const struct th_launch_logs *logs, uint32_t pid)
 static void
 print_unrecorded(int descriptor, const struct th_launch_logs *logs)
 {
-	uint32_t pids[4096];
-	ssize_t got = pread(descriptor, pids, sizeof(pids), 0);
-	size_t noted = got > 0 ? (size_t)got / sizeof(*pids) : 0;
+	struct th_unrecorded list;
+	size_t most = sizeof(list.pids) / sizeof(list.pids[0]);
 	size_t count = 0;
 
-	th_sort_numbers(pids, noted);
+	if (pread(descriptor, &list, sizeof(list), 0) != sizeof(list))
+		return;
+	size_t noted = list.count < most ? list.count : most;
+	th_sort_numbers(list.pids, noted);
 	for (size_t i = 0; i < noted; i++)
-		count += (!i || pids[i] != pids[i - 1]) && !has_log(logs, pids[i]);
+		count += (!i || list.pids[i] != list.pids[i - 1]) &&
+			 !has_log(logs, list.pids[i]);
 	if (count)
 		th_notice("%zu more process%s of the command allocated some MiB and %s not "
 			  "recorded: --follow all",
@@ -580,6 +583,20 @@ finish(const struct launch *launch, const struct watch *watch, int wait_status)
 	return exit_status(wait_status);
 }
 
+/* -1: there is none, and nothing is said of unrecorded processes. */
+static int
+create_unrecorded(void)
+{
+	const struct th_unrecorded list = {.magic = TH_UNRECORDED_MAGIC};
+	int descriptor = memfd_create("twinheap-unrecorded", MFD_CLOEXEC);
+
+	if (descriptor >= 0 && pwrite(descriptor, &list, sizeof(list), 0) != sizeof(list)) {
+		close(descriptor);
+		return -1;
+	}
+	return descriptor;
+}
+
 /* Starts the command and waits for it. */
 static struct th_error *
 run(struct launch *launch, int *status_ret)
@@ -594,7 +611,7 @@ run(struct launch *launch, int *status_ret)
 		return th_error_create_errno(TH_ERROR_USAGE, "cannot start a process");
 	fflush(NULL);
 	launch->start_realtime = th_clock_read(CLOCK_REALTIME);
-	launch->unrecorded = memfd_create("twinheap-unrecorded", MFD_CLOEXEC);
+	launch->unrecorded = create_unrecorded();
 	watch_init(&watch, launch->pattern, launch->start_realtime);
 	take_signals(&signals);
 	child = fork();

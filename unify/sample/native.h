@@ -17,8 +17,8 @@ void th_native_start(void);
 
 /*
  * Defers the recording until a first sample is due, by countdowns with this mean.  Then `begin`
- * is called, which must start the recording, and that sample is its first, or call this again; NULL:
- * no longer.  For the calling process.  Not concurrently.
+ * is called, which must start the recording, and that sample is its first; or does not, and is
+ * called again at later ones, maybe concurrently.  For the calling process.  Not concurrently.
  */
 void th_native_wait(uint64_t interval, void (*begin)(void));
 

@@ -41,11 +41,17 @@ enum th_gc_at_exit { TH_GC_AT_EXIT_AUTO, TH_GC_AT_EXIT_ALWAYS, TH_GC_AT_EXIT_NEV
 /* Not a setting: `twinheap run` sets it to the process id of the command that it starts. */
 #define TH_ROOT_VARIABLE "TWINHEAP_ROOT"
 /*
- * Likewise to a file to which processes that allocate much and are not recorded append their id, as a
- * uint32_t.
+ * Likewise to the path of a file that processes which are not recorded map: one that allocates much
+ * adds its id.  Once mapped it costs no system call, so that sandboxes do not matter.
  */
 #define TH_UNRECORDED_VARIABLE "TWINHEAP_UNRECORDED"
-#define TH_UNRECORDED_BYTES (4 << 20) /* mean bytes until they do */
+#define TH_UNRECORDED_BYTES (4 << 20) /* mean bytes until it does */
+struct th_unrecorded {
+	uint32_t count; /* atomic; of those that wanted to be in `pids` */
+	uint32_t pids[1022];
+	uint32_t magic; /* what else the path may name by now has not this word here */
+};
+#define TH_UNRECORDED_MAGIC 0x6e756874
 
 /* Mean bytes between samples; HotSpot's parameter is a jint. */
 #define TH_INTERVAL_MAX INT32_MAX

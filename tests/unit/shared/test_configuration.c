@@ -58,9 +58,9 @@ static const char tail[] =
 	"a process\n"
 	"takes itself for the command when its parent does not have the library preloaded; "
 	"and\n"
-	"`TWINHEAP_UNRECORDED` to a file to which a process that allocates some MiB and is not "
+	"`TWINHEAP_UNRECORDED` to a file in which a process that allocates some MiB and is not "
 	"recorded\n"
-	"appends its id, for the last lines of `run`.\n"
+	"notes its id, for the last lines of `run`.\n"
 	"\n"
 	"`twinheap ctl PID|LOG` changes a recording that runs: [control](control.md).\n";
 
