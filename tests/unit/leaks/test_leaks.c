@@ -118,7 +118,7 @@ static void
 test_once(void **state)
 {
 	(void)state;
-	expect_of_two(3000, TH_VERDICT_PLATEAU, TH_REASON_STOPPED);
+	expect_of_two(3000, TH_VERDICT_PLATEAU, TH_REASON_STEP);
 	expect_of_two(7000, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
 }
 
