@@ -448,8 +448,6 @@ th_evidence_find_verdict(struct th_evidence *evidence)
 						       : TH_REASON_FEW_SAMPLES);
 	else if (has_grown(evidence))
 		judge_growth(evidence);
-	else if (is_too_small(evidence) && evidence->last_birth < evidence->horizon->middle)
-		th_evidence_decide(evidence, TH_VERDICT_PLATEAU, TH_REASON_STEP);
 	else if (is_too_small(evidence))
 		th_evidence_decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
 	else if (is_enlarged(evidence))

@@ -251,6 +251,10 @@ list_group(struct th_leaks_work *work, uint32_t number)
 		.growth = outline.growth,
 	};
 
+	/* A few that were allocated once: if nothing follows in the later half, it may not be a leak. */
+	if (listed.reason == TH_REASON_FEW_SAMPLES && !outline.gained_late)
+		listed.growth = 0;
+
 	if (listed.verdict == TH_VERDICT_LEAK &&
 		th_owners_await_finalizer(work->leaks, listed.place))
 		listed.reason = TH_REASON_UNCLOSED;

@@ -99,29 +99,6 @@ test_few_samples(void **state)
 	leaks_end(&found, &log);
 }
 
-/* What is allocated once, after the warm-up, is no growth if nothing of it comes in the later half. */
-static void
-expect_of_two(uint32_t ms, enum th_verdict verdict, enum th_reason reason)
-{
-	struct log_builder log;
-
-	leaks_begin_sampled(&log, BLOCK);
-	leaks_add(&log, (struct leaks_series){.stack = STACK_WORK,
-				.from = ms,
-				.to = ms + 20,
-				.every = 10,
-				.interval = BLOCK});
-	leaks_expect(&log, verdict, reason);
-}
-
-static void
-test_once(void **state)
-{
-	(void)state;
-	expect_of_two(3000, TH_VERDICT_PLATEAU, TH_REASON_STEP);
-	expect_of_two(7000, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
-}
-
 /* Blocks of a site that is sampled every 50 ms until 4.4 s, and then every 580 ms until `to`. */
 static void
 add_sparser(struct log_builder *log, uint32_t to)
@@ -1113,7 +1090,6 @@ main(void)
 		cmocka_unit_test(test_leak),
 		cmocka_unit_test(test_sampled_leak),
 		cmocka_unit_test(test_few_samples),
-		cmocka_unit_test(test_once),
 		cmocka_unit_test(test_growth_since_warm_up_is_leak),
 		cmocka_unit_test(test_growth_with_loss_is_unclear),
 		cmocka_unit_test(test_growth_before_is_plateau),

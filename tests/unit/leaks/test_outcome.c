@@ -104,6 +104,35 @@ test_found(void **state)
 	leaks_end(&found, &log);
 }
 
+/* Two large blocks that are allocated together. */
+static void
+expect_of_two(uint32_t ms, const char *headline)
+{
+	struct log_builder log;
+	struct leaks_found found;
+
+	leaks_begin_sampled(&log, BLOCK);
+	for (uint32_t i = 0; i < 2; i++)
+		log_native(&log, (struct log_sample){.ms = ms + i,
+					 .size = 1000 * BLOCK,
+					 .interval = BLOCK,
+					 .thread = 1,
+					 .stack = STACK_C});
+	leaks_find(&found, &log);
+	const char *text = th_outcome_headline(&found.leaks);
+	assert_memory_equal(text, headline, strlen(headline));
+	leaks_end(&found, &log);
+}
+
+/* What is allocated once, after the warm-up, is no growth if nothing of it follows in the later half. */
+static void
+test_once(void **state)
+{
+	(void)state;
+	expect_of_two(3000, "no leak above");
+	expect_of_two(7000, "inconclusive");
+}
+
 /* Growth that began late may be larger than the limit. */
 static void
 test_unclear_growth(void **state)
@@ -192,6 +221,7 @@ main(void)
 		cmocka_unit_test(test_none),
 		cmocka_unit_test(test_java_heap_not_judged),
 		cmocka_unit_test(test_found),
+		cmocka_unit_test(test_once),
 		cmocka_unit_test(test_unclear_growth),
 		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_status),
