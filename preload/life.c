@@ -75,7 +75,7 @@ static struct {
 	bool lacks_libunwind; /* libunwind was requested, but is missing or does not work */
 	bool has_allocator;   /* the underlying malloc is not libc's */
 	bool log_is_fixed;    /* the log is written to the given name, or nowhere */
-	struct th_unrecorded *unrecorded; /* NULL: nobody wants to know */
+	struct th_unrecorded *unrecorded; /* NULL: not started by `twinheap run` */
 	uint32_t is_noted;                /* atomic: this process is in it */
 	/* protects the transition from IDLE; never taken in the malloc path */
 	pthread_mutex_t lock;
@@ -352,7 +352,6 @@ note_when_large(void)
 		.heaps = NATIVE,
 		.seed = random_seed(),
 	};
-	life.is_noted = 0;
 	th_recorder_wait(&settings, note_unrecorded);
 }
 
@@ -445,7 +444,7 @@ in_forked_child(void)
 	bool follows_all = life.settings.number[TH_SETTING_NAME_FOLLOW] == TH_FOLLOW_ALL;
 
 	th_loader_reset();
-	if (life.state == OFF || (life.state == IDLE && !follows_all && !life.unrecorded))
+	if (life.state == OFF || (life.state == IDLE && !follows_all))
 		return;
 	bool is_ending = th_housekeeping_is_ending();
 

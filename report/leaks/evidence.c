@@ -385,15 +385,16 @@ static bool
 have_died(const struct cohort *early, const struct cohort *late)
 {
 	double samples = (double)(early->samples + late->samples);
+
+	if (!early->samples || !late->samples)
+		return false;
 	double is_early = (double)early->samples / samples;
 	double is_late = (double)late->samples / samples;
-
-	return early->samples && late->samples &&
-	       (th_distribution_misses((double)late->alive, (double)early->alive, is_late,
-			is_early, 1) < UNLIKELY_ALIKE ||
-		       th_distribution_misses((double)(early->samples - early->alive),
-			       (double)(late->samples - late->alive), is_early, is_late,
-			       1) < UNLIKELY_ALIKE);
+	return th_distribution_misses((double)late->alive, (double)early->alive, is_late,
+		       is_early, 1) < UNLIKELY_ALIKE ||
+	       th_distribution_misses((double)(early->samples - early->alive),
+		       (double)(late->samples - late->alive), is_early, is_late,
+		       1) < UNLIKELY_ALIKE;
 }
 
 static bool
