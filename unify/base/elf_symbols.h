@@ -38,7 +38,7 @@ struct th_elf_wanted {
  * Finds the innermost function around each of `count` addresses: in .symtab, or in .dynsym if
  * there is none; in an image, in .dynsym.  Only symbols with a size count, so an address
  * between two functions gets no name.  Of several symbols for one extent the one is taken that
- * the report would show: see rank_symbol() in report/symbols/symbol_module.c.  `scratch` is of
+ * the report would show: see rank_symbol() in report/symbols/symbols.c.  `scratch` is of
  * `scratch_bytes`, at least TH_ELF_SCRATCH_LEAST.  False: the object has no readable symbol
  * table. [any]
  */

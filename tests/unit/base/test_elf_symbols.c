@@ -154,7 +154,7 @@ test_innermost_function(void **state)
 	assert_name(symbols, 0x250, "wide");
 }
 
-/* As in reports: see rank_symbol() in report/symbols/symbol_module.c. */
+/* As in reports: see rank_symbol() in report/symbols/symbols.c. */
 static void
 test_best_of_several_names(void **state)
 {
