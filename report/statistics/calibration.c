@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Three passes over the samples of a heap: the first finds the known bytes of each thread at both
- * borders of the window, the second divides the bytes between them among the strata, the third
- * sums with the factors.
+ * Two passes over the samples of a heap: the first finds the known bytes of each thread at both
+ * borders of the window, the second sums with the factors.
  */
 #include "report/statistics/calibration.h"
 
@@ -26,9 +25,6 @@ struct thread_state {
 	struct th_estimator sum; /* of its samples in the window, factor 1 */
 	struct knowledge from;
 	struct knowledge to;
-	double reached;   /* its bytes so far; those before the window are included */
-	uint32_t stratum; /* of the bytes after the last sample */
-	bool has_stratum;
 };
 
 struct work {
@@ -36,7 +32,7 @@ struct work {
 	const struct th_window *window;
 	enum th_heap heap;
 	double gap;
-	const struct th_strata *strata;
+	const struct th_weight_classes *classes;
 	struct th_factors factors;
 	struct thread_state *threads;
 	size_t thread_count;
@@ -97,7 +93,8 @@ add_sample(struct work *work, size_t thread, const struct th_sample *sample)
 	th_sample_add(&one, work->recording, sample, (double)sample->keep, 1);
 	th_estimator_merge(&work->threads[thread].sum, &one);
 	th_estimator_merge(&work->sampled, &one);
-	th_factors_add(&work->factors, thread, sample, &one.bytes);
+	th_factors_add(
+		&work->factors, thread, th_weight_class(work->classes, sample), &one.bytes);
 }
 
 static void
@@ -112,7 +109,7 @@ learn_from_samples(struct work *work)
 		struct thread_state *thread = state_of(work, sample, &index);
 
 		if (!sample->thread_bytes)
-			work->factors.is_unknown[index] = true;
+			work->factors.threads[index].is_unknown = true;
 		learn_at(work->window, sample->time, sample->thread_bytes, sample,
 			&thread->from, &thread->to);
 		if (th_window_holds(work->window, sample->time))
@@ -203,7 +200,7 @@ find_total(struct work *work)
 	for (size_t i = 0; i < work->thread_count; i++) {
 		const struct thread_state *thread = &work->threads[i];
 
-		if (work->factors.is_unknown[i]) {
+		if (work->factors.threads[i].is_unknown) {
 			th_estimator_merge(&work->uncounted, &thread->sum);
 			continue;
 		}
@@ -229,85 +226,28 @@ find_total(struct work *work)
 	}
 }
 
-/* Bytes by stratum */
-
-/* The bytes from the sample before, or from the start of the window, up to this one. */
-static void
-divide_up_to(struct work *work, const struct th_sample *sample)
-{
-	size_t index;
-	struct thread_state *thread = state_of(work, sample, &index);
-	double bytes = fmax((double)sample->thread_bytes - thread->reached, 0);
-
-	thread->stratum = th_strata_of(work->strata, sample);
-	th_factors_count(&work->factors, index, thread->stratum, bytes);
-	thread->reached += bytes;
-	thread->has_stratum = true;
-}
-
-/*
- * Counts of threads without a sample: the countdown of a thread began when it did, and that of
- * other threads is assumed to have the interval of the time of the record.
- */
-static void
-divide_records(struct work *work)
-{
-	const struct th_recording *recording = work->recording;
-	double others = bytes_before(&work->others_from);
-
-	for (size_t i = 0; i < recording->thread_bytes_count; i++) {
-		const struct th_thread_bytes_info *record = &recording->thread_bytes[i];
-		uint32_t stratum;
-
-		if (record->heap != work->heap || !th_window_holds(work->window, record->time))
-			continue;
-		stratum = th_strata_at(work->strata, record->time);
-		if (record->thread == TH_ID_MAP_NONE) {
-			work->factors.others[stratum] += (double)record->bytes - others;
-			others = (double)record->bytes;
-		} else if (!work->threads[record->thread].has_stratum) {
-			work->threads[record->thread].stratum = stratum;
-			work->threads[record->thread].has_stratum = true;
-		}
-	}
-}
-
-/* The counted bytes of the window, by thread and stratum. */
-static void
-divide_bytes(struct work *work)
-{
-	const struct th_samples *samples = th_recording_allocations(
-		work->recording, work->heap);
-
-	for (size_t i = 0; i < work->thread_count; i++)
-		work->threads[i].reached = estimated_bytes(work, &work->threads[i].from);
-	for (size_t i = 0; i < samples->items_count; i++) {
-		if (th_window_holds(work->window, samples->items[i].time))
-			divide_up_to(work, &samples->items[i]);
-	}
-	divide_records(work);
-	for (size_t i = 0; i < work->thread_count; i++) {
-		const struct thread_state *thread = &work->threads[i];
-
-		th_factors_count(&work->factors, i, thread->stratum,
-			estimated_bytes(work, &thread->to) - thread->reached);
-	}
-	work->factors.untimed = is_bounded(work->window) ? 0 : (double)work->quiet_bytes;
-}
-
+/* Finds the factors of the window's samples from its counted bytes. */
 static void
 find_factors(struct th_calibration *calibration, struct work *work)
 {
-	uint32_t parts = th_strata_parts(work->strata);
+	struct th_factors *factors = &work->factors;
 
-	divide_bytes(work);
-	th_factors_find(&work->factors);
+	for (size_t i = 0; i < work->thread_count; i++) {
+		const struct thread_state *thread = &work->threads[i];
+
+		factors->threads[i].bytes = estimated_bytes(work, &thread->to) -
+					    estimated_bytes(work, &thread->from);
+	}
+	factors->others = bytes_before(&work->others_to) - bytes_before(&work->others_from);
+	if (!is_bounded(work->window))
+		factors->others += (double)work->quiet_bytes;
+	th_factors_find(factors, work->gap);
 	for (size_t i = 0; i < work->recording->thread_names_count; i++) {
 		size_t index = account_of(work, work->recording->thread_names[i].thread);
 
-		for (uint32_t k = 0; k < parts; k++)
-			calibration->factors[i * parts + k] = th_factors_get(
-				&work->factors, index, k);
+		for (uint32_t k = 0; k < factors->classes; k++)
+			calibration->factors[i * factors->classes + k] =
+				factors->parts[index * factors->classes + k].factor;
 	}
 }
 
@@ -386,11 +326,11 @@ work_init(struct work *work, const struct th_recording *recording, enum th_heap 
 		.window = window,
 		.heap = heap,
 		.gap = calibration->gap,
-		.strata = &calibration->strata,
+		.classes = &calibration->classes,
 		.thread_count = heap == TH_HEAP_MAPPED ? 1 : recording->threads_count,
 	};
 	work->threads = th_allocate(work->thread_count, sizeof(*work->threads));
-	th_factors_init(&work->factors, work->strata, work->thread_count);
+	th_factors_init(&work->factors, work->classes->count, work->thread_count);
 	if (heap == TH_HEAP_NATIVE)
 		work->quiet_bytes = th_recording_counter(recording, "native_bytes_quiet") +
 				    th_recording_counter(recording, "ring_native_bytes");
@@ -471,11 +411,11 @@ calibrate_as_share(struct th_calibration *calibration, const struct th_recording
 }
 
 static double *
-new_factors(size_t names, uint32_t parts)
+new_factors(size_t names, uint32_t classes)
 {
-	double *factors = th_allocate(names, parts * sizeof(*factors));
+	double *factors = th_allocate(names, classes * sizeof(*factors));
 
-	for (size_t i = 0; i < names * parts; i++)
+	for (size_t i = 0; i < names * classes; i++)
 		factors[i] = 1;
 	return factors;
 }
@@ -491,9 +431,9 @@ th_calibration_init(struct th_calibration *calibration, const struct th_recordin
 	};
 	calibration->live_gap = recording->is_ring ? thin_gap(recording, heap, window, true)
 						   : calibration->gap;
-	th_strata_init(&calibration->strata, recording, heap);
+	th_weight_classes_init(&calibration->classes, recording, heap);
 	calibration->factors = new_factors(
-		recording->thread_names_count, th_strata_parts(&calibration->strata));
+		recording->thread_names_count, calibration->classes.count);
 	calibrate(calibration, recording, heap, window);
 	if (!calibration->is_calibrated && is_bounded(window))
 		calibrate_as_share(calibration, recording, heap, window);
@@ -504,7 +444,7 @@ th_calibration_deinit(struct th_calibration *calibration)
 {
 	free(calibration->factors);
 	calibration->factors = NULL;
-	th_strata_deinit(&calibration->strata);
+	th_weight_classes_deinit(&calibration->classes);
 }
 
 /* Subsets of the samples */

@@ -4,9 +4,8 @@
  *
  * The library counts every byte of each thread and writes the count with each sample, at the
  * thread's end and once a second. So the bytes A of a heap are known without sampling, and
- * every sample's weight is multiplied by a factor that makes the sum of weights equal A: a
- * factor per thread and stratum (strata.h) where there are enough samples, a common one for the
- * others of a stratum.
+ * every sample's weight is multiplied by a factor that makes the sum of weights equal A: one for
+ * each thread with enough samples and class of weights, common ones for the others (factors.h).
  *
  * At a point in time (the end of a truncated log, the border of a window) a thread's count is
  * known as of its last record before. If that was a THREAD_BYTES record, nothing was sampled
@@ -28,7 +27,7 @@
 
 #include "report/log/recording.h"
 #include "report/statistics/estimate.h"
-#include "report/statistics/strata.h"
+#include "report/statistics/factors.h"
 
 /* A time range: from <= t < to, CLOCK_MONOTONIC nanoseconds. */
 struct th_window {
@@ -49,8 +48,8 @@ th_window_holds(const struct th_window *window, uint64_t time)
 struct th_calibration {
 	bool is_recorded;   /* this heap was sampled at some time */
 	bool is_calibrated; /* the weights add up to known bytes; else every factor is 1 */
-	struct th_strata strata;
-	double *factors; /* by name index, then th_strata_part(); equal for all names of a thread */
+	struct th_weight_classes classes;
+	double *factors;   /* by name index, then class; equal for all names of a thread */
 	uint64_t interval; /* bytes, th_recording_gap() */
 	double gap;        /* where sampling was sparse, th_mean_interval_thin() */
 	double live_gap;   /* the same of what is alive, which a ring thins out last */
@@ -101,9 +100,8 @@ th_sample_bytes(
 static inline double
 th_calibration_factor(const struct th_calibration *calibration, const struct th_sample *sample)
 {
-	return calibration
-		->factors[(size_t)sample->name * th_strata_parts(&calibration->strata) +
-			  th_strata_part(&calibration->strata, sample)];
+	return calibration->factors[(size_t)sample->name * calibration->classes.count +
+				    th_weight_class(&calibration->classes, sample)];
 }
 
 /* Adds a sample with its factor. */

@@ -205,8 +205,7 @@ interval_is_changed(const struct th_jdk *jdk)
 }
 
 /*
- * The same in C, by a factor of 256 up and down: nine sites of 16 bytes to 4 MiB in turn.  The
- * totals of the strata are those of the threads, and add up to the exact one.
+ * The same in C, by a factor of 256 up and down: nine sites of 16 bytes to 4 MiB in turn.
  */
 static void
 interval_of_a_c_program(void **state)

@@ -4,8 +4,8 @@
  * that have thinned out frequent sites.  They run the real sampler block by block; the intervals of
  * the sites, calibrated from a log, are compared with the true allocations.
  *
- *     test_strata             as many programs as the bounds below need
- *     test_strata PROGRAMS    this many; docs/statistics.md shows 1000
+ *     test_factors            as many programs as the bounds below need
+ *     test_factors PROGRAMS   this many; docs/statistics.md shows 1000
  */
 #include <setjmp.h>
 #include <stdarg.h>
