@@ -2,7 +2,8 @@
 /*
  * pthread_create, interposed: counts threads by the stack that starts them.  libc maps the
  * stacks of threads for itself, and what a new thread allocates before its own code runs belongs
- * to the stack that started it.
+ * to the stack that started it.  A thread's stack stays until it was joined or detached, so the
+ * functions that do this are interposed, too.
  *
  * The new thread begins in run(), which tail-calls the program's function, so that stacks of
  * threads begin as without the library.
@@ -12,9 +13,11 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "preload/entry.h"
+#include "preload/next.h"
 #include "unify/base/atomic.h"
 #include "unify/base/memory.h"
 #include "unify/base/real_dlsym.h"
@@ -33,23 +36,20 @@ struct start {
 	void *(*routine)(void *);
 	void *argument;
 	struct th_tally_item item;
+	bool is_joinable;
 	unsigned char busy; /* atomic */
 };
 
 static struct start *starts; /* atomic; NULL: not allocated yet */
 
-static create *
-find_next(void)
+/* The next definition of a function, which is looked up once, for `known`; NULL: there is none. */
+static void *
+find_next(const char *name, void **known)
 {
-	static create *known; /* atomic */
-	create *next = th_load_relaxed(&known);
-	void *found;
+	void *next = th_load_relaxed(known);
 
-	if (next)
-		return next;
-	found = th_next_find_now("pthread_create");
-	memcpy(&next, &found, sizeof(next));
-	th_store_relaxed(&known, next);
+	if (!next)
+		th_store_relaxed(known, next = th_next_find_now(name));
 	return next;
 }
 
@@ -87,6 +87,17 @@ stack_bytes_of(const pthread_attr_t *attributes)
 	return bytes;
 }
 
+/* Loaded as an agent the library does not see all joins. */
+static bool
+is_joinable(const pthread_attr_t *attributes)
+{
+	int state = PTHREAD_CREATE_JOINABLE;
+
+	if (attributes)
+		pthread_attr_getdetachstate(attributes, &state);
+	return state == PTHREAD_CREATE_JOINABLE && !th_next_is_late();
+}
+
 static __attribute__((noinline)) struct start *
 prepare(const pthread_attr_t *attributes, void *(*routine)(void *), void *argument)
 {
@@ -107,6 +118,7 @@ prepare(const pthread_attr_t *attributes, void *(*routine)(void *), void *argume
 	start->routine = routine;
 	start->argument = argument;
 	start->item = item;
+	start->is_joinable = is_joinable(attributes);
 	return start;
 }
 
@@ -116,7 +128,7 @@ begin(struct start *start)
 	struct start copy = *start;
 
 	give_start(start);
-	th_thread_starts_run(&copy.item);
+	th_thread_starts_run(&copy.item, copy.is_joinable ? (uintptr_t)pthread_self() : 0);
 	return copy;
 }
 
@@ -132,12 +144,15 @@ EXPORT int
 pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*routine)(void *),
 	void *argument)
 {
-	create *next = find_next();
+	static void *known; /* atomic */
+	void *found = find_next("pthread_create", &known);
 	struct start *start;
+	create *next;
 	int error;
 
-	if (!next)
+	if (!found)
 		return EAGAIN;
+	memcpy(&next, &found, sizeof(next));
 	start = prepare(attributes, routine, argument);
 	if (!start)
 		return next(thread, attributes, routine, argument);
@@ -148,6 +163,33 @@ pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*rout
 	}
 	return error;
 }
+
+/* Calls the next definition, and notes its success. */
+#define RELEASES(name, parameters, arguments)                \
+	EXPORT int name parameters                           \
+	{                                                    \
+		static void *known; /* atomic */             \
+		void *found = find_next(#name, &known);      \
+		int(*next) parameters;                       \
+		int error;                                   \
+                                                             \
+		if (!found)                                  \
+			return ENOSYS;                       \
+		memcpy(&next, &found, sizeof(next));         \
+		error = next arguments;                      \
+		if (!error)                                  \
+			th_thread_joined((uintptr_t)thread); \
+		return error;                                \
+	}
+
+RELEASES(pthread_detach, (pthread_t thread), (thread))
+RELEASES(pthread_join, (pthread_t thread, void **result), (thread, result))
+RELEASES(pthread_tryjoin_np, (pthread_t thread, void **result), (thread, result))
+RELEASES(pthread_timedjoin_np, (pthread_t thread, void **result, const struct timespec *end),
+	(thread, result, end))
+RELEASES(pthread_clockjoin_np,
+	(pthread_t thread, void **result, clockid_t clock, const struct timespec *end),
+	(thread, result, clock, end))
 
 void
 th_threads_reset(void)

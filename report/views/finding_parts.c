@@ -285,8 +285,12 @@ figures_text(const struct th_leaks *leaks, const struct th_tallied *tallied)
 	double rate = th_tallied_rate(tallied);
 	double each = tallied->alive > 0 ? tallied->resident / tallied->alive : 0;
 
-	if (is_threads(tallied))
+	if (is_threads(tallied) && tallied->parts < 1)
 		return th_printed("{}{c} alive, {g}/s, {b} of stacks", about, alive, rate,
+			tallied->resident);
+	if (is_threads(tallied))
+		return th_printed("{}{c} alive, {c} ended but not joined, {g}/s, {b} of stacks",
+			about, alive - tallied->parts, tallied->parts + 0.5, rate,
 			tallied->resident);
 	return th_printed("by {}{c} {}{}, {g}/s: metaspace {b}, {b}/s", about, alive,
 		tallied->class_name ? "loaders of " : "hidden classes",
@@ -399,7 +403,9 @@ th_tallied_json(const struct th_leaks *leaks, const struct th_tallied *tallied)
 		tallied->made > 0 ? tallied->alive / tallied->made : 0.0, tallied->resident,
 		tallied->bytes, &tallied->vm, tallied->stacks, (bool)true,
 		th_tallied_explain(tallied), none, none, none, none);
-	if (!is_threads(tallied))
+	if (is_threads(tallied))
+		th_json_set(json, "unjoined_threads", tallied->parts);
+	else
 		th_json_set(json, "live_classes", tallied->parts);
 	return json;
 }

@@ -194,11 +194,22 @@ threads_of_c(const struct th_jdk *jdk)
 	check_leak(report, "threads", "grow", 200);
 	json_decref(report);
 	th_recording_deinit(&recording);
-	th_corpus_record_native("thread_growth", TH_WORDS("clean"), settings, &recording);
+	th_corpus_record_native("thread_growth", TH_WORDS("unjoined"), settings, &recording);
 	report = th_corpus_findings(&recording);
-	assert_null(find_leak(report, "threads"));
+	const json_t *leak = check_leak(report, "threads", "grow", 200);
+	assert_true(json_number_value(json_object_get(leak, "unjoined_threads")) >= 199);
+	/* At least the page of the thread's own data. */
+	assert_true(json_number_value(json_object_get(leak, "resident_bytes")) >= 190 * 4096);
 	json_decref(report);
 	th_recording_deinit(&recording);
+	for (int i = 0; i < 2; i++) {
+		th_corpus_record_native("thread_growth", TH_WORDS(i ? "detached" : "clean"),
+			settings, &recording);
+		report = th_corpus_findings(&recording);
+		assert_null(find_leak(report, "threads"));
+		json_decref(report);
+		th_recording_deinit(&recording);
+	}
 }
 
 /* The highest figure of class loaders in the log: how many had their stack captured. */

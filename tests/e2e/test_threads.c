@@ -10,6 +10,10 @@
 
 #define JAR TH_TEST_BUILD "/tests/programs/programs.jar"
 #define RENAMES TH_TEST_BUILD "/tests/programs/native_renames"
+#define ENDS TH_TEST_BUILD "/tests/programs/native_thread_ends"
+#define STARTED "5000"
+/* Of so many the library knows the stacks. */
+#define KNOWN 4096
 #define TASKS 16
 #define TASK_BYTES ((double)(4 << 20))
 
@@ -133,6 +137,51 @@ native(const struct th_jdk *jdk)
 	th_recording_deinit(&recording);
 }
 
+/* The last figure of threads in the log. */
+static double
+last_tally(const char *log, const char *field)
+{
+	char *dump = th_command_output(TH_WORDS(TH_TOOL, "dump", log));
+	const char *last = NULL;
+
+	for (const char *at = dump; (at = strstr(at, " tally ")) != NULL; at++)
+		last = at;
+	assert_non_null(last);
+	last = strstr(last, field);
+	assert_non_null(last);
+	double number = strtod(last + strlen(field), NULL);
+	free(dump);
+	return number;
+}
+
+/*
+ * Threads that were joined or detached are not kept, however they end; the others are, also
+ * beyond the bound of those whose stacks are named.
+ */
+static void
+ends(const struct th_jdk *jdk)
+{
+	static const char *const kinds[] = {NULL, "unjoined"};
+
+	(void)jdk;
+	for (size_t i = 0; i < 2; i++) {
+		struct th_recording recording;
+
+		th_recording_run(
+			&(struct th_recording_plan){
+				.arguments = TH_WORDS(ENDS, STARTED, kinds[i]),
+				.settings = TH_WORDS("TWINHEAP_SEED=1"),
+			},
+			&recording);
+		double made = last_tally(recording.log, " made=");
+		double kept = i ? made : 0;
+		assert_true(made > KNOWN);
+		assert_true(last_tally(recording.log, " alive=") == kept);
+		assert_true(last_tally(recording.log, " parts=") == kept);
+		th_recording_deinit(&recording);
+	}
+}
+
 int
 main(void)
 {
@@ -141,6 +190,7 @@ main(void)
 		{"as an agent", as_an_agent, 0},
 		{"as without us", as_without_us, 0},
 		{"native", native, 25},
+		{"ends", ends, 25},
 		{NULL, NULL, 0},
 	};
 

@@ -270,7 +270,8 @@ stack_end(const struct th_thread *state)
 static void
 claim_stack(struct th_breakdown_tables *tables, const struct th_thread_record *record)
 {
-	const struct th_thread *state = th_load_acquire(&record->state);
+	const struct th_thread *running = th_load_acquire(&record->state);
+	const struct th_thread *state = running ? running : th_load_acquire(&record->unjoined);
 	const struct th_address_space_entry *entry =
 		state ? th_address_space_find(&tables->space, (uintptr_t)state) : NULL;
 

@@ -39,8 +39,8 @@ struct th_tally_maker {
 	uint64_t made;    /* so far */
 	uint64_t alive;   /* now */
 	uint64_t bytes;   /* of those alive */
-	uint64_t parts;   /* of those alive: classes of class loaders */
-	bool has_changed; /* since the last log */
+	uint64_t parts; /* of those alive: classes of class loaders, threads that have ended */
+	bool has_changed;                /* since the last log */
 	uint32_t births[TH_TALLY_SLOTS]; /* of those alive */
 };
 

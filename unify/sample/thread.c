@@ -23,6 +23,8 @@
 /* Maximum number of threads alive at once; further ones are not sampled, and counted. */
 #define RECORDS_MAX 65536
 #define SLAB_RECORDS 256
+/* Of more the stacks are not named, and they count as unjoined for ever. */
+#define UNJOINED_MAX 4096
 /*
  * glibc and musl run TLS destructors up to four times (PTHREAD_DESTRUCTOR_ITERATIONS).  The
  * thread sanitizer destroys its thread state in the last round, before this library's
@@ -49,7 +51,9 @@ static struct {
 	uint32_t slab_left;
 	uint32_t record_count;
 	struct th_thread_record *unused; /* records of ended threads, linked by `unused_next` */
-	struct th_thread_record *all;    /* read without the lock, acquire */
+	struct th_thread_record *unjoined; /* ended, likewise; read without the lock */
+	uint32_t unjoined_count;
+	struct th_thread_record *all; /* read without the lock, acquire */
 	uint32_t last_id;
 	uint64_t seed;
 	pthread_key_t key;
@@ -230,6 +234,7 @@ th_thread_record(void)
 	record->name[0] = '\0';
 	record->name_seen = 0;
 	record->start = (struct th_tally_item){.maker = 0};
+	record->handle = 0;
 	record->is_attached = false;
 	record->keeps_vm = false;
 	th_thread.record = record;
@@ -333,6 +338,76 @@ th_thread_on_end(void (*ended)(struct th_thread_record *record))
 	th_store_release(&registry.ended, ended);
 }
 
+/* Of the calling thread, which may have been detached since its start. */
+static bool
+is_detached(void)
+{
+	pthread_attr_t attributes;
+	int state = PTHREAD_CREATE_JOINABLE;
+
+	if (pthread_getattr_np(pthread_self(), &attributes))
+		return false;
+	pthread_attr_getdetachstate(&attributes, &state);
+	pthread_attr_destroy(&attributes);
+	return state == PTHREAD_CREATE_DETACHED;
+}
+
+/* The stack of a thread that nobody has joined stays; false: too many are known. */
+static bool
+add_unjoined(struct th_thread_record *record)
+{
+	bool is_added;
+
+	if (!th_lock_bounded(&registry.lock))
+		return false;
+	is_added = registry.unjoined_count < UNJOINED_MAX;
+	if (is_added) {
+		th_store_release(&record->unjoined, record->state);
+		record->unused_next = registry.unjoined;
+		th_store_relaxed(&registry.unjoined, record);
+		registry.unjoined_count++;
+	}
+	th_unlock(&registry.lock);
+	return is_added;
+}
+
+static struct th_thread_record *
+take_unjoined(uintptr_t handle)
+{
+	struct th_thread_record **at = &registry.unjoined;
+	struct th_thread_record *record;
+
+	/* Those of a clean program are few. */
+	if (!th_load_relaxed(at) || !th_lock_bounded(&registry.lock))
+		return NULL;
+	while (*at && (*at)->handle != handle)
+		at = &(*at)->unused_next;
+	record = *at;
+	if (record) {
+		th_store_relaxed(at, record->unused_next);
+		registry.unjoined_count--;
+	}
+	th_unlock(&registry.lock);
+	return record;
+}
+
+void
+th_thread_joined(uintptr_t handle)
+{
+	int saved_errno = errno;
+	struct th_thread_record *record;
+
+	th_guard_enter();
+	record = take_unjoined(handle);
+	if (record) {
+		th_store_release(&record->unjoined, NULL);
+		th_thread_starts_joined(record);
+		give_back(record);
+	}
+	th_guard_leave();
+	errno = saved_errno;
+}
+
 static void
 end_thread(struct th_thread_record *record)
 {
@@ -350,7 +425,16 @@ end_thread(struct th_thread_record *record)
 	th_thread_starts_end(record);
 	th_thread.record = NULL;
 	th_thread.ledger = NULL;
-	give_back(record);
+	uintptr_t handle = record->handle;
+	if (!handle || !add_unjoined(record)) {
+		give_back(record);
+	} else {
+		th_store_release(&record->java_thread, NULL);
+		th_store_release(&record->state, NULL);
+		/* In this order: whoever detaches it from now on finds it. */
+		if (is_detached())
+			th_thread_joined(handle);
+	}
 	th_guard_leave();
 }
 
@@ -468,8 +552,11 @@ th_thread_reset(void)
 
 	registry.lock.held = 0;
 	registry.ended = NULL;
+	registry.unjoined = NULL;
+	registry.unjoined_count = 0;
 	for (; record; record = record->next) {
 		th_store_relaxed(&record->state, NULL);
+		th_store_relaxed(&record->unjoined, NULL);
 		record->logged = false;
 	}
 	th_thread.record = NULL;

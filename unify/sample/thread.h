@@ -55,8 +55,11 @@ struct th_thread_record {
 	struct th_byte_count counts[2]; /* by enum th_heap - 1 */
 	/* Written by the thread itself, see thread_starts.h. */
 	struct th_tally_item start; /* maker 0: not known */
+	uintptr_t handle; /* pthread_t, while somebody has to join it; 0: nobody has */
 	/* Under the registry's lock. */
-	struct th_thread_record *unused_next;
+	struct th_thread_record *unused_next; /* or of those that are not joined */
+	struct th_thread
+		*unjoined; /* atomic: `state` of a thread that has ended and is not joined */
 	/* Written by the thread itself, in jvmti/. */
 	bool is_attached; /* between the VM's events of its start and its end */
 	bool keeps_vm;    /* the same, and the VM does not end before it: no daemon */
@@ -185,6 +188,11 @@ bool th_thread_log_heap_bytes(uint32_t thread, enum th_heap heap, uint64_t bytes
 /* All records, also those of ended threads, newest first; NULL at the end. [any] */
 struct th_thread_record *th_thread_first(void);
 struct th_thread_record *th_thread_next(const struct th_thread_record *record);
+
+/*
+ * A thread was joined, or detached: if it has ended, so has its stack.  Preserves errno. [any]
+ */
+void th_thread_joined(uintptr_t handle);
 
 /* Whether the thread with this id has not ended, as far as known. [any] */
 bool th_thread_is_alive(uint32_t id);

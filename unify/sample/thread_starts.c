@@ -95,7 +95,7 @@ th_thread_starts_fail(const struct th_tally_item *item)
 }
 
 void
-th_thread_starts_run(const struct th_tally_item *item)
+th_thread_starts_run(const struct th_tally_item *item, uintptr_t handle)
 {
 	int saved_errno = errno;
 	struct th_thread_record *record;
@@ -104,6 +104,7 @@ th_thread_starts_run(const struct th_tally_item *item)
 	record = th_thread_record();
 	if (record) {
 		record->start = *item;
+		record->handle = handle;
 		th_add_relaxed(&started, 1);
 	} else {
 		/* Its end would not be seen. */
@@ -117,11 +118,27 @@ th_thread_starts_run(const struct th_tally_item *item)
 void
 th_thread_starts_end(struct th_thread_record *record)
 {
-	if (!record->start.maker)
+	struct th_tally_item *start = &record->start;
+
+	if (!start->maker) {
+		record->handle = 0;
 		return;
+	}
+	th_add_relaxed(&ended, 1);
+	if (!record->handle) {
+		th_thread_starts_joined(record);
+		return;
+	}
+	th_tally_grow(&threads, start->maker, 0, start->weight);
+	start->parts = 1;
+}
+
+void
+th_thread_starts_joined(struct th_thread_record *record)
+{
 	th_tally_remove(&threads, &record->start, true);
 	record->start.maker = 0;
-	th_add_relaxed(&ended, 1);
+	record->handle = 0;
 }
 
 uint64_t

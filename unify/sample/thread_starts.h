@@ -27,11 +27,17 @@ void th_thread_starts_add(
 /* The thread could not be started. [any] */
 void th_thread_starts_fail(const struct th_tally_item *item);
 
-/* The calling thread is the one that was counted; it ends with its record. [any] */
-void th_thread_starts_run(const struct th_tally_item *item);
+/*
+ * The calling thread is the one that was counted; it ends with its record, or when it is joined
+ * if it has a handle. [any]
+ */
+void th_thread_starts_run(const struct th_tally_item *item, uintptr_t handle);
 
 /* A thread ends; any record, also of a thread that was not counted. [any] */
 void th_thread_starts_end(struct th_thread_record *record);
+
+/* A thread with a handle has ended and was joined, or detached. [any] */
+void th_thread_starts_joined(struct th_thread_record *record);
 
 /* Number of counted threads that have ended, and of those that run; in a child, the parent's too. [any] */
 uint64_t th_thread_starts_ended(void);
