@@ -18,12 +18,19 @@ th_sites_is_application(const struct th_frames *frames, uint32_t function)
 	return th_frames_function(frames, function)->is_application;
 }
 
+/* Code of the C or C++ library, also where it was compiled into another module. */
+static bool
+is_runtime(const struct th_function *function)
+{
+	return function->is_plumbing || function->is_runtime;
+}
+
 uint32_t
 th_sites_client_length(const struct th_frames *frames, const struct th_path *path)
 {
 	uint32_t length = path->count;
 
-	while (length && th_frames_function_of(frames, path->frames[length - 1])->is_plumbing)
+	while (length && is_runtime(th_frames_function_of(frames, path->frames[length - 1])))
 		length--;
 	return length < path->count ? length : 0;
 }

@@ -35,7 +35,7 @@ struct th_sites {
 bool th_sites_is_application(const struct th_frames *frames, uint32_t function);
 
 /*
- * For allocations by the C++ library: the number of frames of the path up to and including the
+ * For allocations by the C or C++ library: the number of frames of the path up to and including the
  * nearest to the allocation that is not the library's own. 0 if there is none or the library
  * did not allocate.
  */

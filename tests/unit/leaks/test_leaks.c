@@ -948,6 +948,33 @@ test_text_of_a_leak_without_java(void **state)
 	leaks_end(&found, &log);
 }
 
+/* Files that are opened, read and not closed: libc allocates in two ways for the one that opens them. */
+static void
+test_leak_through_libc(void **state)
+{
+	enum { MODULE_LIBC = 3, STACK_OPEN = 100, STACK_READ };
+	const uint64_t client = th_frame_native(MODULE_WORK, 0x100);
+	const uint64_t opens[] = {th_frame_native(MODULE_LIBC, 0x10), client};
+	const uint64_t reads[] = {
+		th_frame_native(MODULE_LIBC, 0x20), th_frame_native(MODULE_LIBC, 0x30), client};
+	struct log_builder log;
+	struct leaks_found found;
+
+	(void)state;
+	leaks_begin(&log);
+	log_module(&log, MODULE_LIBC, "/nonexistent/libc.so.6");
+	log_stack(&log, STACK_OPEN, opens, 2);
+	log_stack(&log, STACK_READ, reads, 3);
+	leaks_add_leak(&log, STACK_OPEN);
+	leaks_add_leak(&log, STACK_READ);
+	leaks_find(&found, &log);
+	char *text = leaks_print(&found, th_view_leaks);
+	expect_text(text, "1 leak, 19.5 KiB/s, ");
+	expect_text(text, "\nleak     native, libwork.so+0x100\n");
+	free(text);
+	leaks_end(&found, &log);
+}
+
 static void
 test_text_without_leak(void **state)
 {
@@ -1127,6 +1154,7 @@ main(void)
 		cmocka_unit_test(test_released_at_exit),
 		cmocka_unit_test(test_text_of_a_deep_stack),
 		cmocka_unit_test(test_text_of_a_leak_without_java),
+		cmocka_unit_test(test_leak_through_libc),
 		cmocka_unit_test(test_text_without_leak),
 		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_ways),
