@@ -194,8 +194,6 @@ take_record(void)
 static void
 give_back(struct th_thread_record *record)
 {
-	th_store_release(&record->java_thread, NULL);
-	th_store_release(&record->state, NULL);
 	if (!th_lock_bounded(&registry.lock)) {
 		/* The record is not reused; nothing else is lost. */
 		th_log_count(TH_COUNTER_LOCKS_GIVEN_UP, 1);
@@ -362,7 +360,7 @@ add_unjoined(struct th_thread_record *record)
 		return false;
 	is_added = registry.unjoined_count < UNJOINED_MAX;
 	if (is_added) {
-		th_store_release(&record->unjoined, record->state);
+		th_store_release(&record->unjoined, &th_thread);
 		record->unused_next = registry.unjoined;
 		th_store_relaxed(&registry.unjoined, record);
 		registry.unjoined_count++;
@@ -425,16 +423,14 @@ end_thread(struct th_thread_record *record)
 	th_thread_starts_end(record);
 	th_thread.record = NULL;
 	th_thread.ledger = NULL;
+	th_store_release(&record->java_thread, NULL);
+	th_store_release(&record->state, NULL);
 	uintptr_t handle = record->handle;
-	if (!handle || !add_unjoined(record)) {
+	/* Once it is among the unjoined, another thread may detach it and use its record. */
+	if (!handle || !add_unjoined(record))
 		give_back(record);
-	} else {
-		th_store_release(&record->java_thread, NULL);
-		th_store_release(&record->state, NULL);
-		/* In this order: whoever detaches it from now on finds it. */
-		if (is_detached())
-			th_thread_joined(handle);
-	}
+	else if (is_detached())
+		th_thread_joined(handle);
 	th_guard_leave();
 }
 
