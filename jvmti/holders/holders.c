@@ -354,29 +354,12 @@ tags_add(struct th_holder_tags *tags, jobject object, uint64_t what, bool is_loa
 
 /* Samples */
 
-/* Whether the walk answers for a sample. */
-static bool
-is_selected(const struct holders *holders, uint64_t sample)
-{
-	const struct th_holders_request *request = holders->request;
-	const struct th_event_java_alloc *alloc =
-		request->selected_count ? th_log_get(sample, TH_EVENT_JAVA_ALLOC) : NULL;
-	bool is_found = !request->selected_count;
-
-	for (uint32_t i = 0; alloc && i < request->selected_count && !is_found; i++)
-		is_found = request->selected[i] ==
-				   th_holder_selected(alloc->stack, alloc->class) ||
-			   request->selected[i] == th_holder_selected(0, alloc->class);
-	return is_found;
-}
-
 static void
 add_sample(jweak reference, uint64_t sample, void *data)
 {
 	struct holders *holders = data;
 
-	if (is_selected(holders, sample))
-		holders->wanted += tags_add(&holders->walk.tags, reference, sample, false);
+	holders->wanted += tags_add(&holders->walk.tags, reference, sample, false);
 }
 
 static void
@@ -392,7 +375,7 @@ add_humongous(uintptr_t address, uint64_t sample, void *data)
 	struct holders *holders = data;
 	struct th_holder_tags *tags = &holders->walk.tags;
 
-	if (!is_selected(holders, sample) || tags->object_count == tags->object_max)
+	if (tags->object_count == tags->object_max)
 		return;
 	struct th_held_object *object = &tags->objects[tags->object_count++];
 	*object = (struct th_held_object){.what = sample};
@@ -447,9 +430,7 @@ log_walk(const struct holders *holders)
 		.found = holders->found,
 	};
 
-	const struct th_log_part selected = {
-		holders->request->selected, holders->request->selected_count};
-	th_log_append(TH_EVENT_HOLDER_WALK, &event, &selected, 1);
+	th_log_append(TH_EVENT_HOLDER_WALK, &event, NULL, 0);
 }
 
 static bool
@@ -496,8 +477,7 @@ walk_tagged(struct holders *holders, jvmtiEnv *jvmti, JNIEnv *env,
 
 	if (is_done) {
 		th_live_objects_each(add_sample, holders);
-		if (!request->selected_count)
-			th_class_loaders_each(add_loader, &walk->tags);
+		th_class_loaders_each(add_loader, &walk->tags);
 		is_done = th_holder_walk_run(walk, request->pause_max);
 	}
 	if (is_done) {

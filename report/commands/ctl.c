@@ -314,8 +314,7 @@ print_status_json(const struct th_target *target)
 
 /*
  * Two requests, of which the first one only estimates, so that the user learns of the pause before it
- * begins. With --class and --finding others come between them that select the objects of which the walk
- * finds the holders.
+ * begins.
  */
 
 /* Longest pause and largest memory without options. */
@@ -332,20 +331,6 @@ static uint32_t
 memory_of(const struct th_options *options)
 {
 	return options->max_memory_mib ? options->max_memory_mib : MEMORY_DEFAULT_MIB;
-}
-
-static bool
-has_selection(const struct th_options *options)
-{
-	return options->held_class || options->finding;
-}
-
-/* The option that selects objects, behind its dashes. */
-static const char *
-selection_text(const struct th_options *options)
-{
-	return options->held_class ? th_printed("class {}", options->held_class)
-				   : th_printed("finding {}", options->finding);
 }
 
 /* Messages */
@@ -397,67 +382,7 @@ ask(struct th_target *target, const struct th_options *options, const char *name
 		.value = th_holder_limits(pause_of(options), memory_of(options)),
 		.name = name};
 
-	return check(target, options, !name || !strcmp(name, TH_HOLDERS_SELECTED),
-		th_request_ask(target, &request));
-}
-
-/* Submits what the walk is limited to. */
-static struct th_error *
-send_selection(struct th_target *target, const uint64_t *items, size_t count)
-{
-	struct th_error *error = NULL;
-
-	for (size_t i = 0; i < count && !error; i++) {
-		const struct th_request request = {.verb = TH_CONTROL_HOLDERS_OF,
-			.value = items[i],
-			.name = i ? "" : TH_HOLDERS_FIRST};
-
-		error = th_request_ask(target, &request);
-	}
-	return error;
-}
-
-static void
-select_held(const struct th_options *options, const struct th_options *whole,
-	const struct th_recording *recording, struct th_selection *ret)
-{
-	struct th_profile *profile = th_profile_create(recording, whole, NULL, NULL);
-	struct th_leaks found;
-
-	th_leaks_init(&found, profile);
-	if (options->held_class)
-		th_selection_of_class(ret, &found, options->held_class);
-	else
-		th_selection_of_finding(ret, &found, options->finding);
-	th_leaks_deinit(&found);
-	th_profile_destroy(profile);
-}
-
-/* Reads from the log what the walk is limited to, and submits it. */
-static struct th_error *
-select_objects(struct th_target *target, const struct th_options *options)
-{
-	struct th_selection selection = {.items = NULL};
-	struct th_recording *recording;
-	struct th_options whole;
-
-	th_options_set_defaults(&whole);
-	struct th_error *error = th_request_current_log(options->log, &whole.input);
-	if (!error)
-		error = th_input_load(&whole, &recording);
-	if (!error) {
-		select_held(options, &whole, recording, &selection);
-		th_recording_destroy(recording);
-	}
-	if (!error && !selection.items_count)
-		error = th_error_create(TH_ERROR_USAGE,
-			"%s: holders: there are no sampled Java objects of %s", target->path,
-			selection_text(options));
-	if (!error)
-		error = send_selection(target, selection.items, selection.items_count);
-	free(selection.items);
-	th_options_deinit(&whole);
-	return error;
+	return check(target, options, !name, th_request_ask(target, &request));
 }
 
 static struct th_error *
@@ -475,40 +400,23 @@ check_estimate(const struct th_target *target, const struct th_options *options)
 	return NULL;
 }
 
-static void
-print_result(const struct th_target *target, const struct th_options *options)
-{
-	const char *selection = has_selection(options)
-					? th_printed(
-						  "--{} ", th_text_of(selection_text(options)))
-					: "";
-
-	th_print(stdout, "stopped the VM for {p}; twinheap holders {}{} shows the result\n",
-		(double)target->header.control.holders_pause_ns / 1e9, selection,
-		th_text_of(options->log));
-}
-
 /* TH_ERROR_REFUSED if it would cost more than allowed. */
 static struct th_error *
 ask_for_holders(struct th_target *target, const struct th_options *options)
 {
-	struct th_error *error = NULL;
+	struct th_error *error = th_target_open(options->log, true, target);
 
-	if (options->held_class && options->finding)
-		return th_error_create(TH_ERROR_USAGE,
-			"ctl: holders: --class and --finding exclude each other");
-	error = th_target_open(options->log, true, target);
 	if (!error)
 		error = ask(target, options, TH_HOLDERS_ESTIMATE);
 	if (!error)
 		error = check_estimate(target, options);
-	if (!error && has_selection(options))
-		error = select_objects(target, options);
 	if (!error)
-		error = ask(
-			target, options, has_selection(options) ? TH_HOLDERS_SELECTED : NULL);
+		error = ask(target, options, NULL);
 	if (!error && options->format != TH_OUTPUT_JSON)
-		print_result(target, options);
+		th_print(stdout,
+			"stopped the VM for {p}; twinheap holders {} shows the result\n",
+			(double)target->header.control.holders_pause_ns / 1e9,
+			th_text_of(options->log));
 	return error;
 }
 
@@ -530,8 +438,7 @@ print_next(enum th_control_verb verb, const char *target)
 static bool
 limits_holders(const struct th_options *options)
 {
-	return options->held_class || options->finding || options->max_pause_ms ||
-	       options->max_memory_mib;
+	return options->max_pause_ms || options->max_memory_mib;
 }
 
 struct th_error *

@@ -62,36 +62,6 @@ index_objects(struct th_held_samples *held, const struct th_decoded_holder_objec
 	}
 }
 
-/* Stacks and classes that the walk was limited to, as th_holder_selected() of their indexes. */
-static void
-read_selected(struct th_held_samples *held)
-{
-	const struct th_recording *recording = held->leaks->profile->recording;
-
-	for (uint32_t i = 0; i < held->walk->selected.count; i++) {
-		uint64_t word = held->walk->selected.words[i];
-		uint32_t stack = word >> 32 ? th_id_map_find(&recording->stacks_ids, word >> 32)
-					    : ANY_STACK;
-		uint32_t class = th_id_map_find(&recording->classes_ids, (uint32_t)word);
-
-		th_array_append(held, selected, th_holder_selected(stack, class));
-	}
-}
-
-static bool
-is_answered(const struct th_held_samples *held, size_t index)
-{
-	const struct th_sample *sample =
-		&held->leaks->profile->recording->samples[TH_HEAP_JAVA].items[index];
-	bool is_found = !held->selected_count;
-
-	for (size_t i = 0; i < held->selected_count && !is_found; i++)
-		is_found = held->selected[i] ==
-				   th_holder_selected(sample->stack, sample->class) ||
-			   held->selected[i] == th_holder_selected(ANY_STACK, sample->class);
-	return is_found;
-}
-
 /* The library follows a limited number of objects, but there may be millions of samples. */
 static void
 list_samples(struct th_held_samples *held)
@@ -100,9 +70,8 @@ list_samples(struct th_held_samples *held)
 	size_t count = profile->recording->samples[TH_HEAP_JAVA].items_count;
 
 	for (size_t i = 0; i < count; i++)
-		if (held->steps[i] ||
-			(is_answered(held, i) && th_lifetimes_is_live(&profile->lifetimes,
-							 TH_HEAP_JAVA, i, &held->moment)))
+		if (held->steps[i] || th_lifetimes_is_live(&profile->lifetimes, TH_HEAP_JAVA, i,
+					      &held->moment))
 			th_array_append(held, samples, i);
 }
 
@@ -157,7 +126,6 @@ th_held_samples_init(struct th_held_samples *held, const struct th_leaks *leaks)
 	for (size_t i = 0; i < recording->holder_objects_count; i++)
 		if (recording->holder_objects[i].walk == held->walk->walk)
 			index_objects(held, &recording->holder_objects[i]);
-	read_selected(held);
 	list_samples(held);
 	resolve_roots(held);
 }
@@ -169,7 +137,6 @@ th_held_samples_deinit(struct th_held_samples *held)
 	free(held->samples);
 	free(held->by_number);
 	free(held->root_paths);
-	free(held->selected);
 }
 
 /* Paths */
@@ -620,74 +587,4 @@ th_holders_apply(const struct th_leaks *leaks, const struct th_listed *listed,
 	has_java = mark_parts(leaks, listed, places);
 	free(places);
 	return has_java;
-}
-
-/* What a walk is limited to */
-
-static void
-add_pairs(struct th_selection *selection, const struct th_leaks *leaks,
-	const struct th_holders_of *of, bool has_stacks)
-{
-	const struct th_recording *recording = leaks->profile->recording;
-	const struct th_samples *samples = &recording->samples[TH_HEAP_JAVA];
-	struct th_id_map pairs = {0};
-	bool added;
-
-	for (size_t i = 0; i < samples->items_count; i++) {
-		const struct th_sample *sample = &samples->items[i];
-		uint32_t stack = has_stacks ? sample->stack : 0;
-
-		if (!is_selected(leaks, of, i))
-			continue;
-		th_id_map_intern(&pairs, th_holder_selected(stack, sample->class), &added);
-		if (added)
-			th_array_append(selection, items,
-				th_holder_selected(
-					has_stacks ? (uint32_t)th_id_map_word(
-							     &recording->stacks_ids, stack)
-						   : 0,
-					(uint32_t)th_id_map_word(
-						&recording->classes_ids, sample->class)));
-	}
-	th_id_map_deinit(&pairs);
-}
-
-static void
-select_objects(struct th_selection *selection, const struct th_leaks *leaks,
-	const struct th_holders_of *of, bool has_stacks)
-{
-	add_pairs(selection, leaks, of, has_stacks);
-	if (has_stacks && selection->items_count > TH_HOLDERS_SELECTED_MAX) {
-		selection->items_count = 0;
-		add_pairs(selection, leaks, of, false);
-	}
-	if (selection->items_count > TH_HOLDERS_SELECTED_MAX)
-		selection->items_count = TH_HOLDERS_SELECTED_MAX;
-}
-
-void
-th_selection_of_class(
-	struct th_selection *selection, const struct th_leaks *leaks, const char *name)
-{
-	const struct th_holders_of of = {
-		.class_name = th_frames_find_string(leaks->profile->frames, name)};
-
-	*selection = (struct th_selection){.items = NULL};
-	if (of.class_name && of.class_name != TH_NO_STRING)
-		select_objects(selection, leaks, &of, false);
-}
-
-void
-th_selection_of_finding(
-	struct th_selection *selection, const struct th_leaks *leaks, uint64_t finding)
-{
-	*selection = (struct th_selection){.items = NULL};
-	if (!finding || finding > leaks->findings_count)
-		return;
-	const struct th_listed *listed = &leaks->findings[finding - 1];
-	struct th_finding measured = th_leaks_next(leaks, listed->group);
-	bool *places = places_of(leaks, listed, &measured);
-	const struct th_holders_of of = {.places = places};
-	select_objects(selection, leaks, &of, true);
-	free(places);
 }

@@ -47,8 +47,7 @@ struct th_held_samples {
 	uint32_t step_max;
 	uint32_t
 		*root_paths; /* by number: path of the stack that made a JNI global reference */
-	struct th_moment moment;      /* of the walk */
-	TH_ARRAY(uint64_t, selected); /* what it was limited to: indexes; none: nothing */
+	struct th_moment moment; /* of the walk */
 };
 
 /* The leaks must outlive the result.  Resolves paths of the profile. */
@@ -80,20 +79,5 @@ void th_holders_of_tallied(const struct th_held_samples *held, const struct th_t
 /* Whether a finding has Java objects, or Java owners. */
 bool th_holders_apply(const struct th_leaks *leaks, const struct th_listed *listed,
 	const struct th_finding *finding);
-
-/* The objects that a walk of the Java heap is limited to: those of a class, or of a finding. */
-struct th_selection {
-	TH_ARRAY(uint64_t, items); /* th_holder_selected(), TH_HOLDERS_SELECTED_MAX at most */
-};
-
-/*
- * The sampled objects of a class; or of a finding, from 1, or of what owns its blocks.  Without their
- * stacks if there are too many.  No items: there are no such objects.  The
- * caller frees them.
- */
-void th_selection_of_class(
-	struct th_selection *selection, const struct th_leaks *leaks, const char *name);
-void th_selection_of_finding(
-	struct th_selection *selection, const struct th_leaks *leaks, uint64_t finding);
 
 #endif

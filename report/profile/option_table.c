@@ -482,7 +482,7 @@ const struct th_option_entry th_option_entries[] = {
 		"holders: not for longer than 500ms, 2s, ... (2s)"},
 	{"max-memory", 0, "SIZE", TH_OPTIONS_CTL, OWN(set_memory),
 		"holders: own memory during the walk (1G)"},
-	{"finding", 0, "N", TH_OPTIONS_HOLDERS | TH_OPTIONS_CTL, OWN(set_finding),
+	{"finding", 0, "N", TH_OPTIONS_HOLDERS, OWN(set_finding),
 		"objects of finding N of `leaks`"},
 	{"top", 0, "N", TH_OPTIONS_HOLDERS, OWN(set_top), "findings, and holders of each (10)"},
 	{"top", 0, "N", TH_OPTIONS_RSS, OWN(set_top), "parts of a line to list as text (3)"},
@@ -527,7 +527,7 @@ const struct th_option_entry th_option_entries[] = {
 	{"class", 0, "RE", TH_OPTIONS_SELECT, PATTERN(class_name),
 		"only objects whose class matches; excludes native\n"
 		"memory"},
-	{"class", 0, "NAME", TH_OPTIONS_HOLDERS | TH_OPTIONS_CTL, TEXT(held_class),
+	{"class", 0, "NAME", TH_OPTIONS_HOLDERS, TEXT(held_class),
 		"all objects of this class: java.lang.String, byte[]"},
 	{"include", 0, "RE", TH_OPTIONS_SELECT, PATTERN(include),
 		"only stacks with a frame whose name matches"},

@@ -130,27 +130,28 @@ print_lines(FILE *file, const struct th_held_samples *held, const struct th_hold
 	return count > LINES_SHOWN ? count - LINES_SHOWN : 0;
 }
 
-static const char *
-while_it_runs(const struct th_held_samples *held)
+static void
+print_unknown(FILE *file, const struct th_held_samples *held)
 {
-	return held->leaks->profile->recording->is_complete ? " while the process runs" : "";
+	const struct th_recording *recording = held->leaks->profile->recording;
+
+	th_print(file, "         held   not known: twinheap ctl {} holders{}\n",
+		th_recording_pid(recording).text,
+		recording->is_complete ? " while the process runs" : "");
 }
 
-/* False: the walk did not answer for the finding. */
-static bool
+static void
 print_finding_lines(FILE *file, const struct th_held_samples *held,
 	const struct th_listed *listed, const struct th_finding *finding, size_t number)
 {
 	struct th_holders holders;
 
 	th_holders_of_finding(held, listed, finding, &holders);
-	bool is_answered = holders.items_count || !held->selected_count;
 	size_t more = print_lines(file, held, &holders);
 	if (more)
 		th_print(file, "                and {} more: twinheap holders --finding {}\n",
 			more, number);
 	th_holders_deinit(&holders);
-	return is_answered;
 }
 
 void
@@ -159,13 +160,10 @@ th_holder_parts_lines(FILE *file, const struct th_held_samples *held,
 {
 	if (!th_holders_apply(held->leaks, listed, finding))
 		return;
-	if (held->walk && print_finding_lines(file, held, listed, finding, number))
-		return;
-	if (finding->evidence.verdict == TH_VERDICT_LEAK)
-		th_print(file,
-			"         held   not known: twinheap ctl {} holders --finding {}{}\n",
-			th_recording_pid(held->leaks->profile->recording).text, number,
-			while_it_runs(held));
+	if (held->walk)
+		print_finding_lines(file, held, listed, finding, number);
+	else if (finding->evidence.verdict == TH_VERDICT_LEAK)
+		print_unknown(file, held);
 }
 
 /* Whether a leak of class loaders has holders, or would have them after a walk. */
@@ -187,10 +185,8 @@ th_holder_parts_tallied_lines(
 	size_t more = print_lines(file, held, &holders);
 	if (more)
 		th_print(file, "                and {} more\n", more);
-	if ((!held->walk || held->selected_count) && tallied->verdict == TH_VERDICT_LEAK)
-		th_print(file, "         held   not known: twinheap ctl {} holders{}\n",
-			th_recording_pid(held->leaks->profile->recording).text,
-			while_it_runs(held));
+	if (!held->walk && tallied->verdict == TH_VERDICT_LEAK)
+		print_unknown(file, held);
 	th_holders_deinit(&holders);
 }
 
@@ -471,10 +467,9 @@ th_view_holders(FILE *file, const struct th_leaks *leaks)
 	const struct th_decoded_holder_walk *walk = held.walk;
 	th_print(file,
 		"walk of the Java heap at {t} s: {b} in use, the VM was stopped for {p}\n"
-		"{c} of {c} {}sampled objects have a path from a root\n",
+		"{c} of {c} sampled objects have a path from a root\n",
 		th_profile_seconds(leaks->profile, walk->time), walk->heap,
-		(double)walk->paused / 1e9, walk->found, walk->wanted,
-		held.selected_count ? "selected " : "");
+		(double)walk->paused / 1e9, walk->found, walk->wanted);
 	show(&(struct output){.file = file}, &held);
 	th_held_samples_deinit(&held);
 }
@@ -489,11 +484,10 @@ th_view_holders_json(FILE *file, const struct th_leaks *leaks)
 	const struct th_decoded_holder_walk *walk = held.walk;
 	show(&(struct output){.list = list}, &held);
 	json_t *json = th_json("time_s paused_s expected_pause_s cpu_s heap_bytes objects "
-			       "references memory_bytes samples samples_with_path is_limited",
+			       "references memory_bytes samples samples_with_path",
 		th_profile_seconds(leaks->profile, walk->time), (double)walk->paused / 1e9,
 		(double)walk->expected / 1e9, (double)walk->cpu / 1e9, walk->heap,
-		walk->objects, walk->references, walk->memory, walk->wanted, walk->found,
-		(bool)(held.selected_count != 0));
+		walk->objects, walk->references, walk->memory, walk->wanted, walk->found);
 	th_json_print(file, th_json("twinheap walk findings", 1, json, list));
 	th_held_samples_deinit(&held);
 }

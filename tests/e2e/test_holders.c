@@ -13,8 +13,9 @@
 #define PROGRAMS TH_TEST_BUILD "/tests/programs"
 #define TAKES PROGRAMS "/libtakes.so"
 #define JAR PROGRAMS "/programs.jar"
-#define STEPS "250"
-#define OBJECTS 250
+/* Four seconds, which are much longer than the walks after them. */
+#define STEPS "500"
+#define OBJECTS 500
 /* Class loaders of the VM and of the JDK. */
 #define LOADERS_OF_VM 20
 #define CTL TH_TOOL " ctl $0 "
@@ -25,11 +26,10 @@
 #define WIDER 3
 
 /* One walk that is refused for each reason, then two with a collection between them. */
-#define COMMANDS                                                                        \
-	CTL "holders --max-pause 1ms 2>&1; echo short $?; " CTL                         \
-	    "holders --max-memory 1M 2>&1; echo small $?; " CTL                         \
-	    "holders --class no.Such 2>&1; echo none $?; " CTL                          \
-	    "holders --max-pause 100s --class 'long[]'; echo first $?; " CTL "gc; " CTL \
+#define COMMANDS                                                       \
+	CTL "holders --max-pause 1ms 2>&1; echo short $?; " CTL        \
+	    "holders --max-memory 1M 2>&1; echo small $?; " CTL        \
+	    "holders --max-pause 100s; echo first $?; " CTL "gc; " CTL \
 	    "holders --max-pause 100s; echo second $?"
 
 static void
@@ -195,29 +195,8 @@ check_requests(const struct th_recording *recording)
 	assert_non_null(strstr(output, "short 4\n"));
 	assert_non_null(strstr(output, "--max-memory is 1.00 MiB"));
 	assert_non_null(strstr(output, "small 4\n"));
-	assert_non_null(strstr(output, "there are no sampled Java objects of class no.Such"));
-	assert_non_null(strstr(output, "none 2\n"));
-	assert_non_null(strstr(output, "holders --class long[] "));
 	assert_non_null(strstr(output, "first 0\n"));
 	assert_non_null(strstr(output, "second 0\n"));
-}
-
-/* The first walk was limited to a class of which there are at most 250 objects, the second was not. */
-static void
-check_limits(const struct th_recording *recording)
-{
-	uint64_t wanted[2] = {0};
-	struct th_dump dump;
-
-	th_dump_init(&dump, recording->log);
-	for (int i = 0; i < 2; i++) {
-		assert_true(th_dump_next(&dump, "holder_walk"));
-		wanted[i] = th_dump_number(&dump, "wanted");
-	}
-	assert_false(th_dump_next(&dump, "holder_walk"));
-	th_dump_deinit(&dump);
-	assert_in_range(wanted[0], 1, OBJECTS);
-	assert_true(wanted[1] > 3 * wanted[0]);
 }
 
 /* leaks has the same holders. */
@@ -301,7 +280,6 @@ each_kind(const struct th_jdk *jdk)
 
 	record(jdk, "leak", &recording);
 	check_requests(&recording);
-	check_limits(&recording);
 	json_t *report = load(&recording, "holders");
 	for (size_t i = 0; i < sizeof(leaking) / sizeof(leaking[0]); i++)
 		check_holder(report, &leaking[i]);

@@ -20,12 +20,6 @@
 
 static const struct th_control_java *java; /* atomic; NULL: no Java VM */
 
-/* For the next walk of the Java heap; by the thread that serves requests. */
-static struct {
-	uint32_t count;
-	uint64_t items[TH_HOLDERS_SELECTED_MAX];
-} selection;
-
 static uint32_t seen_heaps = TH_HEAPS_ALL; /* set before requests are served */
 
 /* Flushing */
@@ -47,7 +41,6 @@ void
 th_control_reset(void)
 {
 	java = NULL;
-	selection.count = 0;
 }
 
 /* Requests */
@@ -272,20 +265,6 @@ show_cost(const struct th_holders_cost *cost)
 }
 
 static enum th_control_answer
-select_objects(const struct th_log_control *control)
-{
-	char name[TH_CONTROL_NAME_MAX];
-
-	copy_name(control, name);
-	if (!strcmp(name, TH_HOLDERS_FIRST))
-		selection.count = 0;
-	if (selection.count == TH_HOLDERS_SELECTED_MAX)
-		return TH_CONTROL_REFUSED;
-	selection.items[selection.count++] = th_load_relaxed(&control->value);
-	return TH_CONTROL_DONE;
-}
-
-static enum th_control_answer
 find_holders(uint64_t now, const struct th_log_control *control)
 {
 	const struct th_control_java *vm = th_load_acquire(&java);
@@ -299,12 +278,6 @@ find_holders(uint64_t now, const struct th_log_control *control)
 
 	copy_name(control, name);
 	request.is_estimate = !strcmp(name, TH_HOLDERS_ESTIMATE);
-	if (!strcmp(name, TH_HOLDERS_SELECTED)) {
-		request.selected = selection.items;
-		request.selected_count = selection.count;
-		if (!selection.count)
-			return TH_CONTROL_REFUSED;
-	}
 	enum th_control_answer answer = vm ? vm->find_holders(&request, &cost)
 					   : TH_CONTROL_NO_VM;
 	show_cost(&cost);
@@ -370,8 +343,6 @@ serve(uint64_t now, uint32_t verb, const struct th_log_control *control)
 		return set_ledger(now, th_load_relaxed(&control->value));
 	case TH_CONTROL_HOLDERS:
 		return find_holders(now, control);
-	case TH_CONTROL_HOLDERS_OF:
-		return select_objects(control);
 	default:
 		return TH_CONTROL_UNKNOWN;
 	}

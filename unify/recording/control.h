@@ -43,11 +43,9 @@ bool th_control_poll(uint64_t now);
 
 /* What a walk of the Java heap may cost. */
 struct th_holders_request {
-	uint64_t pause_max;       /* ns */
-	uint64_t memory_max;      /* bytes */
-	bool is_estimate;         /* only estimates the cost */
-	const uint64_t *selected; /* th_holder_selected(): only of these */
-	uint32_t selected_count;  /* 0 = of all */
+	uint64_t pause_max;  /* ns */
+	uint64_t memory_max; /* bytes */
+	bool is_estimate;    /* only estimates the cost */
 };
 
 /* Estimated before the walk; pause and memory are the measured ones after it. */

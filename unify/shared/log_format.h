@@ -157,15 +157,9 @@ enum th_control_verb {
 	TH_CONTROL_LEDGER = 12,  /* switches the ledger: `value`, TH_LEDGER_OFF, ... */
 	/*
 	 * Finds what holds the sampled Java objects: `value`, th_holder_limits(); `name`
-	 * TH_HOLDERS_ESTIMATE: only estimates the cost, TH_HOLDERS_SELECTED: only of the objects that
-	 * were selected.
+	 * TH_HOLDERS_ESTIMATE: only estimates the cost.
 	 */
 	TH_CONTROL_HOLDERS = 24,
-	/*
-	 * Selects objects for TH_CONTROL_HOLDERS, besides those selected before: `value`,
-	 * th_holder_selected(); `name` TH_HOLDERS_FIRST: those before are no longer selected.
-	 */
-	TH_CONTROL_HOLDERS_OF = 25,
 };
 enum th_control_answer {
 	TH_CONTROL_DONE = 0,
@@ -762,8 +756,7 @@ enum th_content_type {
 	F(U64, BYTES, memory, "Memory of the walk")                                            \
 	F(U32, COUNT, walk, "Number of the walk")                                              \
 	F(U32, COUNT, wanted, "Sampled objects followed")                                      \
-	F(U32, COUNT, found, "Of these, with a path")                                          \
-	F(U64_ARRAY, NONE, selected, "Only of these: th_holder_selected(); empty: of all")
+	F(U32, COUNT, found, "Of these, with a path")
 #define TH_FIELDS_SLOT_COPIES(F)                                                               \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(U64, COUNT, copies, "Pointers")                                                      \
@@ -894,17 +887,6 @@ enum th_holder_kind {
 
 /* The value of TH_CONTROL_HOLDERS. */
 #define TH_HOLDERS_ESTIMATE "estimate"
-#define TH_HOLDERS_SELECTED "selected"
-#define TH_HOLDERS_FIRST "first"
-/* Selections of one walk. */
-#define TH_HOLDERS_SELECTED_MAX 1024
-
-/* The objects of a class that were allocated at a stack; 0 = at any. [any] */
-static inline uint64_t
-th_holder_selected(uint32_t stack, uint32_t class)
-{
-	return (uint64_t)stack << 32 | class;
-}
 static inline uint64_t
 th_holder_limits(uint32_t pause_ms, uint32_t memory_mib)
 {

@@ -44,18 +44,11 @@ class_loaders(struct log_builder *log, uint32_t walk, uint32_t step_number, uint
 }
 
 static void
-end_limited_walk(
-	struct log_builder *log, uint32_t walk, const uint64_t *selected, uint32_t count)
+end_walk(struct log_builder *log, uint32_t walk)
 {
 	log_add_fields(log, TH_EVENT_HOLDER_WALK, AT, LOG_U64(1), LOG_U64(1), LOG_U64(1),
 		LOG_U64(1), LOG_U64(1), LOG_U64(1), LOG_U64(1), LOG_U32(walk), LOG_U32(1),
-		LOG_U32(1), LOG_WORDS(selected, count));
-}
-
-static void
-end_walk(struct log_builder *log, uint32_t walk)
-{
-	end_limited_walk(log, walk, NULL, 0);
+		LOG_U32(1));
 }
 
 /* Objects of 1,000 bytes that survive collections: one finding. */
@@ -253,67 +246,6 @@ test_walks(void **state)
 	release(&found, &log, &held, &holders);
 }
 
-/* A walk for other objects does not answer for a finding: what has no path is not said to be garbage. */
-static void
-test_limited_walks(void **state)
-{
-	const uint64_t others[] = {th_holder_selected(STACK_WORK, CLASS_BYTES),
-		th_holder_selected(0, CLASS_NODE), th_holder_selected(77777, 88888)};
-	const uint64_t these[] = {th_holder_selected(STACK_JAVA, CLASS_BYTES)};
-	const uint64_t class[] = {th_holder_selected(0, CLASS_BYTES)};
-	struct log_builder log;
-	struct leaks_found found;
-	struct th_held_samples held;
-	struct th_holders holders;
-	uint64_t samples[OBJECTS];
-
-	(void)state;
-	begin(&log, samples);
-	end_limited_walk(&log, 1, others, 3);
-	find(&found, &log, &held, &holders);
-	assert_int_equal(holders.items_count, 0);
-	assert_int_equal(holders.unknown.samples, 0);
-	release(&found, &log, &held, &holders);
-
-	for (int i = 0; i < 2; i++) {
-		begin(&log, samples);
-		step(&log, 1, 0, TH_HOLDER_STATIC, "app.Work.all");
-		objects(&log, 1, samples, OBJECTS - 3);
-		end_limited_walk(&log, 1, i ? class : these, 1);
-		find(&found, &log, &held, &holders);
-		assert_int_equal(holders.items_count, 1);
-		assert_int_equal(holders.unknown.samples, 3);
-		release(&found, &log, &held, &holders);
-	}
-}
-
-/* What a request for a finding or a class is limited to. */
-static void
-test_selection(void **state)
-{
-	struct th_selection selection;
-	struct log_builder log;
-	struct leaks_found found;
-	uint64_t samples[OBJECTS];
-
-	(void)state;
-	begin(&log, samples);
-	leaks_find(&found, &log);
-	th_selection_of_finding(&selection, &found.leaks, 1);
-	assert_int_equal(selection.items_count, 1);
-	assert_int_equal(selection.items[0], th_holder_selected(STACK_JAVA, CLASS_BYTES));
-	free(selection.items);
-	th_selection_of_finding(&selection, &found.leaks, 2);
-	assert_int_equal(selection.items_count, 0);
-	th_selection_of_class(&selection, &found.leaks, "byte[]");
-	assert_int_equal(selection.items_count, 1);
-	assert_int_equal(selection.items[0], th_holder_selected(0, CLASS_BYTES));
-	free(selection.items);
-	th_selection_of_class(&selection, &found.leaks, "no.Such");
-	assert_int_equal(selection.items_count, 0);
-	leaks_end(&found, &log);
-}
-
 /* Steps that are their own parents, that do not exist, samples that do not exist. */
 static void
 test_damage(void **state)
@@ -405,7 +337,6 @@ test_class_loaders(void **state)
 static void
 test_advice(void **state)
 {
-	const uint64_t other = th_holder_selected(STACK_WORK, CLASS_BYTES);
 	struct log_builder log;
 	struct leaks_found found;
 
@@ -417,20 +348,7 @@ test_advice(void **state)
 	leaks_collect(&log, 9000, 1, FULL);
 	leaks_find(&found, &log);
 	char *text = leaks_print(&found, th_view_leaks);
-	assert_non_null(strstr(text, "held   not known: twinheap ctl PID holders --finding 1"));
-	free(text);
-	leaks_end(&found, &log);
-
-	/* A walk that was limited to others does not answer for it. */
-	leaks_begin(&log);
-	leaks_add(&log,
-		(struct leaks_series){
-			.stack = STACK_JAVA, .class = CLASS_BYTES, .to = END_MS, .every = 100});
-	leaks_collect(&log, 9000, 1, FULL);
-	end_limited_walk(&log, 1, &other, 1);
-	leaks_find(&found, &log);
-	text = leaks_print(&found, th_view_leaks);
-	assert_non_null(strstr(text, "held   not known: twinheap ctl PID holders --finding 1"));
+	assert_non_null(strstr(text, "held   not known: twinheap ctl PID holders"));
 	free(text);
 	leaks_end(&found, &log);
 }
@@ -443,8 +361,6 @@ main(void)
 		cmocka_unit_test(test_long_paths),
 		cmocka_unit_test(test_thread_locals),
 		cmocka_unit_test(test_walks),
-		cmocka_unit_test(test_limited_walks),
-		cmocka_unit_test(test_selection),
 		cmocka_unit_test(test_damage),
 		cmocka_unit_test(test_class_loaders),
 		cmocka_unit_test(test_advice),

@@ -208,43 +208,6 @@ buffers_are_counted_by_the_agent(void **state)
 	th_control_reset();
 }
 
-static uint32_t selected_count;
-static uint64_t selected_last;
-
-static enum th_control_answer
-find_holders(const struct th_holders_request *request, struct th_holders_cost *cost_ret)
-{
-	*cost_ret = (struct th_holders_cost){.heap = 1};
-	selected_count = request->selected_count;
-	selected_last = selected_count ? request->selected[selected_count - 1] : 0;
-	return TH_CONTROL_DONE;
-}
-
-/* A walk is limited to what was selected before it, if it asks for that; the table is bounded. */
-static void
-walks_are_limited(void **state)
-{
-	(void)state;
-	th_control_reset();
-	th_control_set_java(&(const struct th_control_java){.find_holders = find_holders});
-	assert_int_equal(ask(TH_CONTROL_HOLDERS, 0, TH_HOLDERS_SELECTED), TH_CONTROL_REFUSED);
-	assert_int_equal(ask(TH_CONTROL_HOLDERS_OF, 5, TH_HOLDERS_FIRST), TH_CONTROL_DONE);
-	assert_int_equal(ask(TH_CONTROL_HOLDERS_OF, 6, ""), TH_CONTROL_DONE);
-	assert_int_equal(ask(TH_CONTROL_HOLDERS, 0, TH_HOLDERS_ESTIMATE), TH_CONTROL_DONE);
-	assert_int_equal(ask(TH_CONTROL_HOLDERS, 0, TH_HOLDERS_SELECTED), TH_CONTROL_DONE);
-	assert_int_equal(selected_count, 2);
-	assert_int_equal(selected_last, 6);
-	assert_int_equal(ask(TH_CONTROL_HOLDERS, 0, ""), TH_CONTROL_DONE);
-	assert_int_equal(selected_count, 0);
-	assert_int_equal(ask(TH_CONTROL_HOLDERS_OF, 7, TH_HOLDERS_FIRST), TH_CONTROL_DONE);
-	for (uint32_t i = 1; i < TH_HOLDERS_SELECTED_MAX; i++)
-		assert_int_equal(ask(TH_CONTROL_HOLDERS_OF, i, ""), TH_CONTROL_DONE);
-	assert_int_equal(ask(TH_CONTROL_HOLDERS_OF, 1, ""), TH_CONTROL_REFUSED);
-	assert_int_equal(ask(TH_CONTROL_HOLDERS, 0, TH_HOLDERS_SELECTED), TH_CONTROL_DONE);
-	assert_int_equal(selected_count, TH_HOLDERS_SELECTED_MAX);
-	th_control_reset();
-}
-
 static enum th_control_answer
 collect(void)
 {
@@ -299,8 +262,6 @@ main(void)
 			buffers_are_counted_by_the_agent, set_up, log_fixture_teardown),
 		cmocka_unit_test_setup_teardown(
 			collections_are_done_by_the_agent, set_up, log_fixture_teardown),
-		cmocka_unit_test_setup_teardown(
-			walks_are_limited, set_up, log_fixture_teardown),
 		cmocka_unit_test_setup_teardown(no_log, set_up, log_fixture_teardown),
 	};
 

@@ -253,10 +253,8 @@ test_usage_errors(void **state)
 	expect(2, "unexpected argument", "list", "1", NULL);
 	expect(2, "--only x: expected KEY=VALUE", "push", "--only", "x", NULL);
 	expect(2, "--window 0: expected a number of seconds", "push", "--window", "0", NULL);
-	expect(2, "pause takes no options of holders", "ctl", log_path, "pause", "--class", "x",
-		NULL);
-	expect(2, "exclude each other", "ctl", log_path, "holders", "--class", "x", "--finding",
-		"1", NULL);
+	expect(2, "pause takes no options of holders", "ctl", log_path, "pause", "--max-pause",
+		"1s", NULL);
 	expect(2, "--max-pause 1h: expected a time", "ctl", log_path, "holders",
 		"--max-pause=1h", NULL);
 	expect(2, "--heaps", "tree", "--heaps", "left", log_path, NULL);

@@ -317,8 +317,7 @@ add_walk(struct log_builder *log, uint64_t object)
 		LOG_U32(1), LOG_U32(1), LOG_U32(0));
 	log_add_fields(log, TH_EVENT_HOLDER_WALK, LOG_U64(at), LOG_U64(2000000),
 		LOG_U64(1000000), LOG_U64(1500000), LOG_U64(100000), LOG_U64(1000),
-		LOG_U64(3000), LOG_U64(40000), LOG_U32(1), LOG_U32(1), LOG_U32(1),
-		LOG_WORDS(NULL, 0));
+		LOG_U64(3000), LOG_U64(40000), LOG_U32(1), LOG_U32(1), LOG_U32(1));
 }
 
 /* The definitions, and the samples of all heaps; returns a live Java object. */
