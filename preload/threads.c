@@ -165,29 +165,30 @@ pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*rout
 }
 
 /* Calls the next definition, and notes its success. */
-#define RELEASES(name, parameters, arguments)                \
-	EXPORT int name parameters                           \
-	{                                                    \
-		static void *known; /* atomic */             \
-		void *found = find_next(#name, &known);      \
-		int(*next) parameters;                       \
-		int error;                                   \
-                                                             \
-		if (!found)                                  \
-			return ENOSYS;                       \
-		memcpy(&next, &found, sizeof(next));         \
-		error = next arguments;                      \
-		if (!error)                                  \
-			th_thread_joined((uintptr_t)thread); \
-		return error;                                \
+#define RELEASES(name, note, parameters, arguments)     \
+	EXPORT int name parameters                      \
+	{                                               \
+		static void *known; /* atomic */        \
+		void *found = find_next(#name, &known); \
+		int(*next) parameters;                  \
+		int error;                              \
+                                                        \
+		if (!found)                             \
+			return ENOSYS;                  \
+		memcpy(&next, &found, sizeof(next));    \
+		error = next arguments;                 \
+		if (!error)                             \
+			note((uintptr_t)thread);        \
+		return error;                           \
 	}
 
-RELEASES(pthread_detach, (pthread_t thread), (thread))
-RELEASES(pthread_join, (pthread_t thread, void **result), (thread, result))
-RELEASES(pthread_tryjoin_np, (pthread_t thread, void **result), (thread, result))
-RELEASES(pthread_timedjoin_np, (pthread_t thread, void **result, const struct timespec *end),
-	(thread, result, end))
-RELEASES(pthread_clockjoin_np,
+RELEASES(pthread_detach, th_thread_detached, (pthread_t thread), (thread))
+RELEASES(pthread_join, th_thread_joined, (pthread_t thread, void **result), (thread, result))
+RELEASES(pthread_tryjoin_np, th_thread_joined, (pthread_t thread, void **result),
+	(thread, result))
+RELEASES(pthread_timedjoin_np, th_thread_joined,
+	(pthread_t thread, void **result, const struct timespec *end), (thread, result, end))
+RELEASES(pthread_clockjoin_np, th_thread_joined,
 	(pthread_t thread, void **result, clockid_t clock, const struct timespec *end),
 	(thread, result, clock, end))
 

@@ -18,6 +18,8 @@ import java.util.concurrent.CountDownLatch;
 public final class Sessions {
 	private static final int BYTES = 2048;
 	private static final int PER_STEP = 30;
+	/** Above the detection limit of a few seconds, also of a busy machine. */
+	private static final int LEAKED_PER_STEP = 4 * PER_STEP;
 	private static final int STEP_MS = 100;
 	private static final int CACHED = 4 * PER_STEP;
 	private static final int GARBAGE = 10000;
@@ -46,7 +48,7 @@ public final class Sessions {
 
 		try {
 			for (int number = 0; System.nanoTime() < end; Thread.sleep(STEP_MS)) {
-				for (int i = 0; i < PER_STEP; i++, number++) {
+				for (int i = 0; i < (leaks ? LEAKED_PER_STEP : PER_STEP); i++, number++) {
 					if (leaks)
 						remember(number);
 					else

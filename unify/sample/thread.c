@@ -25,6 +25,8 @@
 #define SLAB_RECORDS 256
 /* Of more the stacks are not named, and they count as unjoined for ever. */
 #define UNJOINED_MAX 4096
+/* Threads that were detached before they ran; those that are not counted seem to be, and pass by. */
+#define EARLY 64
 /*
  * glibc and musl run TLS destructors up to four times (PTHREAD_DESTRUCTOR_ITERATIONS).  The
  * thread sanitizer destroys its thread state in the last round, before this library's
@@ -53,6 +55,8 @@ static struct {
 	struct th_thread_record *unused; /* records of ended threads, linked by `unused_next` */
 	struct th_thread_record *unjoined; /* ended, likewise; read without the lock */
 	uint32_t unjoined_count;
+	uint32_t early_count;         /* modulo EARLY: next place */
+	uintptr_t early[EARLY];       /* handles; 0 = none */
 	struct th_thread_record *all; /* read without the lock, acquire */
 	uint32_t last_id;
 	uint64_t seed;
@@ -199,6 +203,7 @@ give_back(struct th_thread_record *record)
 		th_log_count(TH_COUNTER_LOCKS_GIVEN_UP, 1);
 		return;
 	}
+	record->handle = 0;
 	record->unused_next = registry.unused;
 	registry.unused = record;
 	th_unlock(&registry.lock);
@@ -336,29 +341,16 @@ th_thread_on_end(void (*ended)(struct th_thread_record *record))
 	th_store_release(&registry.ended, ended);
 }
 
-/* Of the calling thread, which may have been detached since its start. */
-static bool
-is_detached(void)
-{
-	pthread_attr_t attributes;
-	int state = PTHREAD_CREATE_JOINABLE;
-
-	if (pthread_getattr_np(pthread_self(), &attributes))
-		return false;
-	pthread_attr_getdetachstate(&attributes, &state);
-	pthread_attr_destroy(&attributes);
-	return state == PTHREAD_CREATE_DETACHED;
-}
-
-/* The stack of a thread that nobody has joined stays; false: too many are known. */
+/* The stack of a thread stays until somebody joins it; false: nobody has to, or too many are known. */
 static bool
 add_unjoined(struct th_thread_record *record)
 {
 	bool is_added;
 
-	if (!th_lock_bounded(&registry.lock))
+	if (!record->handle || !th_lock_bounded(&registry.lock))
 		return false;
-	is_added = registry.unjoined_count < UNJOINED_MAX;
+	/* It may have been detached meanwhile. */
+	is_added = record->handle && registry.unjoined_count < UNJOINED_MAX;
 	if (is_added) {
 		th_store_release(&record->unjoined, &th_thread);
 		record->unused_next = registry.unjoined;
@@ -369,15 +361,13 @@ add_unjoined(struct th_thread_record *record)
 	return is_added;
 }
 
+/* Under the lock. */
 static struct th_thread_record *
 take_unjoined(uintptr_t handle)
 {
 	struct th_thread_record **at = &registry.unjoined;
 	struct th_thread_record *record;
 
-	/* Those of a clean program are few. */
-	if (!th_load_relaxed(at) || !th_lock_bounded(&registry.lock))
-		return NULL;
 	while (*at && (*at)->handle != handle)
 		at = &(*at)->unused_next;
 	record = *at;
@@ -385,25 +375,71 @@ take_unjoined(uintptr_t handle)
 		th_store_relaxed(at, record->unused_next);
 		registry.unjoined_count--;
 	}
-	th_unlock(&registry.lock);
 	return record;
 }
 
+/* Under the lock: nobody has to join this thread, which runs or is about to, when it ends. */
+static void
+drop_handle(uintptr_t handle)
+{
+	struct th_thread_record *record = registry.all;
+
+	while (record && record->handle != handle)
+		record = record->next;
+	if (record)
+		record->handle = 0;
+	else
+		registry.early[registry.early_count++ % EARLY] = handle;
+}
+
 void
-th_thread_joined(uintptr_t handle)
+th_thread_set_handle(struct th_thread_record *record, uintptr_t handle)
+{
+	uint32_t at = 0;
+
+	if (!th_lock_bounded(&registry.lock))
+		return;
+	while (at < EARLY && registry.early[at] != handle)
+		at++;
+	if (at < EARLY)
+		registry.early[at] = 0;
+	else
+		record->handle = handle;
+	th_unlock(&registry.lock);
+}
+
+static void
+release(uintptr_t handle, bool may_run)
 {
 	int saved_errno = errno;
 	struct th_thread_record *record;
 
-	th_guard_enter();
+	/* Those of a clean program that nobody has joined yet are few. */
+	if ((!may_run && !th_load_relaxed(&registry.unjoined)) ||
+		!th_lock_bounded(&registry.lock))
+		return;
 	record = take_unjoined(handle);
+	if (!record && may_run)
+		drop_handle(handle);
+	th_unlock(&registry.lock);
 	if (record) {
 		th_store_release(&record->unjoined, NULL);
 		th_thread_starts_joined(record);
 		give_back(record);
 	}
-	th_guard_leave();
 	errno = saved_errno;
+}
+
+void
+th_thread_joined(uintptr_t handle)
+{
+	release(handle, false);
+}
+
+void
+th_thread_detached(uintptr_t handle)
+{
+	release(handle, true);
 }
 
 static void
@@ -425,12 +461,12 @@ end_thread(struct th_thread_record *record)
 	th_thread.ledger = NULL;
 	th_store_release(&record->java_thread, NULL);
 	th_store_release(&record->state, NULL);
-	uintptr_t handle = record->handle;
 	/* Once it is among the unjoined, another thread may detach it and use its record. */
-	if (!handle || !add_unjoined(record))
+	if (!add_unjoined(record)) {
+		if (!record->handle)
+			th_thread_starts_joined(record);
 		give_back(record);
-	else if (is_detached())
-		th_thread_joined(handle);
+	}
 	th_guard_leave();
 }
 

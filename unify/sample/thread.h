@@ -189,10 +189,15 @@ bool th_thread_log_heap_bytes(uint32_t thread, enum th_heap heap, uint64_t bytes
 struct th_thread_record *th_thread_first(void);
 struct th_thread_record *th_thread_next(const struct th_thread_record *record);
 
+/* The calling thread, with this record, is one that somebody has to join or detach. [any] */
+void th_thread_set_handle(struct th_thread_record *record, uintptr_t handle);
+
 /*
- * A thread was joined, or detached: if it has ended, so has its stack.  Preserves errno. [any]
+ * A thread with this pthread_t was joined, or was detached: its stack is gone, or goes when it ends.
+ * Preserve errno. [any]
  */
 void th_thread_joined(uintptr_t handle);
+void th_thread_detached(uintptr_t handle);
 
 /* Whether the thread with this id has not ended, as far as known. [any] */
 bool th_thread_is_alive(uint32_t id);

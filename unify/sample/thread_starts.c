@@ -104,7 +104,8 @@ th_thread_starts_run(const struct th_tally_item *item, uintptr_t handle)
 	record = th_thread_record();
 	if (record) {
 		record->start = *item;
-		record->handle = handle;
+		if (handle)
+			th_thread_set_handle(record, handle);
 		th_add_relaxed(&started, 1);
 	} else {
 		/* Its end would not be seen. */

@@ -50,8 +50,10 @@ function aboutFinding(finding) {
 
 function countText(finding) {
 	const {estimate, exact} = finding.live_objects;
+	const unjoined = finding.unjoined_threads || 0;
 	if (finding.kind)
-		return `${exact ? "" : "about "}${formatNumber(estimate, "objects")} alive, `
+		return `${exact ? "" : "about "}${formatNumber(estimate - unjoined, "objects")} alive, `
+			+ (unjoined ? `${formatNumber(unjoined, "objects")} ended but not joined, ` : "")
 			+ `${finding.growth_objects_per_s.estimate.toPrecision(3)}/s`;
 	return estimate ? `about ${formatNumber(estimate, "objects")} `
 		+ (finding.heap === 0 ? "objects" : "blocks") : "";
@@ -61,7 +63,9 @@ function countText(finding) {
 function holderText(finding) {
 	const {owner, kind, collections_survived: survived, holders: held} = finding;
 	if (kind === "threads")
-		return "threads that have not ended: each holds its stack";
+		return finding.unjoined_threads
+			? "threads that were not joined or detached: each holds its stack, also when it has ended"
+			: "threads that have not ended: each holds its stack";
 	if (held && held.length)
 		return held.map((line) => line.slice(0, 1000)).join("; ");
 	if (kind)
