@@ -43,7 +43,7 @@ enum th_rss_cause {
 	TH_RSS_FILES,
 	TH_RSS_METASPACE,
 	TH_RSS_LOADERS,    /* class loaders that are never unloaded, with all that they hold */
-	TH_RSS_THREADS,    /* threads that never end */
+	TH_RSS_THREADS,    /* threads that never end or are not joined */
 	TH_RSS_PAGE_CACHE, /* of the control group, not in the RSS */
 };
 

@@ -415,7 +415,8 @@ cause_text(const struct th_rss *rss)
 			"class loaders that are never unloaded",
 			"metaspace and memory of the VM");
 	case TH_RSS_THREADS:
-		return tallied_text(rss, TH_TALLY_THREADS, "threads that never end",
+		return tallied_text(rss, TH_TALLY_THREADS,
+			"threads that never end or are not joined",
 			"stacks and memory of the VM");
 	case TH_RSS_PAGE_CACHE:
 		return th_printed("{b} of the {b} in the control group are page cache, which "

@@ -83,7 +83,8 @@ function holderText(finding) {
 function nextText(finding) {
 	const {owner, kind, holders: held} = finding;
 	if (kind === "threads")
-		return "End these threads, or use a pool of limited size; jcmd PID Thread.print lists them.";
+		return finding.unjoined_threads ? "Join these threads, or detach them."
+			: "End these threads, or use a pool of limited size; jcmd PID Thread.print lists them.";
 	if (kind === "class loaders" && held && held.length)
 		return "Remove the loaders, and the objects of their classes, from their holder.";
 	if (kind === "class loaders")
