@@ -164,31 +164,30 @@ pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*rout
 	return error;
 }
 
-/* Calls the next definition, and notes its success. */
-#define RELEASES(name, note, parameters, arguments)     \
-	EXPORT int name parameters                      \
-	{                                               \
-		static void *known; /* atomic */        \
-		void *found = find_next(#name, &known); \
-		int(*next) parameters;                  \
-		int error;                              \
-                                                        \
-		if (!found)                             \
-			return ENOSYS;                  \
-		memcpy(&next, &found, sizeof(next));    \
-		error = next arguments;                 \
-		if (!error)                             \
-			note((uintptr_t)thread);        \
-		return error;                           \
+/* Calls the next definition, and notes its success.  `may_run`: the thread may not have ended. */
+#define RELEASES(name, may_run, parameters, arguments)                  \
+	EXPORT int name parameters                                      \
+	{                                                               \
+		static void *known; /* atomic */                        \
+		void *found = find_next(#name, &known);                 \
+		int(*next) parameters;                                  \
+		int error;                                              \
+                                                                        \
+		if (!found)                                             \
+			return ENOSYS;                                  \
+		memcpy(&next, &found, sizeof(next));                    \
+		error = next arguments;                                 \
+		if (!error)                                             \
+			th_thread_released((uintptr_t)thread, may_run); \
+		return error;                                           \
 	}
 
-RELEASES(pthread_detach, th_thread_detached, (pthread_t thread), (thread))
-RELEASES(pthread_join, th_thread_joined, (pthread_t thread, void **result), (thread, result))
-RELEASES(pthread_tryjoin_np, th_thread_joined, (pthread_t thread, void **result),
-	(thread, result))
-RELEASES(pthread_timedjoin_np, th_thread_joined,
+RELEASES(pthread_detach, true, (pthread_t thread), (thread))
+RELEASES(pthread_join, false, (pthread_t thread, void **result), (thread, result))
+RELEASES(pthread_tryjoin_np, false, (pthread_t thread, void **result), (thread, result))
+RELEASES(pthread_timedjoin_np, false,
 	(pthread_t thread, void **result, const struct timespec *end), (thread, result, end))
-RELEASES(pthread_clockjoin_np, th_thread_joined,
+RELEASES(pthread_clockjoin_np, false,
 	(pthread_t thread, void **result, clockid_t clock, const struct timespec *end),
 	(thread, result, clock, end))
 

@@ -16,8 +16,6 @@
 
 /* Sites of a finding. */
 #define PARTS_MAX 4096
-/* In a selection: at any stack. */
-#define ANY_STACK UINT32_MAX
 /* Steps of a path; the library writes fewer. */
 #define STEPS_MAX 256
 

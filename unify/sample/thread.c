@@ -23,9 +23,12 @@
 /* Maximum number of threads alive at once; further ones are not sampled, and counted. */
 #define RECORDS_MAX 65536
 #define SLAB_RECORDS 256
-/* Of more the stacks are not named, and they count as unjoined for ever. */
+/* Beyond it the stacks of unjoined threads are not named, and joining them is not noticed. */
 #define UNJOINED_MAX 4096
-/* Threads that were detached before they ran; those that are not counted seem to be, and pass by. */
+/*
+ * The last threads that were detached without having a record: before their first instruction, or
+ * because they are not counted.
+ */
 #define EARLY 64
 /*
  * glibc and musl run TLS destructors up to four times (PTHREAD_DESTRUCTOR_ITERATIONS).  The
@@ -55,7 +58,7 @@ static struct {
 	struct th_thread_record *unused; /* records of ended threads, linked by `unused_next` */
 	struct th_thread_record *unjoined; /* ended, likewise; read without the lock */
 	uint32_t unjoined_count;
-	uint32_t early_count;         /* modulo EARLY: next place */
+	uint32_t early_next;          /* modulo EARLY */
 	uintptr_t early[EARLY];       /* handles; 0 = none */
 	struct th_thread_record *all; /* read without the lock, acquire */
 	uint32_t last_id;
@@ -195,15 +198,22 @@ take_record(void)
 	return record;
 }
 
+static bool
+lock(void)
+{
+	if (th_lock_bounded(&registry.lock))
+		return true;
+	th_log_count(TH_COUNTER_LOCKS_GIVEN_UP, 1);
+	return false;
+}
+
 static void
 give_back(struct th_thread_record *record)
 {
-	if (!th_lock_bounded(&registry.lock)) {
-		/* The record is not reused; nothing else is lost. */
-		th_log_count(TH_COUNTER_LOCKS_GIVEN_UP, 1);
+	/* If not, the record is not reused; nothing else is lost. */
+	if (!lock())
 		return;
-	}
-	record->handle = 0;
+	th_store_relaxed(&record->handle, 0);
 	record->unused_next = registry.unused;
 	registry.unused = record;
 	th_unlock(&registry.lock);
@@ -237,7 +247,6 @@ th_thread_record(void)
 	record->name[0] = '\0';
 	record->name_seen = 0;
 	record->start = (struct th_tally_item){.maker = 0};
-	record->handle = 0;
 	record->is_attached = false;
 	record->keeps_vm = false;
 	th_thread.record = record;
@@ -341,13 +350,13 @@ th_thread_on_end(void (*ended)(struct th_thread_record *record))
 	th_store_release(&registry.ended, ended);
 }
 
-/* The stack of a thread stays until somebody joins it; false: nobody has to, or too many are known. */
+/* Keeps the record of a joinable thread, whose stack stays; false: it is detached, or there are too many. */
 static bool
 add_unjoined(struct th_thread_record *record)
 {
 	bool is_added;
 
-	if (!record->handle || !th_lock_bounded(&registry.lock))
+	if (!th_load_relaxed(&record->handle) || !lock())
 		return false;
 	/* It may have been detached meanwhile. */
 	is_added = record->handle && registry.unjoined_count < UNJOINED_MAX;
@@ -378,18 +387,18 @@ take_unjoined(uintptr_t handle)
 	return record;
 }
 
-/* Under the lock: nobody has to join this thread, which runs or is about to, when it ends. */
+/* Under the lock: a thread that runs, or is about to, was detached. */
 static void
 drop_handle(uintptr_t handle)
 {
 	struct th_thread_record *record = registry.all;
 
-	while (record && record->handle != handle)
+	while (record && th_load_relaxed(&record->handle) != handle)
 		record = record->next;
 	if (record)
-		record->handle = 0;
+		th_store_relaxed(&record->handle, 0);
 	else
-		registry.early[registry.early_count++ % EARLY] = handle;
+		registry.early[registry.early_next++ % EARLY] = handle;
 }
 
 void
@@ -397,49 +406,35 @@ th_thread_set_handle(struct th_thread_record *record, uintptr_t handle)
 {
 	uint32_t at = 0;
 
-	if (!th_lock_bounded(&registry.lock))
+	if (!lock())
 		return;
 	while (at < EARLY && registry.early[at] != handle)
 		at++;
 	if (at < EARLY)
 		registry.early[at] = 0;
 	else
-		record->handle = handle;
+		th_store_relaxed(&record->handle, handle);
 	th_unlock(&registry.lock);
 }
 
-static void
-release(uintptr_t handle, bool may_run)
+void
+th_thread_released(uintptr_t handle, bool may_run)
 {
 	int saved_errno = errno;
-	struct th_thread_record *record;
+	struct th_thread_record *record = NULL;
 
-	/* Those of a clean program that nobody has joined yet are few. */
-	if ((!may_run && !th_load_relaxed(&registry.unjoined)) ||
-		!th_lock_bounded(&registry.lock))
-		return;
-	record = take_unjoined(handle);
-	if (!record && may_run)
-		drop_handle(handle);
-	th_unlock(&registry.lock);
+	if ((may_run || th_load_relaxed(&registry.unjoined)) && lock()) {
+		record = take_unjoined(handle);
+		if (!record && may_run)
+			drop_handle(handle);
+		th_unlock(&registry.lock);
+	}
 	if (record) {
 		th_store_release(&record->unjoined, NULL);
 		th_thread_starts_joined(record);
 		give_back(record);
 	}
 	errno = saved_errno;
-}
-
-void
-th_thread_joined(uintptr_t handle)
-{
-	release(handle, false);
-}
-
-void
-th_thread_detached(uintptr_t handle)
-{
-	release(handle, true);
 }
 
 static void
@@ -463,7 +458,7 @@ end_thread(struct th_thread_record *record)
 	th_store_release(&record->state, NULL);
 	/* Once it is among the unjoined, another thread may detach it and use its record. */
 	if (!add_unjoined(record)) {
-		if (!record->handle)
+		if (!th_load_relaxed(&record->handle))
 			th_thread_starts_joined(record);
 		give_back(record);
 	}

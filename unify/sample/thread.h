@@ -55,11 +55,13 @@ struct th_thread_record {
 	struct th_byte_count counts[2]; /* by enum th_heap - 1 */
 	/* Written by the thread itself, see thread_starts.h. */
 	struct th_tally_item start; /* maker 0: not known */
-	uintptr_t handle; /* pthread_t, while somebody has to join it; 0: nobody has */
+	uintptr_t
+		handle; /* atomic: pthread_t of a joinable thread; 0: detached, or not known */
 	/* Under the registry's lock. */
-	struct th_thread_record *unused_next; /* or of those that are not joined */
-	struct th_thread
-		*unjoined; /* atomic: `state` of a thread that has ended and is not joined */
+	struct th_thread_record
+		*unused_next; /* or the next that has ended and was not joined */
+	/* Written without the lock, atomic: `state` of a thread that has ended and was not joined. */
+	struct th_thread *unjoined;
 	/* Written by the thread itself, in jvmti/. */
 	bool is_attached; /* between the VM's events of its start and its end */
 	bool keeps_vm;    /* the same, and the VM does not end before it: no daemon */
@@ -189,15 +191,14 @@ bool th_thread_log_heap_bytes(uint32_t thread, enum th_heap heap, uint64_t bytes
 struct th_thread_record *th_thread_first(void);
 struct th_thread_record *th_thread_next(const struct th_thread_record *record);
 
-/* The calling thread, with this record, is one that somebody has to join or detach. [any] */
+/* The calling thread, with this record, was started as joinable; its pthread_t. [any] */
 void th_thread_set_handle(struct th_thread_record *record, uintptr_t handle);
 
 /*
- * A thread with this pthread_t was joined, or was detached: its stack is gone, or goes when it ends.
- * Preserve errno. [any]
+ * The thread with this pthread_t was joined, or detached if `may_run`: its stack is gone, or goes when
+ * it ends.  Preserves errno. [any]
  */
-void th_thread_joined(uintptr_t handle);
-void th_thread_detached(uintptr_t handle);
+void th_thread_released(uintptr_t handle, bool may_run);
 
 /* Whether the thread with this id has not ended, as far as known. [any] */
 bool th_thread_is_alive(uint32_t id);

@@ -122,11 +122,11 @@ th_thread_starts_end(struct th_thread_record *record)
 	struct th_tally_item *start = &record->start;
 
 	if (!start->maker) {
-		record->handle = 0;
+		th_store_relaxed(&record->handle, 0);
 		return;
 	}
 	th_add_relaxed(&ended, 1);
-	if (!record->handle) {
+	if (!th_load_relaxed(&record->handle)) {
 		th_thread_starts_joined(record);
 		return;
 	}
@@ -139,7 +139,7 @@ th_thread_starts_joined(struct th_thread_record *record)
 {
 	th_tally_remove(&threads, &record->start, true);
 	record->start.maker = 0;
-	record->handle = 0;
+	th_store_relaxed(&record->handle, 0);
 }
 
 uint64_t
