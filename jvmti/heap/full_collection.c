@@ -249,6 +249,8 @@ th_full_collection_exit_turn(jvmtiEnv *jvmti, void (*log)(void))
 {
 	if (!is_awaited())
 		return;
+	/* Threads are judged before it; on a busy machine the last figures are old. */
+	th_thread_starts_log();
 	full.ended = th_thread_starts_ended();
 	if (is_useful(th_clock_now()) &&
 		collect_or_note(jvmti, true, &full.exit_begun) == TH_CONTROL_DONE) {
