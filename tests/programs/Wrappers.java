@@ -5,7 +5,7 @@ import java.util.zip.Deflater;
 
 /**
  * Wrappers WAY SECONDS: makes a Deflater each ten milliseconds.  They are dropped without being closed
- * (drop), kept in a list (keep), or closed (close).  With `poll`, each one in five has a thread instead,
+ * (drop; with a GC each two seconds: collect), kept in a list (keep), or closed (close).  With `poll`, each one in five has a thread instead,
  * which looks every 1.5 seconds whether its wrapper is alive, as that of JDK 17's HTTP client does every 3.
  */
 public final class Wrappers {
@@ -47,7 +47,9 @@ public final class Wrappers {
 	public static void main(String[] arguments) throws InterruptedException {
 		long end = System.nanoTime() + Long.parseLong(arguments[1]) * 1_000_000_000L;
 
-		while (System.nanoTime() < end) {
+		for (int i = 1; System.nanoTime() < end; i++) {
+			if (arguments[0].equals("collect") && i % 200 == 0)
+				System.gc();
 			if (arguments[0].equals("poll"))
 				startPoll();
 			else

@@ -309,6 +309,8 @@ th_native_unlink(void *block)
 void
 th_native_freed(uint64_t sample)
 {
+	struct th_thread_record *record = th_thread.record;
+
 	if (!sample)
 		return;
 	/*
@@ -316,7 +318,10 @@ th_native_freed(uint64_t sample)
 	 * code.
 	 */
 	th_guard_enter();
-	log_free(sample, th_clock_now(), th_thread.record ? th_thread.record->id : 0);
+	/* A thread that runs Cleaners may have no sample of its own, and is recognized by its name. */
+	if (record && !record->logged && th_in_flight_state() == TH_IN_FLIGHT_OPEN)
+		th_thread_log(record);
+	log_free(sample, th_clock_now(), record ? record->id : 0);
 	th_guard_leave();
 }
 
