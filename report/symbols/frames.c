@@ -225,6 +225,9 @@ add_native_frame(struct th_frames *frames, uint64_t word, const struct th_named_
 	struct th_function *function = &frames->functions[frame.function];
 	uint32_t number = intern_frame(frames, frame);
 
+	/* Inline functions of libc, templates of Boost. */
+	function->is_plumbing |= th_text_begins(
+		th_strings_get(&frames->strings, frame.file), "/usr/include/");
 	if (!function->build_id)
 		function->build_id = th_strings_intern(&frames->strings, module->build_id);
 	th_array_append(frames, word_frames, number);
