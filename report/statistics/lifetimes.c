@@ -26,6 +26,11 @@
 #define GENERATIONAL_Z_PAUSES 8
 /* A site with fewer judged objects has no ratio of its own. */
 #define JUDGED_AT_LEAST 5
+/*
+ * The judged objects of a site with fewer represent at most so much of its bytes: the pool is to
+ * represent sites without any as well, but a small site must not take the place of a large one.
+ */
+#define REPRESENTED_MAX 1.5
 /* Objects below 64 KiB are pooled whatever their size. */
 #define POOLED_BITS 16
 
@@ -80,32 +85,52 @@ find_followed(struct th_lifetimes *lifetimes, uint64_t young)
 }
 
 /*
- * Objects of one site, or those of like size of all sites with too few judged objects.  Small ones
- * compete for places among the followed objects with small ones, large ones with large ones: a
- * site of large arrays that has none must not raise the weights of small objects.
+ * Objects of one site and of like size.  Small ones compete for places among the followed objects with
+ * small ones, large ones with large ones: a site of large arrays that has none must not raise the weights
+ * of small objects.
  */
 struct few_group {
 	double older;  /* bytes of samples from before the last collection */
 	double judged; /* bytes that the judged ones of them represent */
 	uint32_t members;
+	uint32_t pool;
+	double represents; /* bytes, after scaling; 0: it is scaled with its pool */
+};
+
+/* Of the groups that are scaled with it: what is left for them to represent, and what they do so far. */
+struct few_pool {
+	double older, judged;
 };
 
 struct few_groups {
-	struct th_id_map sites; /* stack and class -> number */
+	struct th_id_map sites;   /* stack and class -> number */
+	struct th_id_map numbers; /* of a site and pool -> index in `groups` */
 	TH_ARRAY(struct few_group, groups);
-	struct few_group pools[65 - POOLED_BITS]; /* of the sites with too few, by pool_of() */
+	struct few_pool pools[65 - POOLED_BITS];
 };
 
+/* All small sizes together, then each doubling. */
 static uint32_t
+pool_of(const struct th_sample *sample)
+{
+	uint64_t above = sample->size >> POOLED_BITS;
+
+	return above ? 64 - (uint32_t)__builtin_clzll(above) : 0;
+}
+
+/* Valid until the next call. */
+static struct few_group *
 group_of(struct few_groups *few, const struct th_sample *sample)
 {
 	bool added;
-	uint32_t number = th_id_map_intern(
+	uint32_t site = th_id_map_intern(
 		&few->sites, (uint64_t)sample->class << 32 | sample->stack, &added);
+	uint32_t pool = pool_of(sample);
+	uint32_t number = th_id_map_intern(&few->numbers, (uint64_t)site << 8 | pool, &added);
 
 	if (added)
-		th_array_append(few, groups, ((struct few_group){0}));
-	return number;
+		th_array_append(few, groups, ((struct few_group){.pool = pool}));
+	return &few->groups[number];
 }
 
 static void
@@ -125,12 +150,12 @@ sum_followed(struct th_lifetimes *lifetimes, uint64_t young, struct few_groups *
 			continue;
 		all += bytes;
 		themselves += followed > 0 ? bytes : 0;
-		uint32_t number = group_of(few, sample); /* may move the groups */
-		struct few_group *group = &few->groups[number];
+		struct few_group *group = group_of(few, sample);
 		group->older += bytes;
 		group->judged += followed > 0 ? th_sample_bytes(recording, sample, followed)
 					      : 0;
 		group->members += followed > 0;
+		group->represents = group->members >= JUDGED_AT_LEAST ? group->older : 0;
 	}
 	lifetimes->is_unjudged = all > 0 && themselves <= 0;
 	/* Without any it is less than one in all samples. */
@@ -140,32 +165,35 @@ sum_followed(struct th_lifetimes *lifetimes, uint64_t young, struct few_groups *
 						   : 1 / (1 + (double)samples->items_count);
 }
 
-/* All small sizes together, then each doubling. */
-static struct few_group *
-pool_of(struct few_groups *few, const struct th_sample *sample)
+static void
+sum_pools(struct few_groups *few)
 {
-	uint64_t above = sample->size >> POOLED_BITS;
+	memset(few->pools, 0, sizeof(few->pools));
+	for (size_t i = 0; i < few->groups_count; i++) {
+		const struct few_group *group = &few->groups[i];
 
-	return &few->pools[above ? 64 - __builtin_clzll(above) : 0];
+		few->pools[group->pool].older += group->older - group->represents;
+		few->pools[group->pool].judged += group->represents ? 0 : group->judged;
+	}
 }
 
-static void
-sum_pools(const struct th_lifetimes *lifetimes, uint64_t young, struct few_groups *few)
+/* Limits groups that would represent too much: false: there was none. */
+static bool
+cut_groups(struct few_groups *few)
 {
-	const struct th_recording *recording = lifetimes->recording;
-	const struct th_samples *samples = &recording->samples[TH_HEAP_JAVA];
+	bool is_any = false;
 
-	for (size_t i = 0; i < samples->items_count; i++) {
-		const struct th_sample *sample = &samples->items[i];
-		double followed = (double)lifetimes->followed[i];
+	for (size_t i = 0; i < few->groups_count; i++) {
+		struct few_group *group = &few->groups[i];
+		const struct few_pool *pool = &few->pools[group->pool];
+		double most = REPRESENTED_MAX * group->older;
 
-		if (sample->time >= young ||
-			few->groups[group_of(few, sample)].members >= JUDGED_AT_LEAST)
+		if (group->represents || group->judged * pool->older <= most * pool->judged)
 			continue;
-		struct few_group *pool = pool_of(few, sample);
-		pool->older += th_sample_bytes(recording, sample, 1);
-		pool->judged += followed > 0 ? th_sample_bytes(recording, sample, followed) : 0;
+		group->represents = most;
+		is_any = true;
 	}
+	return is_any;
 }
 
 /* Scales the weights of judged objects so that they represent all objects to be judged. */
@@ -179,10 +207,11 @@ scale_followed(struct th_lifetimes *lifetimes, uint64_t young, struct few_groups
 
 		if (!(lifetimes->followed[i] > 0) || sample->time >= young)
 			continue;
-		const struct few_group *group = &few->groups[group_of(few, sample)];
-		if (group->members < JUDGED_AT_LEAST)
-			group = pool_of(few, sample);
-		lifetimes->followed[i] *= (float)(group->judged / group->older);
+		const struct few_group *group = group_of(few, sample);
+		const struct few_pool *pool = &few->pools[group->pool];
+		lifetimes->followed[i] *= (float)(group->represents
+							  ? group->judged / group->represents
+							  : pool->judged / pool->older);
 	}
 }
 
@@ -192,9 +221,12 @@ find_followed_parts(struct th_lifetimes *lifetimes, uint64_t young)
 	struct few_groups few = {0};
 
 	sum_followed(lifetimes, young, &few);
-	sum_pools(lifetimes, young, &few);
+	do
+		sum_pools(&few);
+	while (cut_groups(&few));
 	scale_followed(lifetimes, young, &few);
 	th_id_map_deinit(&few.sites);
+	th_id_map_deinit(&few.numbers);
 	free(few.groups);
 }
 

@@ -356,6 +356,34 @@ log_sampled(struct program *program, enum site site, bool is_judged)
 			LOG_U32(1));
 }
 
+/* All three objects of a site were judged, and one of a site of like size with 500. */
+static void
+test_small_site_beside_a_large_one(void **state)
+{
+	static struct program program;
+	struct shown shown;
+
+	(void)state;
+	begin(&program, 1);
+	for (int i = 0; i < 500; i++)
+		log_sampled(&program, CHURN, i == 0);
+	for (int i = 0; i < 3; i++)
+		log_sampled(&program, LEAK, true);
+	log_collection(&program.log, 1000, 1001, 1, "ZGC major");
+	log_end(&program.log, 1010);
+	show(&shown, &program.log, NULL);
+	json_t *root = show_json(&shown);
+	double leak = estimate_of(row_with_frame(root, sites[LEAK].name), "live_bytes");
+	double churn = estimate_of(row_with_frame(root, sites[CHURN].name), "live_bytes");
+	double allocated = estimate_of(row_with_frame(root, sites[LEAK].name), "alloc_bytes");
+	assert_true(leak < 1.51 * allocated);
+	assert_true(churn > 450 * INTERVAL);
+	json_decref(root);
+	show_end(&shown);
+	log_deinit(&program.log);
+	simulated_heap_deinit(&program.heap);
+}
+
 /*
  * Three objects of a site were judged, and none of a site of larger ones: these are unknown, and do
  * not raise what the three represent.
@@ -392,6 +420,7 @@ main(void)
 		cmocka_unit_test(test_rate),
 		cmocka_unit_test(test_rare_sites_stay),
 		cmocka_unit_test(test_coverage_of_live_bytes),
+		cmocka_unit_test(test_small_site_beside_a_large_one),
 		cmocka_unit_test(test_larger_objects_without_a_judged_one),
 	};
 
