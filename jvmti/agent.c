@@ -154,7 +154,6 @@ exported_features(const struct th_hotspot *hotspot)
 static uint32_t
 features(void)
 {
-	bool has_bytes = agent.is_hotspot && th_hotspot_has_bytes(&agent.hotspot);
 	uint32_t found = agent.is_hotspot ? exported_features(&agent.hotspot) : 0;
 
 	if (agent.samples_java)
@@ -163,9 +162,7 @@ features(void)
 		found |= TH_JVM_OWN_DRAWS;
 	if (agent.has_frames)
 		found |= TH_JVM_JAVA_FRAMES;
-	if (agent.has_frames && th_hotspot_has_seams(&agent.hotspot))
-		found |= TH_JVM_SEAMS;
-	if (has_bytes)
+	if (agent.is_hotspot && th_hotspot_has_bytes(&agent.hotspot))
 		found |= TH_JVM_THREAD_BYTES;
 	if (th_few_followed_is_used())
 		found |= TH_JVM_FOLLOWS_FEW;

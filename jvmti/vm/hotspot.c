@@ -394,14 +394,6 @@ th_hotspot_has_frames(const struct th_hotspot *hotspot)
 }
 
 bool
-th_hotspot_has_seams(const struct th_hotspot *hotspot)
-{
-	return th_hotspot_has_frames(hotspot) && hotspot->wrapper_last_java_sp > 0 &&
-	       hotspot->stack_base > 0 && hotspot->entry_frame_wrapper != UNKNOWN &&
-	       hotspot->call_stub_return;
-}
-
-bool
 th_hotspot_has_code_heaps(const struct th_hotspot *hotspot)
 {
 	return hotspot->array_length >= 0 && hotspot->array_data >= 0 &&
@@ -447,7 +439,9 @@ has_methods(const struct th_hotspot *hotspot)
 bool
 th_hotspot_has_java_frames(const struct th_hotspot *hotspot)
 {
-	return th_hotspot_has_stubs(hotspot) && th_hotspot_has_seams(hotspot) &&
+	return th_hotspot_has_stubs(hotspot) && th_hotspot_has_frames(hotspot) &&
+	       hotspot->wrapper_last_java_sp > 0 && hotspot->entry_frame_wrapper != UNKNOWN &&
+	       hotspot->call_stub_return && hotspot->stack_base > 0 &&
 	       hotspot->unpacking > 0 && hotspot->code_method > 0 && hotspot->stack_size > 0 &&
 	       hotspot->code_compile_id > 0 && hotspot->code_stub_offset > 0 &&
 	       has_scopes(hotspot) && has_methods(hotspot);
@@ -568,8 +562,8 @@ th_hotspot_check(struct th_hotspot *hotspot, JNIEnv *env, void (*report)(const c
 	}
 	if (hotspot->env > 0 && hotspot->stack_base > 0 && !is_on_stack(hotspot, thread)) {
 		hotspot->stack_base = UNKNOWN;
-		report("the VM's exported offset of stack bounds is wrong: native segments are "
-		       "left out");
+		report("the VM's exported offset of stack bounds is wrong: stacks carry no "
+		       "Java frames");
 	}
 	if (th_hotspot_has_bytes(hotspot) && !has_fair_bytes(hotspot, thread)) {
 		hotspot->allocated_bytes = UNKNOWN;

@@ -961,7 +961,6 @@ th_live_keeps(uint64_t sample, uint32_t level)
 enum th_jvm_feature {
 	TH_JVM_SAMPLED_ALLOC = 1,   /* the Java heap is sampled */
 	TH_JVM_JAVA_FRAMES = 2,     /* native samples carry Java frames */
-	TH_JVM_SEAMS = 4,           /* older native segments are found */
 	TH_JVM_THREAD_BYTES = 8,    /* exact Java bytes per thread are known */
 	TH_JVM_SHARES_APPROXIMATE = 32, /* the sampler is biased */
 	TH_JVM_FOLLOWS_FEW = 64, /* only Java objects with a JAVA_FOLLOWED have a known end */
