@@ -54,7 +54,6 @@ struct holders {
 	struct th_holder_walk walk;
 	struct th_holder_paths paths;
 	struct th_holders_cost cost;
-	const struct th_holders_request *request;
 	uint32_t object_bytes;
 	uint64_t time;
 	uint32_t wanted; /* sampled objects, and those of them that were reached */
@@ -517,10 +516,8 @@ th_holders_find(JavaVM *vm, JNIEnv *env, uint32_t object_bytes,
 	const struct th_holders_request *request, struct th_holders_cost *cost_ret)
 {
 	struct th_holders_request limits = *request;
-	struct holders holders = {.time = th_clock_now(),
-		.cost = estimate(),
-		.request = &limits,
-		.object_bytes = object_bytes};
+	struct holders holders = {
+		.time = th_clock_now(), .cost = estimate(), .object_bytes = object_bytes};
 	uint64_t room = free_memory() / FREE_PARTS;
 
 	*cost_ret = holders.cost;
