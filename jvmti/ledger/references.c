@@ -35,10 +35,7 @@ read_words(const uintptr_t *storage, uintptr_t words[WORDS])
 	struct th_safe_read readable;
 
 	th_safe_read_init(&readable, NULL);
-	for (unsigned i = 0; i < WORDS; i++)
-		if (!th_read_word(&readable, *storage + i * sizeof(uintptr_t), &words[i]))
-			return false;
-	return true;
+	return th_read_bytes(&readable, *storage, words, WORDS * sizeof(*words));
 }
 
 /* The only word that is larger by `count`. */
