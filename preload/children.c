@@ -5,7 +5,6 @@
  */
 #include "preload/children.h"
 
-#include <errno.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <string.h>
@@ -16,19 +15,13 @@
 #include "unify/base/atomic.h"
 #include "unify/log/log.h"
 
-typedef int clone_function(int (*)(void *), void *, int, void *, pid_t *, void *, pid_t *);
-
-/* atomic; NULL: not looked up yet */
-static clone_function *next_clone;
-static pid_t (*next_vfork)(void);
+static pid_t (*next_vfork)(void); /* atomic; NULL: not looked up yet */
 
 void
 th_children_init(void)
 {
-	void *found = th_next_find_now("clone");
+	void *found = th_next_find_now("vfork");
 
-	memcpy(&next_clone, &found, sizeof(found));
-	found = th_next_find_now("vfork");
 	memcpy(&next_vfork, &found, sizeof(found));
 }
 
@@ -97,17 +90,10 @@ clone(int (*function)(void *), void *stack, int flags, void *argument, ...)
 
 	if (flags & CLONE_VM)
 		th_log_memory_is_shared();
-	if (!th_load_relaxed(&next_clone))
-		th_children_init();
-	if (!th_load_relaxed(&next_clone)) {
-		errno = ENOSYS;
-		return -1;
-	}
 	va_start(more, argument);
 	pid_t *parent = va_arg(more, pid_t *);
 	void *storage = va_arg(more, void *);
 	pid_t *child = va_arg(more, pid_t *);
 	va_end(more);
-	return th_load_relaxed(&next_clone)(
-		function, stack, flags, argument, parent, storage, child);
+	return th_next.clone(function, stack, flags, argument, parent, storage, child);
 }

@@ -4,8 +4,8 @@
 #define TH_PRELOAD_CHILDREN_H
 
 /*
- * Looks up what follows the library, so that no call waits for the loader: it may come from a signal
- * handler, or from a forked child.  After th_next_init().
+ * Looks up the next vfork, so that no call waits for the loader: it may come from a signal handler, or
+ * from a forked child.  After th_next_init().
  */
 void th_children_init(void);
 

@@ -586,7 +586,6 @@ load(void)
 
 	th_next_init();
 	th_children_init();
-	th_leave_init();
 	th_operators_init();
 	th_mallocx_init();
 	life.state = IDLE;

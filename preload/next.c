@@ -155,9 +155,24 @@ arena_brk(void *address)
 	return -1;
 }
 
+static int
+unavailable(void)
+{
+	errno = ENOSYS;
+	return -1;
+}
+
 #define arena_aligned_alloc arena_memalign
 #define arena_pvalloc arena_valloc
 #define arena_malloc_usable_size th_next_bootstrap_bytes
+#define arena_exit _exit
+#define arena_quick_exit _exit
+#define arena_clone(...) unavailable()
+#define arena_setuid(...) unavailable()
+#define arena_seteuid(...) unavailable()
+#define arena_setreuid(...) unavailable()
+#define arena_setresuid(...) unavailable()
+#define arena_chroot(...) unavailable()
 #define F(name, type, parameters, arguments)                                      \
 	static type bootstrap_##name parameters                                   \
 	{                                                                         \
