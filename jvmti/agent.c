@@ -135,39 +135,31 @@ read_release(void)
 	deallocate(version);
 }
 
-static uint32_t
-exported_features(const struct th_hotspot *hotspot)
-{
-	uint32_t found = TH_JVM_TABLES;
-
-	if (th_hotspot_has_stubs(hotspot))
-		found |= TH_JVM_STUBS;
-	if (hotspot->collected_heap && hotspot->heap_start >= 0)
-		found |= TH_JVM_HEAP_RANGE;
-	if (hotspot->flags)
-		found |= TH_JVM_FLAGS;
-	if (hotspot->perf_data && *hotspot->perf_data)
-		found |= TH_JVM_COUNTERS;
-	return found;
-}
-
+/* Without HotSpot's tables the layout is empty. */
 static uint32_t
 features(void)
 {
-	uint32_t found = agent.is_hotspot ? exported_features(&agent.hotspot) : 0;
+	const struct th_hotspot *hotspot = &agent.hotspot;
+	const struct {
+		uint32_t feature;
+		bool is_there;
+	} all[] = {
+		{TH_JVM_TABLES, agent.is_hotspot},
+		{TH_JVM_STUBS, th_hotspot_has_stubs(hotspot)},
+		{TH_JVM_HEAP_RANGE, hotspot->collected_heap && hotspot->heap_start >= 0},
+		{TH_JVM_FLAGS, hotspot->flags},
+		{TH_JVM_COUNTERS, hotspot->perf_data && *hotspot->perf_data},
+		{TH_JVM_SAMPLED_ALLOC, agent.samples_java},
+		{TH_JVM_OWN_DRAWS, agent.has_own_draws},
+		{TH_JVM_JAVA_FRAMES, agent.has_frames},
+		{TH_JVM_THREAD_BYTES, th_hotspot_has_bytes(hotspot)},
+		{TH_JVM_FOLLOWS_FEW, th_few_followed_is_used()},
+		{TH_JVM_SHARES_APPROXIMATE, agent.is_biased},
+	};
+	uint32_t found = 0;
 
-	if (agent.samples_java)
-		found |= TH_JVM_SAMPLED_ALLOC;
-	if (agent.has_own_draws)
-		found |= TH_JVM_OWN_DRAWS;
-	if (agent.has_frames)
-		found |= TH_JVM_JAVA_FRAMES;
-	if (agent.is_hotspot && th_hotspot_has_bytes(&agent.hotspot))
-		found |= TH_JVM_THREAD_BYTES;
-	if (th_few_followed_is_used())
-		found |= TH_JVM_FOLLOWS_FEW;
-	if (agent.is_biased)
-		found |= TH_JVM_SHARES_APPROXIMATE;
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		found |= all[i].is_there ? all[i].feature : 0;
 	return found;
 }
 
@@ -426,12 +418,7 @@ start_ledger(void)
 static void
 start_references(JNIEnv *env)
 {
-	const struct th_references_vm vm = {
-		.globals = agent.hotspot.global_references,
-		.weaks = agent.hotspot.weak_references,
-	};
-
-	if (!agent.is_hotspot || !th_references_start(&vm, env))
+	if (!th_references_start(&agent.hotspot, env))
 		note(0, "the number of JNI references is not known: this VM does not export "
 			"it");
 	th_thread_on_end(on_native_end);
