@@ -109,6 +109,12 @@ bool th_next_are_together(const void *one, const void *other);
 const char *th_next_path_of(const void *address);
 
 /*
+ * The definition of a name in the scope of a loaded object, by its path; NULL: the program and all
+ * that it sees.  NULL: none.  Not from the malloc path.
+ */
+void *th_next_in_object(const char *path, const char *name);
+
+/*
  * The function that the object containing `caller` would call by that name without this
  * library: the definition in its own scope, as loaded.  NULL: none.  Not from the malloc path.
  */
