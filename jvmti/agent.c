@@ -91,12 +91,6 @@ get_property(const char *name)
 	return (*agent.jvmti)->GetSystemProperty(agent.jvmti, name, &value) ? NULL : value;
 }
 
-static void
-deallocate(char *text)
-{
-	(*agent.jvmti)->Deallocate(agent.jvmti, (unsigned char *)text);
-}
-
 /* The calling thread's; NULL: it is not attached. */
 static JNIEnv *
 own_env(JavaVM *vm)
@@ -132,7 +126,7 @@ read_release(void)
 	char *version = get_property("java.vm.version");
 
 	agent.feature_release = version ? (uint32_t)strtoul(version, NULL, 10) : 0;
-	deallocate(version);
+	th_vm_free(agent.jvmti, version);
 }
 
 /* Without HotSpot's tables the layout is empty. */
@@ -178,9 +172,9 @@ log_jvm(void)
 		th_log_text(version), th_log_text(name), th_log_text(vendor)};
 
 	th_log_append(TH_EVENT_JVM, &event, parts, 3);
-	deallocate(version);
-	deallocate(name);
-	deallocate(vendor);
+	th_vm_free(agent.jvmti, version);
+	th_vm_free(agent.jvmti, name);
+	th_vm_free(agent.jvmti, vendor);
 	agent.is_logged = true;
 }
 

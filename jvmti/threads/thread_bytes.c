@@ -156,7 +156,7 @@ th_older_threads_meet(jvmtiEnv *jvmti, JNIEnv *env, const struct th_hotspot *hot
 			th_store_relaxed(&older.is_vague, 1);
 		(*env)->DeleteLocalRef(env, threads[i]);
 	}
-	(*jvmti)->Deallocate(jvmti, (unsigned char *)threads);
+	th_vm_free(jvmti, threads);
 }
 
 /* NULL: not, or no longer, one of them. */
@@ -210,6 +210,6 @@ th_older_threads_settle(jvmtiEnv *jvmti, JNIEnv *env)
 		sum += settle(env, threads[i]);
 		(*env)->DeleteLocalRef(env, threads[i]);
 	}
-	(*jvmti)->Deallocate(jvmti, (unsigned char *)threads);
+	th_vm_free(jvmti, threads);
 	return sum;
 }
