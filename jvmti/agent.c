@@ -91,12 +91,6 @@ get_property(const char *name)
 	return (*agent.jvmti)->GetSystemProperty(agent.jvmti, name, &value) ? NULL : value;
 }
 
-static void
-deallocate(char *text)
-{
-	(*agent.jvmti)->Deallocate(agent.jvmti, (unsigned char *)text);
-}
-
 /* The calling thread's; NULL: it is not attached. */
 static JNIEnv *
 own_env(JavaVM *vm)
@@ -132,45 +126,34 @@ read_release(void)
 	char *version = get_property("java.vm.version");
 
 	agent.feature_release = version ? (uint32_t)strtoul(version, NULL, 10) : 0;
-	deallocate(version);
+	th_vm_free(agent.jvmti, version);
 }
 
-static uint32_t
-exported_features(const struct th_hotspot *hotspot)
-{
-	uint32_t found = TH_JVM_TABLES;
-
-	if (th_hotspot_has_stubs(hotspot))
-		found |= TH_JVM_STUBS;
-	if (hotspot->collected_heap && hotspot->heap_start >= 0)
-		found |= TH_JVM_HEAP_RANGE;
-	if (hotspot->flags)
-		found |= TH_JVM_FLAGS;
-	if (hotspot->perf_data && *hotspot->perf_data)
-		found |= TH_JVM_COUNTERS;
-	return found;
-}
-
+/* Without HotSpot's tables the layout is empty. */
 static uint32_t
 features(void)
 {
-	bool has_bytes = agent.is_hotspot && th_hotspot_has_bytes(&agent.hotspot);
-	uint32_t found = agent.is_hotspot ? exported_features(&agent.hotspot) : 0;
+	const struct th_hotspot *hotspot = &agent.hotspot;
+	const struct {
+		uint32_t feature;
+		bool is_there;
+	} all[] = {
+		{TH_JVM_TABLES, agent.is_hotspot},
+		{TH_JVM_STUBS, th_hotspot_has_stubs(hotspot)},
+		{TH_JVM_HEAP_RANGE, hotspot->collected_heap && hotspot->heap_start >= 0},
+		{TH_JVM_FLAGS, hotspot->flags},
+		{TH_JVM_COUNTERS, hotspot->perf_data && *hotspot->perf_data},
+		{TH_JVM_SAMPLED_ALLOC, agent.samples_java},
+		{TH_JVM_OWN_DRAWS, agent.has_own_draws},
+		{TH_JVM_JAVA_FRAMES, agent.has_frames},
+		{TH_JVM_THREAD_BYTES, th_hotspot_has_bytes(hotspot)},
+		{TH_JVM_FOLLOWS_FEW, th_few_followed_is_used()},
+		{TH_JVM_SHARES_APPROXIMATE, agent.is_biased},
+	};
+	uint32_t found = 0;
 
-	if (agent.samples_java)
-		found |= TH_JVM_SAMPLED_ALLOC;
-	if (agent.has_own_draws)
-		found |= TH_JVM_OWN_DRAWS;
-	if (agent.has_frames)
-		found |= TH_JVM_JAVA_FRAMES;
-	if (agent.has_frames && th_hotspot_has_seams(&agent.hotspot))
-		found |= TH_JVM_SEAMS;
-	if (has_bytes)
-		found |= TH_JVM_THREAD_BYTES;
-	if (th_few_followed_is_used())
-		found |= TH_JVM_FOLLOWS_FEW;
-	if (agent.is_biased)
-		found |= TH_JVM_SHARES_APPROXIMATE;
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		found |= all[i].is_there ? all[i].feature : 0;
 	return found;
 }
 
@@ -189,9 +172,9 @@ log_jvm(void)
 		th_log_text(version), th_log_text(name), th_log_text(vendor)};
 
 	th_log_append(TH_EVENT_JVM, &event, parts, 3);
-	deallocate(version);
-	deallocate(name);
-	deallocate(vendor);
+	th_vm_free(agent.jvmti, version);
+	th_vm_free(agent.jvmti, name);
+	th_vm_free(agent.jvmti, vendor);
 	agent.is_logged = true;
 }
 
@@ -429,12 +412,7 @@ start_ledger(void)
 static void
 start_references(JNIEnv *env)
 {
-	const struct th_references_vm vm = {
-		.globals = agent.hotspot.global_references,
-		.weaks = agent.hotspot.weak_references,
-	};
-
-	if (!agent.is_hotspot || !th_references_start(&vm, env))
+	if (!th_references_start(&agent.hotspot, env))
 		note(0, "the number of JNI references is not known: this VM does not export "
 			"it");
 	th_thread_on_end(on_native_end);
@@ -521,17 +499,6 @@ check_hotspot(JNIEnv *env)
 			"not used");
 }
 
-/* Without the event the end of a VM that has no hooks is not seen in time. */
-static void
-start_exit_collection(JNIEnv *env, jthread thread)
-{
-	if (agent.host.gc_at_exit == TH_GC_AT_EXIT_NEVER)
-		return;
-	th_shutdown_init(agent.jvmti, env, thread);
-	if (add_capabilities(&binding))
-		set_event(JVMTI_EVENT_NATIVE_METHOD_BIND, true);
-}
-
 /* Names of later releases are missed in those that should have them. */
 static void
 log_missed_names(void)
@@ -584,7 +551,8 @@ go_live(JNIEnv *env, jthread thread)
 	th_heap_thread_starts(agent.jvmti, env, thread, true);
 	set_event(JVMTI_EVENT_THREAD_START, true);
 	set_event(JVMTI_EVENT_THREAD_END, true);
-	start_exit_collection(env, thread);
+	if (agent.host.gc_at_exit != TH_GC_AT_EXIT_NEVER)
+		th_shutdown_init(env);
 	log_missed_names();
 	duties.full_collections = (struct th_full_collection_plan){
 		.period = agent.host.gc_every, .at_exit = agent.host.gc_at_exit};
@@ -611,7 +579,7 @@ on_thread_start(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 	record = th_thread_record();
 	if (record)
 		record->is_attached = true;
-	th_shutdown_thread_starts(jvmti, env, thread, record);
+	th_shutdown_thread_starts(jvmti, env, record ? record->name : "");
 	th_guard_leave();
 }
 
@@ -623,7 +591,6 @@ on_thread_end(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 	th_guard_enter();
 	if (th_thread.record)
 		th_thread.record->is_attached = false;
-	th_shutdown_thread_ends(th_thread.record);
 	th_guard_leave();
 	th_heap_thread_ends(env);
 }
@@ -633,14 +600,9 @@ static void JNICALL
 on_native_bind(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jmethodID method, void *address,
 	void **replacement)
 {
-	(void)thread;
-	(void)address;
-	(void)replacement;
+	(void)jvmti, (void)env, (void)thread, (void)method, (void)address, (void)replacement;
 	th_guard_enter();
-	if (agent.host.bound)
-		agent.host.bound();
-	if (agent.host.gc_at_exit != TH_GC_AT_EXIT_NEVER)
-		th_shutdown_native_bound(jvmti, env, method);
+	agent.host.bound();
 	th_guard_leave();
 }
 

@@ -334,18 +334,17 @@ run(jvmtiEnv *jvmti, JNIEnv *env, void *argument)
 	th_store_release(&thread.is_alive, 0);
 }
 
-/* JVMTI requires a java.lang.Thread that was never started. */
-static jobject
-make_thread(JNIEnv *env)
+jobject
+th_agent_thread_make(JNIEnv *env, const char *name)
 {
 	jclass type = (*env)->FindClass(env, "java/lang/Thread");
 	jmethodID init =
 		type ? (*env)->GetMethodID(env, type, "<init>", "(Ljava/lang/String;)V") : NULL;
-	jstring name = init ? (*env)->NewStringUTF(env, "twinheap") : NULL;
-	jobject object = name ? (*env)->NewObject(env, type, init, name) : NULL;
+	jstring text = init ? (*env)->NewStringUTF(env, name) : NULL;
+	jobject object = text ? (*env)->NewObject(env, type, init, text) : NULL;
 
 	(*env)->ExceptionClear(env);
-	(*env)->DeleteLocalRef(env, name);
+	(*env)->DeleteLocalRef(env, text);
 	(*env)->DeleteLocalRef(env, type);
 	return object;
 }
@@ -353,7 +352,7 @@ make_thread(JNIEnv *env)
 bool
 th_agent_thread_start(jvmtiEnv *jvmti, JNIEnv *env, const struct th_agent_duties *duties)
 {
-	jobject object = make_thread(env);
+	jobject object = th_agent_thread_make(env, "twinheap");
 	bool started;
 
 	thread.duties = duties;

@@ -177,28 +177,25 @@ note(unsigned severity, const char *format, ...)
 	th_log_note(severity, text);
 }
 
+/* The path is cut so that the reason stays on the line. */
 static void
 log_unseen_malloc(void)
 {
-	const char *path = facts.malloc_path;
+	char text[TEXT_BYTES];
 
-	if (th_next_is_ours(facts.malloc)) {
-		note(1, "calls of malloc are redirected past the library, as under "
-			"valgrind: " UNSEEN);
-		th_message("calls of malloc are redirected past the library, as under "
-			   "valgrind: " UNSEEN);
-	} else if (facts.is_malloc_in_program) {
-		note(1, "%s defines malloc itself: " UNSEEN, path);
-		th_message("%.200s defines malloc itself: " UNSEEN, path);
-	} else {
-		note(1,
-			"the malloc of %s precedes the library: " UNSEEN "; name "
-			"libtwinheap.so first in LD_PRELOAD",
-			path);
-		th_message("the malloc of %.200s precedes the library: " UNSEEN
-			   "; name libtwinheap.so first in LD_PRELOAD",
-			path);
-	}
+	if (th_next_is_ours(facts.malloc))
+		strcpy(text, "calls of malloc are redirected past the library, as under "
+			     "valgrind: " UNSEEN);
+	else if (facts.is_malloc_in_program)
+		snprintf(text, sizeof(text), "%.300s defines malloc itself: " UNSEEN,
+			facts.malloc_path);
+	else
+		snprintf(text, sizeof(text),
+			"the malloc of %.300s precedes the library: " UNSEEN
+			"; name libtwinheap.so first in LD_PRELOAD",
+			facts.malloc_path);
+	th_log_note(1, text);
+	th_message("%s", text);
 }
 
 void

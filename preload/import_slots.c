@@ -225,16 +225,15 @@ search_page(struct search *search, uintptr_t start, size_t bytes)
 static void
 search_segment(struct search *search, uintptr_t start, size_t bytes)
 {
-	uintptr_t end = (start + bytes) & ~(uintptr_t)(sizeof(uintptr_t) - 1);
+	uintptr_t end = th_align_down(start + bytes, sizeof(uintptr_t));
 
-	start = (start + sizeof(uintptr_t) - 1) & ~(uintptr_t)(sizeof(uintptr_t) - 1);
+	start = th_align_up(start, sizeof(uintptr_t));
 	while (start < end && search->room) {
-		uintptr_t next = th_align_down(start, TH_PAGE_BYTES) + TH_PAGE_BYTES;
+		uintptr_t next = th_min(
+			th_align_down(start, TH_PAGE_BYTES) + TH_PAGE_BYTES, end);
 
-		if (next > end)
-			next = end;
 		search_page(search, start, next - start);
-		search->room -= next - start < search->room ? next - start : search->room;
+		search->room -= th_min(next - start, search->room);
 		start = next;
 	}
 }

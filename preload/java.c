@@ -112,11 +112,8 @@ names_are_told(void)
 	 * When loaded as an agent, RTLD_DEFAULT would not find our definition, which only we
 	 * can see.
 	 */
-	void *program = dlopen(NULL, RTLD_LAZY);
-	void *first = program ? th_real_dlsym(program, SET_NAME) : NULL;
+	void *first = th_next_in_object(NULL, SET_NAME);
 
-	if (program)
-		dlclose(program);
 	return !memcmp(&first, &ours, sizeof(ours));
 }
 
@@ -270,12 +267,8 @@ find_create_java_vm(void *handle)
 static void *
 find_in(const struct link_map *object, const char *name)
 {
-	/* Objects loaded at start get a scope of their own only when opened again. */
-	void *handle = dlopen(object->l_name, RTLD_LAZY | RTLD_NOLOAD);
-	void *found = handle ? th_real_dlsym(handle, name) : NULL;
+	void *found = th_next_in_object(object->l_name, name);
 
-	if (handle)
-		dlclose(handle);
 	return found && th_next_object_of(found) == object ? found : NULL;
 }
 

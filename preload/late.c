@@ -117,11 +117,18 @@ static struct {
  * was looked up before.  Their block looks alive until its address is handed out again, at which
  * time it ends.
  */
-static void *
-late_malloc(size_t size)
-{
-	return th_entry_take_fresh(th_next.malloc(size), size, TH_FUNCTION_MALLOC);
-}
+#define A(name, FUNCTION, parameters, arguments)                               \
+	static void *late_##name parameters                                    \
+	{                                                                      \
+		return th_entry_take_fresh(                                    \
+			th_next.name arguments, size, TH_FUNCTION_##FUNCTION); \
+	}
+A(malloc, MALLOC, (size_t size), (size))
+A(aligned_alloc, ALIGNED, (size_t alignment, size_t size), (alignment, size))
+A(memalign, ALIGNED, (size_t alignment, size_t size), (alignment, size))
+A(valloc, ALIGNED, (size_t size), (size))
+A(pvalloc, ALIGNED, (size_t size), (size))
+#undef A
 
 static void *
 late_calloc(size_t count, size_t size)
@@ -168,17 +175,6 @@ late_posix_memalign(void **block_ret, size_t alignment, size_t size)
 		th_entry_take_fresh(*block_ret, size, TH_FUNCTION_ALIGNED);
 	return result;
 }
-
-#define A(name, parameters, arguments)                                                         \
-	static void *late_##name parameters                                                    \
-	{                                                                                      \
-		return th_entry_take_fresh(th_next.name arguments, size, TH_FUNCTION_ALIGNED); \
-	}
-A(aligned_alloc, (size_t alignment, size_t size), (alignment, size))
-A(memalign, (size_t alignment, size_t size), (alignment, size))
-A(valloc, (size_t size), (size))
-A(pvalloc, (size_t size), (size))
-#undef A
 
 static void
 late_free(void *block)

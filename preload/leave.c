@@ -14,7 +14,6 @@
 #include "preload/leave.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -23,77 +22,38 @@
 
 #include "preload/entry.h"
 #include "preload/life.h"
-#include "unify/base/at_start.h"
+#include "preload/next.h"
 #include "unify/base/real_dlsym.h"
 #include "unify/log/log.h"
 #include "unify/sample/thread.h"
 
-/* L(name, parameters, arguments); all return 0, or -1 and set errno. */
-#define CHANGES(L)                                                                         \
-	L(setuid, (uid_t user), (user))                                                    \
-	L(seteuid, (uid_t effective), (effective))                                         \
-	L(setreuid, (uid_t real, uid_t effective), (real, effective))                      \
-	L(setresuid, (uid_t real, uid_t effective, uid_t saved), (real, effective, saved)) \
-	L(chroot, (const char *path), (path))
-/* X(name, cause); all take the status and do not return. */
-#define ENDS(X)                   \
-	X(exit, TH_TEARDOWN_EXIT) \
-	X(quick_exit, TH_TEARDOWN_QUICK_EXIT)
-
-static struct {
-#define L(name, parameters, arguments) int(*name) parameters;
-	CHANGES(L)
-#undef L
-#define X(name, cause) void (*name)(int status);
-	ENDS(X)
-#undef X
-} next TH_AT_START;
-
-void
-th_leave_init(void)
-{
-	void *found;
-
-	if (!th_real_dlsym_find())
-		return;
-#define FIND(name, ...)              \
-	found = th_next_find(#name); \
-	memcpy(&next.name, &found, sizeof(found));
-	CHANGES(FIND)
-	ENDS(FIND)
-#undef FIND
-}
-
-#define L(name, parameters, arguments)                                               \
-	EXPORT int name parameters                                                   \
+#define F(name, type, parameters, arguments)                                         \
+	EXPORT type name parameters                                                  \
 	{                                                                            \
-		if (UNLIKELY(!next.name))                                            \
-			th_leave_init();                                             \
-		if (UNLIKELY(!next.name)) {                                          \
-			errno = ENOSYS;                                              \
-			return -1;                                                   \
-		}                                                                    \
 		/* A signal handler that allocates must not wait for this thread. */ \
 		th_guard_enter();                                                    \
 		th_log_hold_file();                                                  \
 		th_guard_leave();                                                    \
-		return next.name arguments;                                          \
+		return th_next.name arguments;                                       \
 	}
-CHANGES(L)
-#undef L
+TH_NEXT_LEAVE(F)
+#undef F
 
-#define X(name, cause)                     \
-	EXPORT void name(int status)       \
-	{                                  \
-		th_life_ends(cause);       \
-		if (!next.name)            \
-			th_leave_init();   \
-		if (next.name)             \
-			next.name(status); \
-		_exit(status);             \
-	}
-ENDS(X)
-#undef X
+EXPORT void
+exit(int status)
+{
+	th_life_ends(TH_TEARDOWN_EXIT);
+	th_next.exit(status);
+	_exit(status);
+}
+
+EXPORT void
+quick_exit(int status)
+{
+	th_life_ends(TH_TEARDOWN_QUICK_EXIT);
+	th_next.quick_exit(status);
+	_exit(status);
+}
 
 static void
 main_returned(void *unused)

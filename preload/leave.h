@@ -7,9 +7,6 @@
 #ifndef TH_PRELOAD_LEAVE_H
 #define TH_PRELOAD_LEAVE_H
 
-/* Looks up the next definitions.  Once, in the constructor, after th_next_init(). */
-void th_leave_init(void);
-
 /*
  * Registers for the return of main.  Once, in the constructor, if the process may be recorded;
  * calls libc's malloc.

@@ -22,7 +22,6 @@
 
 #include "jvmti/agent.h"
 #include "preload/allocator.h"
-#include "preload/children.h"
 #include "preload/late.h"
 #include "preload/leave.h"
 #include "preload/log_path.h"
@@ -379,12 +378,18 @@ map_unrecorded(void)
 	th_system_close(descriptor);
 }
 
+static void
+set_number(enum th_setting setting, uint64_t number, const char *text)
+{
+	life.settings.number[setting] = number;
+	life.settings.text[setting] = text;
+}
+
 /* The log names the unwinder in use, not the requested one. */
 static void
 use_own_unwinder(void)
 {
-	life.settings.number[TH_SETTING_NAME_UNWINDER] = OWN_UNWINDER;
-	life.settings.text[TH_SETTING_NAME_UNWINDER] = "own";
+	set_number(TH_SETTING_NAME_UNWINDER, OWN_UNWINDER, "own");
 }
 
 static void
@@ -476,15 +481,7 @@ adjust_heaps(void)
 	if (!th_allocator_mmap_is_seen())
 		heaps &= ~(uint64_t)(1u << TH_HEAP_MAPPED);
 	life.lacks_native = (wanted & ~heaps) >> TH_HEAP_NATIVE & 1;
-	life.settings.number[TH_SETTING_NAME_HEAPS] = heaps;
-	life.settings.text[TH_SETTING_NAME_HEAPS] = th_heaps_text((unsigned)heaps);
-}
-
-static void
-set_number(enum th_setting setting, uint64_t number, const char *text)
-{
-	life.settings.number[setting] = number;
-	life.settings.text[setting] = text;
+	set_number(TH_SETTING_NAME_HEAPS, heaps, th_heaps_text((unsigned)heaps));
 }
 
 /* An interval or a rate determines the number of samples, so the default budget does not apply. */
@@ -585,8 +582,7 @@ load(void)
 	int saved_errno = errno;
 
 	th_next_init();
-	th_children_init();
-	th_leave_init();
+	th_threads_init();
 	th_operators_init();
 	th_mallocx_init();
 	life.state = IDLE;

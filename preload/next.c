@@ -155,9 +155,24 @@ arena_brk(void *address)
 	return -1;
 }
 
+static int
+unavailable(void)
+{
+	errno = ENOSYS;
+	return -1;
+}
+
 #define arena_aligned_alloc arena_memalign
 #define arena_pvalloc arena_valloc
 #define arena_malloc_usable_size th_next_bootstrap_bytes
+#define arena_exit _exit
+#define arena_quick_exit _exit
+#define arena_clone(...) unavailable()
+#define arena_setuid(...) unavailable()
+#define arena_seteuid(...) unavailable()
+#define arena_setreuid(...) unavailable()
+#define arena_setresuid(...) unavailable()
+#define arena_chroot(...) unavailable()
 #define F(name, type, parameters, arguments)                                      \
 	static type bootstrap_##name parameters                                   \
 	{                                                                         \
@@ -259,17 +274,24 @@ th_next_path_of(const void *address)
 	return dladdr(address, &info) && info.dli_fname ? info.dli_fname : "";
 }
 
+/* Objects loaded at start get a scope of their own only when opened again. */
 void *
-th_next_in_scope_of(const void *caller, const char *name)
+th_next_in_object(const char *path, const char *name)
 {
-	Dl_info info;
-	bool is_known = dladdr(caller, &info);
-	void *handle = is_known ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+	void *handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
 	void *found = handle ? th_real_dlsym(handle, name) : NULL;
 
 	if (handle)
 		dlclose(handle);
 	return found;
+}
+
+void *
+th_next_in_scope_of(const void *caller, const char *name)
+{
+	Dl_info info;
+
+	return dladdr(caller, &info) ? th_next_in_object(info.dli_fname, name) : NULL;
 }
 
 /* Loaded objects */
@@ -371,16 +393,9 @@ find_after_program(const char *name)
 	const struct link_map *object = th_next_object_of((const void *)getauxval(AT_PHDR));
 	void *found = NULL;
 
-	while (object && !found) {
-		void *handle = NULL;
-
-		object = object->l_next;
-		if (object && *object->l_name)
-			handle = dlopen(object->l_name, RTLD_LAZY | RTLD_NOLOAD);
-		if (!handle)
-			continue;
-		found = th_real_dlsym(handle, name);
-		dlclose(handle);
+	while (object && !found && (object = object->l_next)) {
+		if (*object->l_name)
+			found = th_next_in_object(object->l_name, name);
 		if (found && (th_next_is_ours(found) || th_next_leads_on(found)))
 			found = NULL;
 	}

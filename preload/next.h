@@ -2,7 +2,8 @@
 /*
  * The next allocator: the definitions of the allocation functions that follow this library in
  * the program's lookup order, usually libc's.  Every block is freed by the allocator it came
- * from.
+ * from.  The same of other interposed functions that are not looked up at their first call, which
+ * may come from a signal handler or a forked child.
  */
 #ifndef TH_PRELOAD_NEXT_H
 #define TH_PRELOAD_NEXT_H
@@ -11,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* F(name, type, parameters, arguments) */
 #define TH_NEXT(F)                                                                   \
@@ -26,7 +28,23 @@
 	F(pvalloc, void *, (size_t size), (size))                                    \
 	F(malloc_usable_size, size_t, (void *block), (block))                        \
 	F(sbrk, void *, (intptr_t increment), (increment))                           \
-	F(brk, int, (void *address), (address))
+	F(brk, int, (void *address), (address))                                      \
+	F(clone, int,                                                                \
+		(int (*function)(void *), void *stack, int flags, void *argument,    \
+			pid_t *parent, void *storage, pid_t *child),                 \
+		(function, stack, flags, argument, parent, storage, child))          \
+	F(exit, void, (int status), (status))                                        \
+	F(quick_exit, void, (int status), (status))                                  \
+	TH_NEXT_LEAVE(F)
+
+/* Changes of the user or the root directory; all return 0, or -1 and set errno. */
+#define TH_NEXT_LEAVE(F)                                                   \
+	F(setuid, int, (uid_t user), (user))                               \
+	F(seteuid, int, (uid_t effective), (effective))                    \
+	F(setreuid, int, (uid_t real, uid_t effective), (real, effective)) \
+	F(setresuid, int, (uid_t real, uid_t effective, uid_t saved),      \
+		(real, effective, saved))                                  \
+	F(chroot, int, (const char *path), (path))
 
 struct th_next {
 #define F(name, type, parameters, arguments) type(*name) parameters;
@@ -89,6 +107,12 @@ bool th_next_are_together(const void *one, const void *other);
 
 /* The path of the object that contains an address, in the loader's memory; "": not known. */
 const char *th_next_path_of(const void *address);
+
+/*
+ * The definition of a name in the scope of a loaded object, by its path; NULL: the program and all
+ * that it sees.  NULL: none.  Not from the malloc path.
+ */
+void *th_next_in_object(const char *path, const char *name);
 
 /*
  * The function that the object containing `caller` would call by that name without this

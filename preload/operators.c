@@ -106,25 +106,22 @@ TH_OPERATORS_DELETE(D)
 /* Resolution */
 
 /* May return before resolution is complete: another thread is resolving. */
-#define N(name, symbol, parameters, arguments, alignment, ...) \
-	static SLOW void *start_##name parameters              \
-	{                                                      \
-		th_operators_init();                           \
-		if (th_operators.name == start_##name)         \
-			return stand_in_##name arguments;      \
-		return th_operators.name arguments;            \
+#define N(name, symbol, parameters, arguments, alignment, ...)                          \
+	static SLOW void *start_##name parameters                                       \
+	{                                                                               \
+		th_operators_init();                                                    \
+		return th_operators.name == start_##name ? stand_in_##name arguments    \
+							 : th_operators.name arguments; \
 	}
 TH_OPERATORS_NEW(N)
 #undef N
 
-#define D(name, symbol, parameters, arguments)         \
-	static SLOW void start_##name parameters       \
-	{                                              \
-		th_operators_init();                   \
-		if (th_operators.name == start_##name) \
-			stand_in_##name arguments;     \
-		else                                   \
-			th_operators.name arguments;   \
+#define D(name, symbol, parameters, arguments)                                          \
+	static SLOW void start_##name parameters                                        \
+	{                                                                               \
+		th_operators_init();                                                    \
+		return th_operators.name == start_##name ? stand_in_##name arguments    \
+							 : th_operators.name arguments; \
 	}
 TH_OPERATORS_DELETE(D)
 #undef D
@@ -218,26 +215,19 @@ th_operators_each_late(void (*add)(
 {
 	void *found, *ours;
 
-#define N(name, symbol, parameters, ...)                   \
+#define ADD(name, symbol, function, is_release)            \
 	found = th_next_find(#symbol);                     \
 	if (is_own(found)) {                               \
-		void *(*late)parameters = late_##name;     \
+		__typeof(next.name) late = function;       \
                                                            \
 		memcpy(&next.name, &found, sizeof(found)); \
 		memcpy(&ours, &late, sizeof(ours));        \
-		add(#symbol, found, ours, false);          \
+		add(#symbol, found, ours, is_release);     \
 	}
+#define N(name, symbol, ...) ADD(name, symbol, late_##name, false)
 	TH_OPERATORS_NEW(N)
 #undef N
-#define D(name, symbol, parameters, arguments)             \
-	found = th_next_find(#symbol);                     \
-	if (is_own(found)) {                               \
-		void(*late) parameters = count_##name;     \
-                                                           \
-		memcpy(&next.name, &found, sizeof(found)); \
-		memcpy(&ours, &late, sizeof(ours));        \
-		add(#symbol, found, ours, true);           \
-	}
+#define D(name, symbol, ...) ADD(name, symbol, count_##name, true)
 	TH_OPERATORS_DELETE(D)
 #undef D
 }

@@ -50,8 +50,7 @@ struct job {
 	struct th_import_object object;
 	const char *name; /* the loader's */
 	struct known *known;
-	void *handle;           /* NULL: not opened */
-	struct contents before; /* after the last write */
+	void *handle; /* NULL: not opened */
 };
 
 static struct {
@@ -98,10 +97,16 @@ struct counter {
 };
 
 static bool
+contains(const struct th_import_object *object, uintptr_t address)
+{
+	return address >= object->start && address < object->end;
+}
+
+static bool
 is_stub(const struct th_import_object *object, const struct th_import_slot *slot,
 	uintptr_t value)
 {
-	return slot->may_be_lazy && value >= object->start && value < object->end;
+	return slot->may_be_lazy && contains(object, value);
 }
 
 static void
@@ -133,12 +138,6 @@ count(const struct th_import_object *object)
 }
 
 /* Examination of all objects */
-
-static bool
-contains(const struct th_import_object *object, uintptr_t address)
-{
-	return address >= object->start && address < object->end;
-}
 
 static bool
 is_left_out(const struct th_import_object *object)
@@ -226,10 +225,8 @@ examine(struct dl_phdr_info *info, size_t bytes, void *data)
 	known->pass = slots.pass;
 	now = count(&object);
 	if (has_work(&now, &known->left) && slots.job_count < TH_SLOTS_OBJECTS_MAX)
-		slots.jobs[slots.job_count++] = (struct job){.object = object,
-			.name = info->dlpi_name,
-			.known = known,
-			.before = known->left};
+		slots.jobs[slots.job_count++] = (struct job){
+			.object = object, .name = info->dlpi_name, .known = known};
 	else
 		report(&now);
 	return 0;
@@ -339,12 +336,13 @@ static void
 look_again(void)
 {
 	for (uint32_t i = 0; i < slots.job_count; i++) {
-		struct job *job = &slots.jobs[i];
+		struct contents now = count(&slots.jobs[i].object);
+		struct contents *before = &slots.jobs[i].known->left;
 
-		job->known->left = count(&job->object);
-		report(&job->known->left);
-		if (is_usurped(&job->known->left, &job->before))
-			slots.report->usurped += job->known->left.others - job->before.others;
+		report(&now);
+		if (is_usurped(&now, before))
+			slots.report->usurped += now.others - before->others;
+		*before = now;
 	}
 }
 

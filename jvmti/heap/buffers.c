@@ -285,7 +285,7 @@ tag_references(const struct count *count)
 			all_tagged &= tag_reference(count, types[i], reference);
 		(*env)->DeleteLocalRef(env, types[i]);
 	}
-	(*count->jvmti)->Deallocate(count->jvmti, (unsigned char *)types);
+	th_vm_free(count->jvmti, types);
 	return all_tagged;
 }
 
@@ -406,7 +406,7 @@ add_up_foreign(struct count *count)
 			(uint64_t)(*count->env)->GetIntField(count->env, buffers[i], capacity);
 		(*count->env)->DeleteLocalRef(count->env, buffers[i]);
 	}
-	(*count->jvmti)->Deallocate(count->jvmti, (unsigned char *)buffers);
+	th_vm_free(count->jvmti, buffers);
 }
 
 static void

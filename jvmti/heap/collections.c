@@ -180,13 +180,6 @@ describe(char *text, size_t capacity)
 		snprintf(text + length, capacity - length, " (%.40s)", collections.last_cause);
 }
 
-/* For a VM without such counters; a concurrent collector makes several pauses. */
-static void
-describe_forced(char *text, size_t capacity)
-{
-	snprintf(text, capacity, "concurrent or full collection (ForceGarbageCollection)");
-}
-
 /* Leaves out the oldest pauses that are more than may be written now; the last one always is. */
 static void
 leave_out(uint32_t finished)
@@ -206,13 +199,13 @@ leave_out(uint32_t finished)
 static void
 log_pauses(uint32_t finished)
 {
-	char kind[COLLECTORS_MAX * 48 + 64];
+	/* Of a VM without such counters; a concurrent collector makes several pauses. */
+	char kind[COLLECTORS_MAX * 48 + 64] =
+		"concurrent or full collection (ForceGarbageCollection)";
 	struct th_log_part part;
 
 	leave_out(finished);
-	if (collections.is_forced && !collections.has_kinds)
-		describe_forced(kind, sizeof(kind));
-	else
+	if (!collections.is_forced || collections.has_kinds)
 		describe(kind, sizeof(kind));
 	collections.is_forced = false;
 	part = th_log_text(kind);

@@ -14,6 +14,7 @@
 #include "jvmti/heap/live_objects.h"
 #include "jvmti/threads/thread_bytes.h"
 #include "jvmti/heap/vm_countdown.h"
+#include "jvmti/vm/vm_exports.h"
 #include "unify/base/atomic.h"
 #include "unify/base/system.h"
 #include "unify/log/log.h"
@@ -214,7 +215,7 @@ name_thread(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, struct th_thread_recor
 		return;
 	if (!record->java_named || !is_destroying(info.name))
 		th_thread_rename(record, info.name);
-	(*jvmti)->Deallocate(jvmti, (unsigned char *)info.name);
+	th_vm_free(jvmti, info.name);
 	(*env)->DeleteLocalRef(env, info.thread_group);
 	(*env)->DeleteLocalRef(env, info.context_class_loader);
 }
@@ -463,7 +464,7 @@ th_heap_look_at_names(jvmtiEnv *jvmti, JNIEnv *env)
 			name_thread(jvmti, env, threads[i], record = found);
 		(*env)->DeleteLocalRef(env, threads[i]);
 	}
-	(*jvmti)->Deallocate(jvmti, (unsigned char *)threads);
+	th_vm_free(jvmti, threads);
 }
 
 /* Exact bytes */

@@ -345,17 +345,10 @@ follow(JNIEnv *env, const struct th_sampled_object *object)
 void
 th_live_objects_follow(JNIEnv *env, const struct th_sampled_object *object)
 {
-	if (!object->sample)
-		return;
-	if (live.queue && th_live_keeps(object->sample, th_load_relaxed(&live.level)) &&
+	if (object->sample && live.queue &&
+		th_live_keeps(object->sample, th_load_relaxed(&live.level)) &&
 		!follow(env, object))
 		log_lost(object->sample);
-}
-
-static void
-drop(JNIEnv *env, const struct followed *object)
-{
-	th_references_delete_weak(env, object->reference);
 }
 
 /* From now on half as many objects are followed, including those in the table. */
@@ -371,7 +364,7 @@ raise_level(JNIEnv *env)
 		if (th_live_keeps(live.table[i].sample, level))
 			live.table[kept++] = live.table[i];
 		else
-			drop(env, &live.table[i]);
+			th_references_delete_weak(env, live.table[i].reference);
 	}
 	live.count = kept;
 	thin_humongous(level);
@@ -388,15 +381,13 @@ thin(JNIEnv *env)
 static void
 add(JNIEnv *env, jweak reference, uint64_t sample)
 {
-	const struct followed object = {reference, sample};
-
 	if (live.count >= live.limit)
 		thin(env);
 	/* It may have been queued under an earlier level. */
 	if (th_live_keeps(sample, live.level))
-		live.table[live.count++] = object;
+		live.table[live.count++] = (struct followed){reference, sample};
 	else
-		drop(env, &object);
+		th_references_delete_weak(env, reference);
 }
 
 void

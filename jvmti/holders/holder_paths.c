@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "jvmti/vm/field_index.h"
+#include "jvmti/vm/vm_exports.h"
 #include "unify/base/memory.h"
 #include "unify/log/log.h"
 #include "unify/shared/hash.h"
@@ -247,12 +248,6 @@ th_holder_paths_add(struct th_holder_paths *paths, uint32_t node)
 
 /* Names.  JVMTI's are those of class files: "Lpkg/Class;" becomes "pkg.Class", "[I" "int[]". */
 
-static void
-deallocate(const struct th_holder_walk *walk, char *text)
-{
-	(*walk->tags.jvmti)->Deallocate(walk->tags.jvmti, (unsigned char *)text);
-}
-
 static const char *
 primitive_name(char code)
 {
@@ -293,7 +288,7 @@ write_type(const struct th_holder_walk *walk, jclass type, char *name)
 	if (!type || (*jvmti)->GetClassSignature(jvmti, type, &signature, NULL))
 		return;
 	write_class(signature, name);
-	deallocate(walk, signature);
+	th_vm_free(walk->tags.jvmti, signature);
 }
 
 static void
@@ -327,7 +322,7 @@ write_field(const struct th_holder_walk *walk, const struct th_holder_step *step
 	append(name, ".", field ? field : "?");
 	(*env)->DeleteLocalRef(env, declaring);
 	if (field)
-		deallocate(walk, field);
+		th_vm_free(walk->tags.jvmti, field);
 }
 
 static void
@@ -357,7 +352,7 @@ append_method(const struct th_holder_walk *walk, jmethodID method, char *name)
 		return;
 	append(text, ".", found);
 	append(name, "\t", text);
-	deallocate(walk, found);
+	th_vm_free(walk->tags.jvmti, found);
 }
 
 /* Writes the name of a step, "" if it is not known. */

@@ -54,7 +54,6 @@ struct holders {
 	struct th_holder_walk walk;
 	struct th_holder_paths paths;
 	struct th_holders_cost cost;
-	const struct th_holders_request *request;
 	uint32_t object_bytes;
 	uint64_t time;
 	uint32_t wanted; /* sampled objects, and those of them that were reached */
@@ -100,12 +99,6 @@ estimate(void)
 
 /* Tags */
 
-static void
-deallocate(const struct th_holder_tags *tags, void *memory)
-{
-	(*tags->jvmti)->Deallocate(tags->jvmti, memory);
-}
-
 /* The entry of an object, made if it has none; NULL: it is dead, or the table is full. */
 static struct th_holder_tag *
 intern(struct th_holder_tags *tags, jobject object)
@@ -120,21 +113,6 @@ intern(struct th_holder_tags *tags, jobject object)
 		(*tags->jvmti)->SetTag(tags->jvmti, object, tags->count))
 		return NULL;
 	return &tags->items[tags->count++];
-}
-
-/* Whether the class of an object is one of these; the list ends with NULL. */
-static bool
-has_signature(const struct th_holder_tags *tags, jclass type, const char *const *signatures)
-{
-	char *signature;
-	bool is_equal = false;
-
-	if ((*tags->jvmti)->GetClassSignature(tags->jvmti, type, &signature, NULL))
-		return false;
-	for (; *signatures && !is_equal; signatures++)
-		is_equal = !strcmp(signature, *signatures);
-	deallocate(tags, signature);
-	return is_equal;
 }
 
 /* Classes come first, in the order of JVMTI's list, so the tag of a class is its position there. */
@@ -164,9 +142,16 @@ is_leaf(const struct th_holder_tags *tags, jclass type)
 		"Ljava/lang/Boolean;", "Ljava/lang/Character;", "Ljava/lang/Short;",
 		"Ljava/lang/Byte;", "Ljava/lang/Float;", "Ljava/lang/Object;",
 		"Ljava/util/concurrent/atomic/AtomicInteger;",
-		"Ljava/util/concurrent/atomic/AtomicLong;", NULL};
+		"Ljava/util/concurrent/atomic/AtomicLong;"};
+	bool is_found = false;
+	char *signature;
 
-	return has_signature(tags, type, leaves);
+	if ((*tags->jvmti)->GetClassSignature(tags->jvmti, type, &signature, NULL))
+		return false;
+	for (size_t i = 0; i < sizeof(leaves) / sizeof(leaves[0]) && !is_found; i++)
+		is_found = !strcmp(signature, leaves[i]);
+	th_vm_free(tags->jvmti, signature);
+	return is_found;
 }
 
 static void
@@ -282,7 +267,7 @@ tag_threads(struct th_holder_tags *tags)
 			tag_thread(tags, threads[i], own);
 		(*tags->env)->DeleteLocalRef(tags->env, threads[i]);
 	}
-	deallocate(tags, threads);
+	th_vm_free(tags->jvmti, threads);
 	return true;
 }
 
@@ -330,11 +315,11 @@ tags_deinit(struct th_holder_tags *tags)
 {
 	for (uint32_t i = 1; tags->items && i < tags->count; i++)
 		if (tags->items[i].name)
-			deallocate(tags, tags->items[i].name);
+			th_vm_free(tags->jvmti, tags->items[i].name);
 	th_memory_release(tags->items, table_bytes(tags));
 	th_memory_release(tags->objects, tags->object_max * sizeof(*tags->objects));
 	if (tags->classes)
-		deallocate(tags, tags->classes);
+		th_vm_free(tags->jvmti, tags->classes);
 }
 
 /* Adds an object whose path is to be found; false: it is dead, or there is no room. */
@@ -517,10 +502,8 @@ th_holders_find(JavaVM *vm, JNIEnv *env, uint32_t object_bytes,
 	const struct th_holders_request *request, struct th_holders_cost *cost_ret)
 {
 	struct th_holders_request limits = *request;
-	struct holders holders = {.time = th_clock_now(),
-		.cost = estimate(),
-		.request = &limits,
-		.object_bytes = object_bytes};
+	struct holders holders = {
+		.time = th_clock_now(), .cost = estimate(), .object_bytes = object_bytes};
 	uint64_t room = free_memory() / FREE_PARTS;
 
 	*cost_ret = holders.cost;

@@ -7,6 +7,7 @@
 #include "jvmti/ledger/functions.h"
 
 #include "jvmti/ledger/takes.h"
+#include "jvmti/vm/vm_exports.h"
 #include "unify/base/atomic.h"
 
 #define CALLER ((uintptr_t)__builtin_return_address(0))
@@ -350,6 +351,6 @@ th_functions_install(const struct th_functions_vm *own, JNIEnv *env)
 		keep_real(table);
 	replace(table);
 	bool is_set = !(*vm.jvmti)->SetJNIFunctionTable(vm.jvmti, table);
-	(*vm.jvmti)->Deallocate(vm.jvmti, (unsigned char *)table);
+	th_vm_free(vm.jvmti, table);
 	return is_set && is_reached(env);
 }

@@ -23,7 +23,7 @@
 uint64_t th_references_own;
 
 static struct {
-	struct th_references_vm vm;
+	const struct th_hotspot *hotspot;
 	unsigned word; /* of an OopStorage; 0 = not known */
 	struct th_event_jni_references last;
 	bool is_logged;
@@ -35,10 +35,7 @@ read_words(const uintptr_t *storage, uintptr_t words[WORDS])
 	struct th_safe_read readable;
 
 	th_safe_read_init(&readable, NULL);
-	for (unsigned i = 0; i < WORDS; i++)
-		if (!th_read_word(&readable, *storage + i * sizeof(uintptr_t), &words[i]))
-			return false;
-	return true;
+	return th_read_bytes(&readable, *storage, words, WORDS * sizeof(*words));
 }
 
 /* The only word that is larger by `count`. */
@@ -88,18 +85,20 @@ learn_word(const uintptr_t *storage, JNIEnv *env, jobject object)
 }
 
 bool
-th_references_start(const struct th_references_vm *vm, JNIEnv *env)
+th_references_start(const struct th_hotspot *hotspot, JNIEnv *env)
 {
+	const uintptr_t *globals = hotspot->global_references;
+	const uintptr_t *weaks = hotspot->weak_references;
 	jclass object;
 
 	references.word = 0;
 	references.is_logged = false;
-	if (!vm->globals || !vm->weaks || !*vm->globals || !*vm->weaks)
+	if (!globals || !weaks || !*globals || !*weaks)
 		return false;
 	object = (*env)->FindClass(env, "java/lang/Object");
-	references.vm = *vm;
+	references.hotspot = hotspot;
 	if (object)
-		references.word = learn_word(vm->globals, env, object);
+		references.word = learn_word(globals, env, object);
 	(*env)->ExceptionClear(env);
 	(*env)->DeleteLocalRef(env, object);
 	th_references_log();
@@ -125,8 +124,9 @@ th_references_log(void)
 	struct th_event_jni_references event = {
 		.time = th_clock_now(), .own = th_load_relaxed(&th_references_own)};
 
-	if (!references.word || !read_count(references.vm.globals, &event.globals) ||
-		!read_count(references.vm.weaks, &event.weaks))
+	if (!references.word ||
+		!read_count(references.hotspot->global_references, &event.globals) ||
+		!read_count(references.hotspot->weak_references, &event.weaks))
 		return;
 	if (references.is_logged && event.globals == references.last.globals &&
 		event.weaks - event.own == references.last.weaks - references.last.own)

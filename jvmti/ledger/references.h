@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "jvmti/vm/hotspot.h"
+
 /* atomic: weak references of this library, which are not the program's */
 extern uint64_t th_references_own;
 
@@ -55,18 +57,13 @@ th_references_allowed(uint64_t pause_ns, uint64_t each, uint64_t least)
 	return allowed > least ? allowed : least;
 }
 
-/* Addresses of the VM's pointers to its OopStorages; NULL: not exported. */
-struct th_references_vm {
-	const uintptr_t *globals;
-	const uintptr_t *weaks;
-};
-
 /*
  * Finds the word of an OopStorage that counts, by creating and deleting some references, and logs
- * the first figures.  False: none or several words count; nothing is logged then.  In the live phase.
+ * the first figures.  `hotspot` stays the caller's.  False: none or several words count; nothing is
+ * logged then.  In the live phase.
  * [jvmti]
  */
-bool th_references_start(const struct th_references_vm *vm, JNIEnv *env);
+bool th_references_start(const struct th_hotspot *hotspot, JNIEnv *env);
 
 /* Writes a JNI_REFERENCES if a number has changed since the last one. [agent-thread] */
 void th_references_log(void);

@@ -294,7 +294,7 @@ has_hidden_name(jvmtiEnv *jvmti, jclass type)
 		return false;
 	slash = strrchr(signature, '/');
 	is_hidden = slash && slash[1] >= '0' && slash[1] <= '9';
-	(*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
+	th_vm_free(jvmti, signature);
 	return is_hidden;
 }
 

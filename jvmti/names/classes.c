@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "jvmti/ledger/references.h"
+#include "jvmti/vm/vm_exports.h"
 #include "unify/base/atomic.h"
 #include "unify/base/hash_set.h"
 #include "unify/log/log.h"
@@ -48,7 +49,7 @@ th_classes_id(jvmtiEnv *jvmti, jclass type)
 	if ((*jvmti)->GetClassSignature(jvmti, type, &signature, NULL))
 		return 0;
 	id = id_of(signature);
-	(*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
+	th_vm_free(jvmti, signature);
 	return id;
 }
 

@@ -68,8 +68,8 @@ find_program(jvmtiEnv *jvmti)
 	if (!(*jvmti)->GetSystemProperty(jvmti, "sun.java.command", &command) &&
 		!(*jvmti)->GetSystemProperty(jvmti, "java.class.path", &class_path))
 		set_program(command, class_path);
-	(*jvmti)->Deallocate(jvmti, (unsigned char *)command);
-	(*jvmti)->Deallocate(jvmti, (unsigned char *)class_path);
+	th_vm_free(jvmti, command);
+	th_vm_free(jvmti, class_path);
 }
 
 static bool
@@ -183,7 +183,7 @@ th_code_sources_defined(jvmtiEnv *jvmti, JNIEnv *env, jclass type, jobject loade
 	const char *package = package_of(signature);
 	if (package && claim(package))
 		log_source(env, type, package);
-	(*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
+	th_vm_free(jvmti, signature);
 }
 
 /* Start */
@@ -221,7 +221,7 @@ meet_loaded(jvmtiEnv *jvmti, JNIEnv *env)
 			th_code_sources_defined(jvmti, env, types[i], loader);
 		}
 		(*env)->PopLocalFrame(env, NULL);
-		(*jvmti)->Deallocate(jvmti, (unsigned char *)types);
+		th_vm_free(jvmti, types);
 	}
 }
 

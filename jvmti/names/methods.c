@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "jvmti/vm/vm_exports.h"
 #include "unify/base/atomic.h"
 #include "unify/base/hash_set.h"
 #include "unify/base/memory.h"
@@ -232,11 +233,11 @@ ask(jvmtiEnv *jvmti, JNIEnv *env, jmethodID method, struct answer *ret)
 static void
 free_answer(jvmtiEnv *jvmti, struct answer *answer)
 {
-	(*jvmti)->Deallocate(jvmti, (unsigned char *)answer->class_signature);
-	(*jvmti)->Deallocate(jvmti, (unsigned char *)answer->source_file);
-	(*jvmti)->Deallocate(jvmti, (unsigned char *)answer->name);
-	(*jvmti)->Deallocate(jvmti, (unsigned char *)answer->signature);
-	(*jvmti)->Deallocate(jvmti, (unsigned char *)answer->lines);
+	th_vm_free(jvmti, answer->class_signature);
+	th_vm_free(jvmti, answer->source_file);
+	th_vm_free(jvmti, answer->name);
+	th_vm_free(jvmti, answer->signature);
+	th_vm_free(jvmti, answer->lines);
 }
 
 static void

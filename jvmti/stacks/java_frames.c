@@ -124,20 +124,18 @@ remember(uintptr_t pc, const struct code *found)
 static bool
 find(uintptr_t pc, struct code *ret)
 {
-	const struct th_hotspot *hotspot = memo.hotspot;
-	uintptr_t blob;
-	int32_t words = 0;
+	struct th_code_blob blob;
 
-	if (!th_code_blob_find(hotspot, pc, &blob))
+	if (!th_code_blob_find(memo.hotspot, pc, &blob) || blob.kind == TH_CODE_UNKNOWN)
 		return false;
-	enum th_code_kind kind = th_code_blob_kind(hotspot, blob);
-	if (kind != TH_CODE_INTERPRETER && (kind == TH_CODE_UNKNOWN || blob % 8 ||
-						   !th_code_blob_words(hotspot, blob, &words) ||
-						   words > (int32_t)WORDS_MAX))
+	if (blob.kind == TH_CODE_INTERPRETER)
+		blob.words = 0;
+	else if (blob.start % 8 || !blob.words || blob.words > WORDS_MAX)
 		return false;
-	ret->layout = (uint64_t)blob << 16 | (kind == TH_CODE_OTHER ? STUB_BIT : 0) |
-		      (kind == TH_CODE_NATIVE ? NATIVE_BIT : 0) | (uint32_t)words;
-	ret->id = words ? read_id(ret) : 0;
+	ret->layout = (uint64_t)blob.start << 16 |
+		      (blob.kind > TH_CODE_INTERPRETER ? STUB_BIT : 0) |
+		      (blob.kind == TH_CODE_NATIVE ? NATIVE_BIT : 0) | blob.words;
+	ret->id = blob.words ? read_id(ret) : 0;
 	remember(pc, ret);
 	return true;
 }

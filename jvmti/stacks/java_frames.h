@@ -41,7 +41,7 @@ struct th_frame_walk {
 	uintptr_t pc;
 	const char *thread; /* JavaThread */
 	uintptr_t base;     /* of the stack */
-	/* The current frame; its kind is an enum th_code_kind. */
+	/* The current frame. */
 	uint64_t key; /* 0: not remembered */
 	uintptr_t blob;
 	uint32_t words; /* of a compiled frame; 0: interpreted */

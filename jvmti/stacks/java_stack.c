@@ -456,6 +456,8 @@ th_java_stack_expect(const struct th_hotspot *hotspot)
 bool
 th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, uint32_t feature_release)
 {
+	bool has_frames = th_hotspot_has_java_frames(java.hotspot);
+
 	if (!th_hotspot_has_frames(java.hotspot))
 		return false;
 	java.vm = vm;
@@ -466,13 +468,12 @@ th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, uint32_t feature_release)
 	java.running.code_low = java.hotspot->code_low;
 	java.running.code_high = java.hotspot->code_high;
 	java.running.walk = walk;
-	if (th_hotspot_has_java_frames(java.hotspot))
+	if (has_frames) {
 		th_hotspot_interpreter(
 			java.hotspot, &keys.interpreter, &keys.interpreter_bytes);
-	if (java.hotspot->stack_base > 0)
 		java.running.key = key;
-	if (java.hotspot->stack_base > 0 && java.hotspot->stack_size > 0)
 		java.running.stack_end = stack_end;
+	}
 	th_capture_set_java(&java.running);
-	return th_hotspot_has_java_frames(java.hotspot);
+	return has_frames;
 }

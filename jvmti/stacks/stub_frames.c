@@ -8,9 +8,6 @@
 
 /* At the base of a stack, below which no frame of Java code begins. */
 #define FREE_WORDS 64
-/* UpcallLinker::make_upcall_stub(), DowncallLinker::make_downcall_stub(). */
-#define UPCALL_NAME "upcall_stub"
-#define DOWNCALL_NAME "nep_invoker_blob"
 /* Runtime stubs */
 
 bool
@@ -35,14 +32,12 @@ bool
 th_critical_downcall_caller(const struct th_hotspot *hotspot,
 	const struct th_registers *registers, struct th_java_frame *ret)
 {
-	uintptr_t blob;
-	int32_t words;
+	struct th_code_blob blob;
 
 	return registers->pc && !registers->exact && th_hotspot_has_stubs(hotspot) &&
 	       th_code_blob_find(hotspot, registers->pc, &blob) &&
-	       th_code_blob_is_named(hotspot, blob, DOWNCALL_NAME) &&
-	       th_code_blob_words(hotspot, blob, &words) &&
-	       th_stub_caller(registers->sp, (uint32_t)words, ret) &&
+	       blob.kind == TH_CODE_DOWNCALL && blob.words &&
+	       th_stub_caller(registers->sp, blob.words, ret) &&
 	       th_hotspot_is_code(hotspot, ret->pc);
 }
 
@@ -139,10 +134,9 @@ th_upcall_stub_read(const struct th_hotspot *hotspot, const struct th_stack_part
 	const struct th_java_frame *frame, struct th_entry_frame *ret)
 {
 	uintptr_t fp = frame->fp;
-	uintptr_t blob;
+	struct th_code_blob blob;
 
-	if (!th_code_blob_find(hotspot, frame->pc, &blob) ||
-		!th_code_blob_is_named(hotspot, blob, UPCALL_NAME) ||
+	if (!th_code_blob_find(hotspot, frame->pc, &blob) || blob.kind != TH_CODE_UPCALL ||
 		!th_is_frame_address(stack, fp) ||
 		!find_upcall_anchor(hotspot, stack, frame->sp, fp, &ret->older))
 		return false;

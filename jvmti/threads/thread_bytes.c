@@ -61,18 +61,12 @@ th_thread_bytes(const struct th_hotspot *hotspot, const char *thread, uint64_t *
 	return true;
 }
 
-struct allocated {
-	uint64_t bytes;      /* excluding the current TLAB */
-	uint64_t tlab_start; /* 0 = none */
-	uint64_t tlab_top;
-};
-
-/* Reads both in this order.  The copy fails where a plain read would fault. */
+/* Reads in this order, without the end.  The copy fails where a plain read would fault. */
 static bool
-read_allocated(const struct th_hotspot *hotspot, const char *thread, struct allocated *ret)
+copy_bytes(const struct th_hotspot *hotspot, const char *thread, struct th_thread_bytes *ret)
 {
 	char *start = (char *)(uintptr_t)thread;
-	struct iovec local[] = {{&ret->bytes, 8}, {&ret->tlab_start, 8}, {&ret->tlab_top, 8}};
+	struct iovec local[] = {{&ret->retired, 8}, {&ret->tlab_start, 8}, {&ret->tlab_top, 8}};
 	struct iovec remote[] = {{start + hotspot->allocated_bytes, 8},
 		{start + hotspot->tlab_start, 8}, {start + hotspot->tlab_top, 8}};
 
@@ -87,16 +81,16 @@ read_allocated(const struct th_hotspot *hotspot, const char *thread, struct allo
 bool
 th_thread_bytes_of(const struct th_hotspot *hotspot, const char *thread, uint64_t *bytes_ret)
 {
-	struct allocated first, second;
+	struct th_thread_bytes first, second;
 
 	for (int i = 0; i < READ_TRIES; i++) {
-		if (!read_allocated(hotspot, thread, &first) ||
-			!read_allocated(hotspot, thread, &second))
+		if (!copy_bytes(hotspot, thread, &first) ||
+			!copy_bytes(hotspot, thread, &second))
 			return false;
-		if (first.bytes != second.bytes || first.tlab_start != second.tlab_start ||
+		if (first.retired != second.retired || first.tlab_start != second.tlab_start ||
 			first.tlab_top < first.tlab_start)
 			continue;
-		*bytes_ret = first.bytes + (first.tlab_top - first.tlab_start);
+		*bytes_ret = first.retired + (first.tlab_top - first.tlab_start);
 		return true;
 	}
 	return false;
@@ -162,7 +156,7 @@ th_older_threads_meet(jvmtiEnv *jvmti, JNIEnv *env, const struct th_hotspot *hot
 			th_store_relaxed(&older.is_vague, 1);
 		(*env)->DeleteLocalRef(env, threads[i]);
 	}
-	(*jvmti)->Deallocate(jvmti, (unsigned char *)threads);
+	th_vm_free(jvmti, threads);
 }
 
 /* NULL: not, or no longer, one of them. */
@@ -216,6 +210,6 @@ th_older_threads_settle(jvmtiEnv *jvmti, JNIEnv *env)
 		sum += settle(env, threads[i]);
 		(*env)->DeleteLocalRef(env, threads[i]);
 	}
-	(*jvmti)->Deallocate(jvmti, (unsigned char *)threads);
+	th_vm_free(jvmti, threads);
 	return sum;
 }

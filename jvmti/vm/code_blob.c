@@ -52,8 +52,8 @@ find_heap(const struct th_hotspot *hotspot, struct th_safe_read *memory, uintptr
 /*
  * CodeHeap::find_block_for(): the bytes of the map lead back to the first segment of a block.
  */
-bool
-th_code_blob_find(const struct th_hotspot *hotspot, uintptr_t pc, uintptr_t *blob_ret)
+static bool
+find_start(const struct th_hotspot *hotspot, uintptr_t pc, uintptr_t *ret)
 {
 	struct th_safe_read memory = {0};
 	struct th_safe_read map = {0};
@@ -73,56 +73,53 @@ th_code_blob_find(const struct th_hotspot *hotspot, uintptr_t pc, uintptr_t *blo
 			back == FREE_SEGMENT || back > segment)
 			return false;
 		if (!back) {
-			*blob_ret = start + (segment << log2) +
-				    (uintptr_t)hotspot->code_block_header;
+			*ret = start + (segment << log2) +
+			       (uintptr_t)hotspot->code_block_header;
 			return true;
 		}
 	}
 	return false;
 }
 
-/* The start of its name. */
-static bool
-read_name(const struct th_hotspot *hotspot, uintptr_t blob, char text[NAME_MAX_BYTES])
+/* By the start of its name. */
+static enum th_code_kind
+read_kind(const struct th_hotspot *hotspot, uintptr_t blob)
 {
+	/* UpcallLinker::make_upcall_stub(), DowncallLinker::make_downcall_stub(). */
+	static const char names[TH_CODE_OTHER][NAME_MAX_BYTES] = {
+		[TH_CODE_METHOD] = "nmethod",
+		[TH_CODE_NATIVE] = "native nmethod",
+		[TH_CODE_INTERPRETER] = "Interpreter",
+		[TH_CODE_UPCALL] = "upcall_stub",
+		[TH_CODE_DOWNCALL] = "nep_invoker_blob",
+	};
 	struct th_safe_read memory = {0};
+	char text[NAME_MAX_BYTES] = "";
+	unsigned kind = TH_CODE_METHOD;
 	uintptr_t name;
 
-	memset(text, 0, NAME_MAX_BYTES);
 	if (!read_field(&memory, blob, hotspot->blob_name, &name))
-		return false;
+		return TH_CODE_UNKNOWN;
 	for (size_t i = 0; i < NAME_MAX_BYTES - 1; i++)
 		if (!th_read_bytes(&memory, name + i, &text[i], 1) || !text[i])
 			break;
-	return true;
+	while (kind < TH_CODE_OTHER && strcmp(text, names[kind]))
+		kind++;
+	return (enum th_code_kind)kind;
 }
 
 bool
-th_code_blob_is_named(const struct th_hotspot *hotspot, uintptr_t blob, const char *name)
-{
-	char text[NAME_MAX_BYTES];
-
-	return read_name(hotspot, blob, text) && !strcmp(text, name);
-}
-
-enum th_code_kind
-th_code_blob_kind(const struct th_hotspot *hotspot, uintptr_t blob)
-{
-	char text[NAME_MAX_BYTES];
-
-	if (!read_name(hotspot, blob, text))
-		return TH_CODE_UNKNOWN;
-	if (!strcmp(text, "nmethod"))
-		return TH_CODE_METHOD;
-	if (!strcmp(text, "native nmethod"))
-		return TH_CODE_NATIVE;
-	return strcmp(text, "Interpreter") ? TH_CODE_OTHER : TH_CODE_INTERPRETER;
-}
-
-bool
-th_code_blob_words(const struct th_hotspot *hotspot, uintptr_t blob, int32_t *words_ret)
+th_code_blob_find(const struct th_hotspot *hotspot, uintptr_t pc, struct th_code_blob *ret)
 {
 	struct th_safe_read memory = {0};
+	int32_t words;
 
-	return read_int(&memory, blob, hotspot->blob_frame_size, words_ret) && *words_ret >= 2;
+	if (!find_start(hotspot, pc, &ret->start))
+		return false;
+	ret->kind = read_kind(hotspot, ret->start);
+	ret->words = read_int(&memory, ret->start, hotspot->blob_frame_size, &words) &&
+				     words >= 2
+			     ? (uint32_t)words
+			     : 0;
+	return true;
 }

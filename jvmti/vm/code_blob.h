@@ -16,22 +16,23 @@ enum th_code_kind {
 	TH_CODE_METHOD,  /* of a Java method */
 	TH_CODE_NATIVE,  /* the wrapper of a native method */
 	TH_CODE_INTERPRETER,
-	TH_CODE_OTHER, /* a stub */
+	/* Stubs: of upcalls and downcalls of java.lang.foreign, and others. */
+	TH_CODE_UPCALL,
+	TH_CODE_DOWNCALL,
+	TH_CODE_OTHER,
+};
+
+struct th_code_blob {
+	uintptr_t start; /* of the CodeBlob */
+	enum th_code_kind kind;
+	uint32_t words; /* size of its frames, 2 or more; 0: it has none */
 };
 
 /*
- * The address of the CodeBlob that contains `pc`.  Requires th_hotspot_has_stubs().  All reads are
- * checked. [in-malloc]
+ * The CodeBlob that contains `pc`; false: there is none.  Requires th_hotspot_has_stubs().  All reads
+ * are checked. [in-malloc]
  */
-bool th_code_blob_find(const struct th_hotspot *hotspot, uintptr_t pc, uintptr_t *blob_ret);
-
-/* Whether that is the name of `blob`, of 31 characters at most; all reads are checked. [in-malloc] */
-bool th_code_blob_is_named(const struct th_hotspot *hotspot, uintptr_t blob, const char *name);
-
-/* What `blob` is; all reads are checked. [in-malloc] */
-enum th_code_kind th_code_blob_kind(const struct th_hotspot *hotspot, uintptr_t blob);
-
-/* The size of its frames, 2 words or more; false: it has none. [in-malloc] */
-bool th_code_blob_words(const struct th_hotspot *hotspot, uintptr_t blob, int32_t *words_ret);
+bool
+th_code_blob_find(const struct th_hotspot *hotspot, uintptr_t pc, struct th_code_blob *ret);
 
 #endif

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "jvmti/vm/vm_exports.h"
+
 /* A class with more interfaces, or more superclasses, is not examined. */
 #define INTERFACES_MAX 64
 #define SUPERCLASSES_MAX 64
@@ -21,12 +23,6 @@ struct walk {
 	size_t count;
 	bool failed;
 };
-
-static void
-deallocate(const struct walk *walk, void *memory)
-{
-	(*walk->jvmti)->Deallocate(walk->jvmti, memory);
-}
 
 static bool
 is_known(const struct walk *walk, jclass type)
@@ -55,7 +51,7 @@ add_interfaces(struct walk *walk, jclass type)
 		else
 			walk->failed = true;
 	}
-	deallocate(walk, found);
+	th_vm_free(walk->jvmti, found);
 }
 
 /* The interfaces of a class and its superclasses, then these, from the root down. */
@@ -86,7 +82,7 @@ has_name(const struct walk *walk, jclass type, jfieldID field, const char *name)
 	if ((*walk->jvmti)->GetFieldName(walk->jvmti, type, field, &found, NULL, NULL))
 		return false;
 	bool is_equal = !strcmp(found, name);
-	deallocate(walk, found);
+	th_vm_free(walk->jvmti, found);
 	return is_equal;
 }
 
@@ -114,7 +110,7 @@ find_index(struct walk *walk, jclass declaring, const char *name)
 			is_found = is_declaring && has_name(walk, type, fields[k], name);
 			index += !is_found;
 		}
-		deallocate(walk, fields);
+		th_vm_free(walk->jvmti, fields);
 	}
 	return is_found ? index : -1;
 }
@@ -165,7 +161,7 @@ name_at(struct walk *walk, int index, jclass *declaring_ret)
 				name = NULL;
 		}
 		index -= count;
-		deallocate(walk, fields);
+		th_vm_free(walk->jvmti, fields);
 	}
 	return name;
 }

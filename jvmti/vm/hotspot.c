@@ -7,6 +7,7 @@
 #include "jvmti/vm/hotspot.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "jvmti/vm/vm_exports.h"
@@ -14,17 +15,24 @@
 
 #define UNKNOWN (-1)
 
-/* A table of the VM: its base address and entry layout, each exported as a symbol. */
+/* A table of the VM, and the offsets of what its entries have, each exported as a symbol. */
 struct table {
-	const char *base;
+	const struct th_hotspot_source *source;
+	const char *base; /* NULL: there is none */
 	uint64_t stride;
+	uint64_t type; /* of fields: that which has it */
+	uint64_t name;
+	uint64_t value;
 };
 
+/* "gHotSpotVM" and both parts. */
 static uint64_t
-read_word(const struct th_hotspot_source *source, const char *symbol)
+read_word(const struct th_hotspot_source *source, const char *table, const char *rest)
 {
-	const uint64_t *address = source->find_symbol(source->libjvm, symbol);
+	char symbol[64];
 
+	snprintf(symbol, sizeof(symbol), "gHotSpotVM%s%s", table, rest);
+	const uint64_t *address = source->find_symbol(source->libjvm, symbol);
 	return address ? *address : 0;
 }
 
@@ -39,10 +47,20 @@ th_hotspot_symbol(const struct th_hotspot_source *source, const char *name)
 }
 
 static struct table
-find_table(const struct th_hotspot_source *source, const char *base, const char *stride)
+find_table(const struct th_hotspot_source *source, const char *name, const char *entry_name,
+	const char *entry_value)
 {
-	return (struct table){
-		(const char *)(uintptr_t)read_word(source, base), read_word(source, stride)};
+	struct table table = {
+		.source = source,
+		.base = (const char *)(uintptr_t)read_word(source, name, "s"),
+		.stride = read_word(source, name, "EntryArrayStride"),
+		.name = read_word(source, name, entry_name),
+		.value = read_word(source, name, entry_value),
+	};
+
+	if (!table.stride)
+		table.base = NULL;
+	return table;
 }
 
 static const char *
@@ -51,76 +69,53 @@ text_at(const char *entry, uint64_t offset)
 	return *(const char *const *)(const void *)(entry + offset);
 }
 
-/* Fields */
-
-struct field_table {
-	const struct th_hotspot_source *source;
-	struct table table;
-	uint64_t type_name;
-	uint64_t field_name;
-	uint64_t offset;
-	uint64_t address;
-};
-
-static struct field_table
-find_fields(const struct th_hotspot_source *source)
-{
-	return (struct field_table){
-		.source = source,
-		.table = find_table(
-			source, "gHotSpotVMStructs", "gHotSpotVMStructEntryArrayStride"),
-		.type_name = read_word(source, "gHotSpotVMStructEntryTypeNameOffset"),
-		.field_name = read_word(source, "gHotSpotVMStructEntryFieldNameOffset"),
-		.offset = read_word(source, "gHotSpotVMStructEntryOffsetOffset"),
-		.address = read_word(source, "gHotSpotVMStructEntryAddressOffset"),
-	};
-}
-
+/* `type`: NULL if entries have none. */
 static const char *
-find_field(const struct field_table *fields, const char *type, const char *name)
+find_entry(const struct table *table, const char *type, const char *name)
 {
-	const char *entry = fields->table.base;
+	const char *entry = table->base;
 
-	for (; text_at(entry, fields->type_name); entry += fields->table.stride)
-		if (!strcmp(text_at(entry, fields->type_name), type) &&
-			!strcmp(text_at(entry, fields->field_name), name))
+	for (; entry && text_at(entry, table->name); entry += table->stride)
+		if (!strcmp(text_at(entry, table->name), name) &&
+			(!type || !strcmp(text_at(entry, table->type), type)))
 			return entry;
 	return NULL;
 }
 
-/* As find_field(), of a name that the VM should have. */
+/* Of a name that the VM should have. */
 static const char *
-need_field(const struct field_table *fields, const char *type, const char *name)
+need_entry(const struct table *table, const char *type, const char *name)
 {
-	const char *entry = find_field(fields, type, name);
+	const char *entry = find_entry(table, type, name);
 
 	if (!entry)
-		fields->source->miss(type, name);
+		table->source->miss(type, name);
 	return entry;
 }
 
+/* Fields */
+
 /* The type that has the field: its name today, or that of older releases. */
 static const char *
-type_with(const struct field_table *fields, const char *today, const char *older,
-	const char *name)
+type_with(const struct table *fields, const char *today, const char *older, const char *name)
 {
-	return !find_field(fields, today, name) && find_field(fields, older, name) ? older
+	return !find_entry(fields, today, name) && find_entry(fields, older, name) ? older
 										   : today;
 }
 
 static int64_t
-field_offset(const struct field_table *fields, const char *type, const char *name)
+field_offset(const struct table *fields, const char *type, const char *name)
 {
-	const char *entry = need_field(fields, type, name);
+	const char *entry = need_entry(fields, type, name);
 
-	return entry ? *(const int64_t *)(const void *)(entry + fields->offset) : UNKNOWN;
+	return entry ? *(const int64_t *)(const void *)(entry + fields->value) : UNKNOWN;
 }
 
 /* A field that older releases lack. */
 static int64_t
-newer_offset(const struct field_table *fields, const char *type, const char *name)
+newer_offset(const struct table *fields, const char *type, const char *name)
 {
-	return find_field(fields, type, name) ? field_offset(fields, type, name) : UNKNOWN;
+	return find_entry(fields, type, name) ? field_offset(fields, type, name) : UNKNOWN;
 }
 
 /* A field of a field: unknown when either is. */
@@ -132,17 +127,17 @@ inner_offset(int64_t outer, int64_t inner)
 
 /* A static field of pointer size; NULL when unknown. */
 static const uintptr_t *
-static_field(const struct field_table *fields, const char *type, const char *name)
+static_field(const struct table *fields, const char *type, const char *name)
 {
-	const char *entry = need_field(fields, type, name);
+	const char *entry = need_entry(fields, type, name);
+	uint64_t address = read_word(fields->source, "Struct", "EntryAddressOffset");
 
-	return entry ? *(const uintptr_t *const *)(const void *)(entry + fields->address)
-		     : NULL;
+	return entry ? *(const uintptr_t *const *)(const void *)(entry + address) : NULL;
 }
 
 /* G1's regions; "Heap" in their names up to JDK 22. */
 static void
-read_g1(struct th_hotspot *hotspot, const struct field_table *fields)
+read_g1(struct th_hotspot *hotspot, const struct table *fields)
 {
 	const char *region = type_with(fields, "G1HeapRegion", "HeapRegion", "_type");
 	int64_t table = inner_offset(field_offset(fields, "G1CollectedHeap", "_hrm"),
@@ -167,20 +162,16 @@ static uint64_t
 type_bytes(const struct th_hotspot_source *source, const char *name)
 {
 	struct table types = find_table(
-		source, "gHotSpotVMTypes", "gHotSpotVMTypeEntryArrayStride");
-	uint64_t name_at = read_word(source, "gHotSpotVMTypeEntryTypeNameOffset");
-	uint64_t size_at = read_word(source, "gHotSpotVMTypeEntrySizeOffset");
-	const char *entry = types.base;
+		source, "Type", "EntryTypeNameOffset", "EntrySizeOffset");
+	const char *entry = find_entry(&types, NULL, name);
 
-	for (; entry && types.stride && text_at(entry, name_at); entry += types.stride)
-		if (!strcmp(text_at(entry, name_at), name))
-			return *(const uint64_t *)(const void *)(entry + size_at);
-	source->miss(name, "size");
-	return 0;
+	if (!entry)
+		source->miss(name, "size");
+	return entry ? *(const uint64_t *)(const void *)(entry + types.value) : 0;
 }
 
 static void
-read_flags(struct th_hotspot *hotspot, const struct field_table *fields)
+read_flags(struct th_hotspot *hotspot, const struct table *fields)
 {
 	const uintptr_t *flags = static_field(fields, "JVMFlag", "flags");
 	const uintptr_t *count = static_field(fields, "JVMFlag", "numFlags");
@@ -210,7 +201,7 @@ th_hotspot_flag(const struct th_hotspot *hotspot, const char *name)
 
 /* Bytes of a HeapBlock, whose last member is a bool: 16 up to JDK 21, then 8. */
 static int64_t
-block_header_bytes(const struct field_table *fields)
+block_header_bytes(const struct table *fields)
 {
 	int64_t used = field_offset(fields, "HeapBlock::Header", "_used");
 
@@ -218,7 +209,7 @@ block_header_bytes(const struct field_table *fields)
 }
 
 static void
-read_fields(struct th_hotspot *hotspot, const struct field_table *fields)
+read_fields(struct th_hotspot *hotspot, const struct table *fields)
 {
 #define F(member, type, name) hotspot->member = field_offset(fields, type, name);
 #define N(member, type, name) hotspot->member = newer_offset(fields, type, name);
@@ -251,32 +242,22 @@ read_fields(struct th_hotspot *hotspot, const struct field_table *fields)
 
 /* Constants */
 
-struct constant_table {
-	const struct th_hotspot_source *source;
-	struct table table;
-	uint64_t name;
-	uint64_t value;
-};
-
 static int64_t
-find_constant(const struct constant_table *constants, const char *name)
+value_at(const struct table *constants, const char *entry)
 {
-	const char *entry = constants->table.base;
-
-	for (; text_at(entry, constants->name); entry += constants->table.stride)
-		if (!strcmp(text_at(entry, constants->name), name))
-			return *(const int32_t *)(const void *)(entry + constants->value);
-	return UNKNOWN;
+	return entry ? *(const int32_t *)(const void *)(entry + constants->value) : UNKNOWN;
 }
 
 static int64_t
-need_constant(const struct constant_table *constants, const char *name)
+find_constant(const struct table *constants, const char *name)
 {
-	int64_t value = find_constant(constants, name);
+	return value_at(constants, find_entry(constants, NULL, name));
+}
 
-	if (value == UNKNOWN)
-		constants->source->miss(NULL, name);
-	return value;
+static int64_t
+need_constant(const struct table *constants, const char *name)
+{
+	return value_at(constants, need_entry(constants, NULL, name));
 }
 
 static uint32_t
@@ -287,7 +268,7 @@ bit_of(int64_t state)
 
 /* The states with those names, as bits; not all releases have each. */
 static uint32_t
-find_states(const struct constant_table *constants, const char *const *names)
+find_states(const struct table *constants, const char *const *names)
 {
 	uint32_t states = 0;
 
@@ -298,7 +279,7 @@ find_states(const struct constant_table *constants, const char *const *names)
 
 /* 28 has no states between two others. */
 static void
-read_states(struct th_hotspot *hotspot, const struct constant_table *constants)
+read_states(struct th_hotspot *hotspot, const struct table *constants)
 {
 	static const char *const others[] = {"_thread_blocked", "_thread_in_vm_trans",
 		"_thread_in_native_trans", "_thread_blocked_trans", NULL};
@@ -312,7 +293,7 @@ read_states(struct th_hotspot *hotspot, const struct constant_table *constants)
 
 /* In ConstMethodFlags from 21 on. */
 static uint32_t
-find_lines_flag(const struct constant_table *constants)
+find_lines_flag(const struct table *constants)
 {
 	int64_t flag = find_constant(constants, "ConstMethodFlags::_misc_has_linenumber_table");
 
@@ -326,7 +307,7 @@ find_lines_flag(const struct constant_table *constants)
  * 8; the wrapper at that place is checked on every stack.
  */
 static int64_t
-find_entry_frame_wrapper(const struct constant_table *constants)
+find_entry_frame_wrapper(const struct table *constants)
 {
 #if defined(__aarch64__)
 	(void)constants;
@@ -339,15 +320,10 @@ find_entry_frame_wrapper(const struct constant_table *constants)
 static bool
 read_constants(struct th_hotspot *hotspot, const struct th_hotspot_source *source)
 {
-	const struct constant_table constants = {
-		.source = source,
-		.table = find_table(source, "gHotSpotVMIntConstants",
-			"gHotSpotVMIntConstantEntryArrayStride"),
-		.name = read_word(source, "gHotSpotVMIntConstantEntryNameOffset"),
-		.value = read_word(source, "gHotSpotVMIntConstantEntryValueOffset"),
-	};
+	const struct table constants = find_table(
+		source, "IntConstant", "EntryNameOffset", "EntryValueOffset");
 
-	if (!constants.table.base || !constants.table.stride)
+	if (!constants.base)
 		return false;
 	read_states(hotspot, &constants);
 	hotspot->entry_frame_wrapper = find_entry_frame_wrapper(&constants);
@@ -363,10 +339,12 @@ read_constants(struct th_hotspot *hotspot, const struct th_hotspot_source *sourc
 bool
 th_hotspot_read(struct th_hotspot *hotspot, const struct th_hotspot_source *source)
 {
-	struct field_table fields = find_fields(source);
+	struct table fields = find_table(
+		source, "Struct", "EntryFieldNameOffset", "EntryOffsetOffset");
 
+	fields.type = read_word(source, "Struct", "EntryTypeNameOffset");
 	hotspot->env = UNKNOWN;
-	if (!fields.table.base || !fields.table.stride || !read_constants(hotspot, source))
+	if (!fields.base || !read_constants(hotspot, source))
 		return false;
 	read_fields(hotspot, &fields);
 	return true;
@@ -391,14 +369,6 @@ th_hotspot_has_frames(const struct th_hotspot *hotspot)
 	return hotspot->env > 0 && hotspot->thread_state > 0 && hotspot->last_java_sp > 0 &&
 	       hotspot->state_in_native > 0 && hotspot->state_in_java > 0 &&
 	       hotspot->walkable_states && hotspot->code_low && hotspot->code_high;
-}
-
-bool
-th_hotspot_has_seams(const struct th_hotspot *hotspot)
-{
-	return th_hotspot_has_frames(hotspot) && hotspot->wrapper_last_java_sp > 0 &&
-	       hotspot->stack_base > 0 && hotspot->entry_frame_wrapper != UNKNOWN &&
-	       hotspot->call_stub_return;
 }
 
 bool
@@ -447,8 +417,10 @@ has_methods(const struct th_hotspot *hotspot)
 bool
 th_hotspot_has_java_frames(const struct th_hotspot *hotspot)
 {
-	return th_hotspot_has_stubs(hotspot) && th_hotspot_has_seams(hotspot) &&
-	       hotspot->unpacking > 0 && hotspot->code_method > 0 && hotspot->stack_size > 0 &&
+	return th_hotspot_has_stubs(hotspot) && th_hotspot_has_frames(hotspot) &&
+	       hotspot->wrapper_last_java_sp > 0 && hotspot->entry_frame_wrapper != UNKNOWN &&
+	       hotspot->call_stub_return && hotspot->stack_base > 0 && hotspot->unpacking > 0 &&
+	       hotspot->code_method > 0 && hotspot->stack_size > 0 &&
 	       hotspot->code_compile_id > 0 && hotspot->code_stub_offset > 0 &&
 	       has_scopes(hotspot) && has_methods(hotspot);
 }
@@ -568,8 +540,8 @@ th_hotspot_check(struct th_hotspot *hotspot, JNIEnv *env, void (*report)(const c
 	}
 	if (hotspot->env > 0 && hotspot->stack_base > 0 && !is_on_stack(hotspot, thread)) {
 		hotspot->stack_base = UNKNOWN;
-		report("the VM's exported offset of stack bounds is wrong: native segments are "
-		       "left out");
+		report("the VM's exported offset of stack bounds is wrong: stacks carry no "
+		       "Java frames");
 	}
 	if (th_hotspot_has_bytes(hotspot) && !has_fair_bytes(hotspot, thread)) {
 		hotspot->allocated_bytes = UNKNOWN;

@@ -221,15 +221,13 @@ th_hotspot_is_state(uint32_t states, int32_t state)
 	return state >= 0 && state < 32 && states >> state & 1;
 }
 
-/* True when native samples can get their Java frames. */
+/* True when Java stacks can be asked for, and native ones end at the code cache. */
 bool th_hotspot_has_frames(const struct th_hotspot *hotspot);
-/* True when the older native segments of a stack can be found. */
-bool th_hotspot_has_seams(const struct th_hotspot *hotspot);
 /* True when the heaps of the code cache can be read. */
 bool th_hotspot_has_code_heaps(const struct th_hotspot *hotspot);
 /* True when code blobs can be found and stub frames unwound (stub_frames.h). */
 bool th_hotspot_has_stubs(const struct th_hotspot *hotspot);
-/* True when Java frames can be walked (java_frames.h). */
+/* True when Java frames can be walked (java_frames.h), and native segments below them found. */
 bool th_hotspot_has_java_frames(const struct th_hotspot *hotspot);
 /* The state of a JavaThread. [any] */
 int32_t th_hotspot_state(const struct th_hotspot *hotspot, const char *thread);

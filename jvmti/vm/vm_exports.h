@@ -6,7 +6,7 @@
 #ifndef TH_JVMTI_VM_VM_EXPORTS_H
 #define TH_JVMTI_VM_VM_EXPORTS_H
 
-#include <jni.h>
+#include <jvmti.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -23,6 +23,13 @@ struct th_vm_functions {
 	/* up to 24; later it is a field of java.lang.Class */
 	jobject (*domain_of)(JNIEnv *env, jclass type);
 };
+
+/* Frees what JVMTI has allocated; NULL is legal. [jvmti] */
+static inline void
+th_vm_free(jvmtiEnv *jvmti, void *memory)
+{
+	(*jvmti)->Deallocate(jvmti, memory);
+}
 
 /* Written before the VM is live. */
 extern struct th_vm_functions th_vm_functions __attribute__((visibility("hidden")));
@@ -50,7 +57,6 @@ bool th_vm_heap_use(uint64_t *committed_ret, uint64_t *used_ret);
  * functions below return NULL.  In the live phase. [jvmti]
  */
 void th_perf_data_find(const struct th_hotspot *hotspot);
-bool th_perf_data_exists(void);
 
 /* The counter of that name; NULL: there is none. */
 const int64_t *th_perf_data_long(const char *name);

@@ -276,7 +276,7 @@ log_class(jclass type, struct th_event_pool *event)
 		return;
 	struct th_log_part part = th_log_text(signature);
 	th_log_append(TH_EVENT_POOL, event, &part, 1);
-	(*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
+	th_vm_free(jvmti, signature);
 }
 
 static void

@@ -33,8 +33,6 @@ static const struct {
 		"stacks end where Java begins, bytes of Java threads are estimates"},
 	{TH_JVM_JAVA_FRAMES, "Java frames in native stacks",
 		"native stacks end where Java begins"},
-	{TH_JVM_SEAMS, "frame anchors of entry frames",
-		"older native segments are missing from stacks"},
 	{TH_JVM_STUBS, "code cache and runtime stubs",
 		"stacks below compiled code that calls the VM have no Java frames"},
 	{TH_JVM_SAMPLED_ALLOC, "samples of the Java heap (SampledObjectAlloc)",

@@ -813,7 +813,6 @@ enum th_teardown_cause {
 	TH_TEARDOWN_MAIN_RETURNED = 4, /* or the main thread ended */
 	TH_TEARDOWN_EXIT = 5,          /* exit() was called */
 	TH_TEARDOWN_QUICK_EXIT = 6,    /* quick_exit() was called */
-	TH_TEARDOWN_VM_ENDS = 7,       /* main and all other threads returned, or System.exit() */
 	TH_TEARDOWN_CAUSES,
 };
 
@@ -961,7 +960,6 @@ th_live_keeps(uint64_t sample, uint32_t level)
 enum th_jvm_feature {
 	TH_JVM_SAMPLED_ALLOC = 1,   /* the Java heap is sampled */
 	TH_JVM_JAVA_FRAMES = 2,     /* native samples carry Java frames */
-	TH_JVM_SEAMS = 4,           /* older native segments are found */
 	TH_JVM_THREAD_BYTES = 8,    /* exact Java bytes per thread are known */
 	TH_JVM_SHARES_APPROXIMATE = 32, /* the sampler is biased */
 	TH_JVM_FOLLOWS_FEW = 64, /* only Java objects with a JAVA_FOLLOWED have a known end */

@@ -77,14 +77,12 @@ set_up(void **state)
 static bool
 find(size_t offset, struct th_java_frame *caller_ret)
 {
-	uintptr_t blob;
-	int32_t words;
+	struct th_code_blob blob;
 
 	return th_hotspot_has_stubs(&hotspot) &&
 	       th_code_blob_find(&hotspot, (uintptr_t)vm.code + offset, &blob) &&
-	       th_code_blob_kind(&hotspot, blob) == TH_CODE_OTHER &&
-	       th_code_blob_words(&hotspot, blob, &words) &&
-	       th_stub_caller((uintptr_t)vm.stack, (uint32_t)words, caller_ret);
+	       blob.kind == TH_CODE_OTHER && blob.words &&
+	       th_stub_caller((uintptr_t)vm.stack, blob.words, caller_ret);
 }
 
 static void
