@@ -351,8 +351,7 @@ is_selected(const struct work *work, uint32_t path, enum th_tally_kind kind)
 	const struct th_subject subject = {
 		.heap = kind == TH_TALLY_THREADS ? TH_HEAP_NATIVE : TH_HEAP_JAVA,
 		.path = path,
-		.thread = th_frames_special_function(
-			work->profile->frames, "", "", TH_KIND_GROUP),
+		.thread = th_frames_group(work->profile->frames, ""),
 	};
 
 	return th_filter_selects(work->profile->filter, &subject);

@@ -99,12 +99,6 @@ th_filter_selects(struct th_filter *filter, const struct th_subject *subject)
 
 /* Groups */
 
-static uint32_t
-group_named(struct th_filter *filter, const char *name)
-{
-	return th_frames_special_function(filter->frames, name, "", TH_KIND_GROUP);
-}
-
 /* The file of the allocating code; the C runtime is skipped unless there is nothing else. */
 static uint32_t
 library_of(struct th_filter *filter, const struct th_path *path)
@@ -116,7 +110,7 @@ library_of(struct th_filter *filter, const struct th_path *path)
 		const struct th_function *function = th_frames_function(filter->frames, number);
 
 		if (function->kind == TH_KIND_JAVA)
-			return group_named(filter, "(Java)");
+			return th_frames_group(filter->frames, "(Java)");
 		if (!function->module)
 			continue;
 		if (!module || !th_frames_is_runtime(filter->frames, number))
@@ -125,8 +119,8 @@ library_of(struct th_filter *filter, const struct th_path *path)
 			break;
 	}
 	if (!module)
-		return group_named(filter, "(unknown)");
-	return group_named(filter, th_text_base_name(module));
+		return th_frames_group(filter->frames, "(unknown)");
+	return th_frames_group(filter->frames, th_text_base_name(module));
 }
 
 static uint32_t
@@ -141,9 +135,9 @@ package_of(struct th_filter *filter, const struct th_path *path)
 	const char *method = strrchr(name, '.');
 	const char *class = method ? memrchr(name, '.', (size_t)(method - name)) : NULL;
 	if (!class)
-		return group_named(filter, "(default package)");
+		return th_frames_group(filter->frames, "(default package)");
 	char *package = th_format_new("%.*s", (int)(class - name), name);
-	uint32_t group = group_named(filter, package);
+	uint32_t group = th_frames_group(filter->frames, package);
 	free(package);
 	return group;
 }
@@ -154,7 +148,7 @@ mapped_group(struct th_filter *filter, const struct th_subject *subject)
 {
 	char *name = th_format_new(
 		"(mapped: %s)", th_frames_string(filter->frames, subject->class_name));
-	uint32_t group = group_named(filter, name);
+	uint32_t group = th_frames_group(filter->frames, name);
 
 	free(name);
 	return group;
@@ -164,10 +158,10 @@ static uint32_t
 class_of(struct th_filter *filter, const struct th_subject *subject)
 {
 	if (subject->heap == TH_HEAP_NATIVE)
-		return group_named(filter, "(native memory)");
+		return th_frames_group(filter->frames, "(native memory)");
 	if (subject->heap == TH_HEAP_MAPPED)
 		return mapped_group(filter, subject);
-	return group_named(filter,
+	return th_frames_group(filter->frames,
 		subject->class_name ? th_frames_string(filter->frames, subject->class_name)
 				    : "(unknown class)");
 }

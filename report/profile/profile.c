@@ -65,7 +65,7 @@ label_thread(struct th_profile *profile, const struct th_thread_name *of)
 		name = th_format_new("thread %u", thread->tid);
 	else
 		name = th_format_new("[unknown thread]");
-	uint32_t label = th_frames_special_function(profile->frames, name, "", TH_KIND_GROUP);
+	uint32_t label = th_frames_group(profile->frames, name);
 	free(name);
 	return label;
 }
@@ -87,8 +87,7 @@ builder_init(struct builder *builder, struct th_profile *profile)
 		.profile = profile,
 		.thread_labels = th_allocate(recording->thread_names_count, sizeof(uint32_t)),
 		.class_names = th_allocate(recording->classes_count, sizeof(uint32_t)),
-		.virtual_label = th_frames_special_function(
-			profile->frames, VIRTUAL_THREAD, "", TH_KIND_GROUP),
+		.virtual_label = th_frames_group(profile->frames, VIRTUAL_THREAD),
 	};
 	for (uint32_t i = 0; i < recording->thread_names_count; i++)
 		builder->thread_labels[i] = label_thread(profile, &recording->thread_names[i]);
@@ -518,8 +517,7 @@ th_profile_create(const struct th_recording *recording, const struct th_options 
 	profile->frames = th_frames_create(recording, warn, warn_data);
 	th_frames_share_symbols(profile->frames, options->symbols);
 	profile->paths = th_paths_create(recording, profile->frames, options->all_vm_frames);
-	profile->internal_group = th_frames_special_function(
-		profile->frames, INTERNAL_GROUP, "", TH_KIND_GROUP);
+	profile->internal_group = th_frames_group(profile->frames, INTERNAL_GROUP);
 	profile->filter = th_filter_create(
 		options, profile->frames, profile->paths, profile->internal_group);
 	build(profile);

@@ -158,10 +158,9 @@ intern_frame(struct th_frames *frames, struct th_frame frame)
 }
 
 uint32_t
-th_frames_special_function(struct th_frames *frames, const char *name, const char *module,
-	enum th_function_kind kind)
+th_frames_group(struct th_frames *frames, const char *name)
 {
-	return intern_function(frames, name, module, kind);
+	return intern_function(frames, name, "", TH_KIND_GROUP);
 }
 
 uint32_t

@@ -33,7 +33,7 @@ th_tallied_site(const struct th_leaks *leaks, const struct th_tallied *tallied)
 		.class_name = tallied->class_name,
 		.creator = th_sites_is_application(profile->frames, line->function),
 		.path = tallied->path,
-		.thread = th_frames_special_function(profile->frames, "", "", TH_KIND_GROUP),
+		.thread = th_frames_group(profile->frames, ""),
 	};
 }
 

@@ -470,8 +470,8 @@ frames_json(const struct th_leaks *leaks, const struct th_leak_site *place)
 
 	if (!place->internal)
 		return th_json_list(th_frame_texts_mark(path.frames, path.count));
-	return th_json_list(th_json_function(frames,
-		th_frames_special_function(frames, place->internal, "", TH_KIND_GROUP), "", 0));
+	return th_json_list(
+		th_json_function(frames, th_frames_group(frames, place->internal), "", 0));
 }
 
 static json_t *
