@@ -78,26 +78,13 @@ is_of_cpp_library(const char *name)
 	       th_text_begins(name, "operator new");
 }
 
-/* The last component of a path. */
-static struct th_text
-base_name(struct th_text name)
-{
-	const char *slash = name.length ? memrchr(name.bytes, '/', name.length) : NULL;
-
-	if (slash) {
-		name.length -= (uint32_t)(slash + 1 - name.bytes);
-		name.bytes = slash + 1;
-	}
-	return name;
-}
-
 /* What follows from the name of a function, or from its library. */
 static void
 find_owner(struct th_frames *frames, struct th_function *function, const char *name)
 {
 	const char *module = th_strings_get(&frames->strings, function->module);
 
-	function->is_runtime = th_is_runtime_module(base_name(th_text_of(module)));
+	function->is_runtime = th_is_runtime_module(th_text_of(th_text_base_name(module)));
 	if (function->kind == TH_KIND_JAVA) {
 		struct th_code_owner owner = th_code_sources_owner(&frames->sources, name);
 
@@ -186,7 +173,7 @@ find_module(const struct th_frames *frames, uint32_t id)
 static struct th_text
 module_base_name(const struct th_decoded_module *module)
 {
-	return base_name(module ? module->path : (struct th_text){NULL, 0});
+	return th_text_last_part(module ? module->path : (struct th_text){NULL, 0});
 }
 
 static bool
@@ -576,8 +563,7 @@ th_frames_create(const struct th_recording *recording, th_symbols_warn *warn, vo
 	frames->warn_data = warn_data;
 	frames->is_told = th_allocate(recording->remarks_count, sizeof(bool));
 	th_strings_init(&frames->strings);
-	frames->sources = (struct th_code_sources){
-		.recording = recording, .strings = &frames->strings};
+	th_code_sources_init(&frames->sources, recording, &frames->strings);
 	for (size_t i = 0; i < recording->methods_count; i++)
 		th_java_families_add(&frames->families, recording->methods[i].class_signature);
 	for (size_t i = 0; i < recording->classes_count; i++)
