@@ -17,7 +17,6 @@
 #include "report/profile/profile.h"
 #include "report/profile/resident_blocks.h"
 #include "report/statistics/estimate.h"
-#include "report/statistics/mean_interval.h"
 #include "report/statistics/sampling_density.h"
 
 /* Worst first: findings are listed in this order. */
