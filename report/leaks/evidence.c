@@ -179,14 +179,6 @@ struct look {
 	uint64_t never_freed; /* samples so far */
 };
 
-/* Whether a block was old and alive at a given time. */
-static bool
-is_old_at(const struct th_observation_window *horizon, uint64_t birth, uint64_t end,
-	uint64_t time)
-{
-	return birth + horizon->old <= time && end > time;
-}
-
 /* Adds to the growth between `from` and the horizon. */
 static void
 add_change(const struct th_observation_window *horizon, uint64_t birth, uint64_t end,
@@ -194,7 +186,7 @@ add_change(const struct th_observation_window *horizon, uint64_t birth, uint64_t
 	struct th_estimator *lost)
 {
 	bool is_now = end == TH_END_NEVER && birth + horizon->old <= horizon->horizon;
-	bool was = is_old_at(horizon, birth, end, from);
+	bool was = birth + horizon->old <= from && end > from;
 
 	if (is_now && !was)
 		th_estimator_merge(gained, one);
@@ -293,17 +285,14 @@ look_at_residency(struct look *look, const struct th_sample *sample, bool is_liv
 	enum th_heap heap = look->evidence->heap;
 	const struct th_profile *profile = look->judge->profile;
 	const struct th_calibration *calibration = &profile->heaps[heap];
-	uint64_t interval = th_recording_sample_interval(profile->recording, sample);
-	double keep = (double)sample->keep *
-		      th_lifetimes_keep(&profile->lifetimes, heap, &profile->at);
-	double factor = th_calibration_factor(calibration, sample);
 	struct th_estimator weight = {0};
 	const struct th_resident_mappings *residency = look->judge->residency;
 	double now = (double)sample->size; /* if the last snapshot has no data on it */
 
 	if (sample->is_part)
 		return;
-	th_estimator_add_part(&weight, 1, sample->size, interval, keep, factor);
+	th_lifetimes_add_part(
+		&profile->lifetimes, calibration, heap, sample, &profile->at, 1, &weight);
 	for (size_t i = 0; i < residency->blocks_count; i++) {
 		uint64_t word;
 
@@ -317,8 +306,8 @@ look_at_residency(struct look *look, const struct th_sample *sample, bool is_liv
 		now = th_touched_bytes(sample, word);
 	}
 	if (is_live)
-		th_estimator_add_part(
-			&look->sums.kept.resident, now, sample->size, interval, keep, factor);
+		th_lifetimes_add_part(&profile->lifetimes, calibration, heap, sample,
+			&profile->at, now, &look->sums.kept.resident);
 }
 
 static void
@@ -476,24 +465,12 @@ th_evidence_outline(const struct th_evidence *evidence)
 	};
 }
 
-/* See exit_start of struct th_judge. */
-static uint64_t
-find_exit_start(const struct th_profile *profile)
-{
-	const struct th_decoded_teardown *mark = profile->teardown.mark;
-	struct th_forced_collection at_exit;
-
-	if (!th_forced_collection_at_exit(profile->recording, &at_exit) ||
-		(mark && mark->cause == TH_TEARDOWN_SIGNAL))
-		return 0;
-	return at_exit.start;
-}
-
 void
 th_judge_init(struct th_judge *judge, enum th_heap heap, const struct th_profile *profile,
 	const struct th_observation_window *horizon,
 	const struct th_resident_mappings *residency)
 {
+	const struct th_decoded_teardown *mark = profile->teardown.mark;
 	struct th_estimator none = {0};
 	struct th_forced_collection at_exit;
 
@@ -503,9 +480,10 @@ th_judge_init(struct th_judge *judge, enum th_heap heap, const struct th_profile
 		.older = *horizon,
 		.thinning = 1,
 		.chance_limit = TH_SITE_SHARE * TH_ERROR_RATE};
-	if (heap == TH_HEAP_JAVA)
-		judge->exit_start = find_exit_start(profile);
 	judge->collects_at_exit = th_forced_collection_at_exit(profile->recording, &at_exit);
+	if (heap == TH_HEAP_JAVA && judge->collects_at_exit &&
+		!(mark && mark->cause == TH_TEARDOWN_SIGNAL))
+		judge->exit_start = at_exit.start;
 	judge->older.old *= OLDER;
 	judge->older.end = judge->older.horizon > judge->older.old
 				   ? judge->older.horizon - judge->older.old
@@ -589,11 +567,10 @@ set_limits(struct look *look)
 			look->judge, &sums->kept, &sums->kept.gained, &sums->kept.lost);
 }
 
-/* Evaluates by one minimum age of old blocks. */
-static void
+/* Evaluates the current site by one minimum age of old blocks; true: it is a leak. */
+static bool
 evaluate(struct th_evidence *evidence, struct th_judge *judge,
-	const struct th_observation_window *horizon, const uint32_t *samples, size_t count,
-	struct th_evidence_sums *sums_ret)
+	const struct th_observation_window *horizon, struct th_evidence_sums *sums_ret)
 {
 	struct look look;
 
@@ -603,10 +580,8 @@ evaluate(struct th_evidence *evidence, struct th_judge *judge,
 		.chance_limit = judge->chance_limit *
 				(horizon == judge->horizon ? FIRST_LOOK : SECOND_LOOK)};
 	look_init(&look, evidence, judge);
-	judge->samples = samples;
-	judge->samples_count = count;
-	for (size_t i = 0; i < count; i++)
-		look_at(&look, samples[i]);
+	for (size_t i = 0; i < judge->samples_count; i++)
+		look_at(&look, judge->samples[i]);
 	settle_garbage(&look);
 	evidence->ascending = look.is_uneven ? 0 : look.sums.kept.samples;
 	if (judge->heap == TH_HEAP_JAVA && judge->profile->lifetimes.followed)
@@ -617,6 +592,7 @@ evaluate(struct th_evidence *evidence, struct th_judge *judge,
 	set_limits(&look);
 	th_evidence_find_verdict(evidence);
 	*sums_ret = look.sums.kept;
+	return evidence->verdict == TH_VERDICT_LEAK;
 }
 
 /*
@@ -631,10 +607,9 @@ is_leak_without(bool *collections, struct th_evidence *evidence, struct th_judge
 	struct th_evidence_sums kept_sums;
 
 	*collections = true;
-	evaluate(
-		&kept, judge, judge->horizon, judge->samples, judge->samples_count, &kept_sums);
+	bool is_leak = evaluate(&kept, judge, judge->horizon, &kept_sums);
 	*collections = false;
-	if (kept.verdict != TH_VERDICT_LEAK)
+	if (!is_leak)
 		return false;
 	if (evidence->heap == TH_HEAP_JAVA)
 		kept.collected_bytes = kept.live - evidence->live;
@@ -675,10 +650,9 @@ judge_kept(struct th_evidence *evidence, struct th_judge *judge, struct th_evide
 	if (!judge->collects_at_exit || !th_evidence_is_partly_collected(evidence))
 		return false;
 	judge->omits_collected = true;
-	evaluate(&kept, judge, evidence->horizon, judge->samples, judge->samples_count,
-		&kept_sums);
+	bool is_leak = evaluate(&kept, judge, evidence->horizon, &kept_sums);
 	judge->omits_collected = false;
-	if (kept.verdict != TH_VERDICT_LEAK)
+	if (!is_leak)
 		return false;
 	kept.omits_collected = true;
 	kept.collected = evidence->collected;
@@ -702,20 +676,18 @@ void
 th_evidence_init(struct th_evidence *evidence, struct th_judge *judge, const uint32_t *samples,
 	size_t count, struct th_evidence_sums *sums_ret)
 {
-	struct th_evidence_sums sums;
+	struct th_evidence_sums sums, older_sums;
+	struct th_evidence older;
 
-	evaluate(evidence, judge, judge->horizon, samples, count, &sums);
-	sums.is_trend = th_evidence_judge_residency(evidence, judge, judge->seconds);
+	judge->samples = samples;
+	judge->samples_count = count;
+	evaluate(evidence, judge, judge->horizon, &sums);
+	sums.is_trend = th_evidence_judge_residency(evidence, judge);
 	if (evidence->verdict != TH_VERDICT_LEAK && evidence->reason != TH_REASON_UNUSED &&
-		th_evidence_frees_old(evidence)) {
-		struct th_evidence older;
-		struct th_evidence_sums older_sums;
-
-		evaluate(&older, judge, &judge->older, samples, count, &older_sums);
-		if (older.verdict == TH_VERDICT_LEAK) {
-			*evidence = older;
-			sums = older_sums;
-		}
+		th_evidence_frees_old(evidence) &&
+		evaluate(&older, judge, &judge->older, &older_sums)) {
+		*evidence = older;
+		sums = older_sums;
 	}
 	judge_dropped(evidence, judge, &sums);
 	if (!judge_kept(evidence, judge, &sums))

@@ -141,10 +141,9 @@ bool th_evidence_is_partly_collected(const struct th_evidence *evidence);
 bool th_evidence_frees_old(const struct th_evidence *evidence);
 
 /*
- * Judges by resident memory where the samples of mappings alone do not show a leak. True if it
- * is a leak by that, over this many seconds of growth.
+ * Judges by resident memory where the samples of mappings alone do not show a leak. True if the growth
+ * is that of resident memory then.
  */
-bool th_evidence_judge_residency(
-	struct th_evidence *evidence, const struct th_judge *judge, double seconds);
+bool th_evidence_judge_residency(struct th_evidence *evidence, const struct th_judge *judge);
 
 #endif

@@ -501,9 +501,10 @@ th_evidence_frees_old(const struct th_evidence *evidence)
 }
 
 bool
-th_evidence_judge_residency(
-	struct th_evidence *evidence, const struct th_judge *judge, double seconds)
+th_evidence_judge_residency(struct th_evidence *evidence, const struct th_judge *judge)
 {
+	double seconds = judge->seconds;
+
 	if (!judge->resident || !th_observation_window_is_far(evidence->horizon))
 		return false;
 	th_trend_init(&evidence->trend, evidence->horizon, judge->residency->times,

@@ -247,12 +247,9 @@ add_sample(const struct builder *builder, enum th_heap heap, size_t index,
 		if (th_profile_counts(profile, measure, heap, index))
 			th_profile_add(profile, measure, heap, index, &sums[measure][row]);
 	if (heap == TH_HEAP_NATIVE && th_resident_blocks_find(&builder->touched, sample, &word))
-		th_estimator_add_part(&sums[TH_MEASURE_TOUCHED][row],
-			th_touched_bytes(sample, word), sample->size,
-			th_recording_sample_interval(profile->recording, sample),
-			(double)sample->keep *
-				th_lifetimes_keep(&profile->lifetimes, heap, &profile->at),
-			th_calibration_factor(&profile->heaps[heap], sample));
+		th_lifetimes_add_part(&profile->lifetimes, &profile->heaps[heap], heap, sample,
+			&profile->at, th_touched_bytes(sample, word),
+			&sums[TH_MEASURE_TOUCHED][row]);
 }
 
 /* Finds the paths of the stacks of all samples in the window, in the order of the log. */
@@ -634,7 +631,7 @@ th_profile_bytes_limit(const struct th_profile *profile, enum th_heap heap,
 	struct th_estimate bytes = th_calibration_bytes_limit(&calibration, sum, which);
 
 	if (heap == TH_HEAP_JAVA && measure == TH_MEASURE_LIVE &&
-		th_lifetimes_is_unjudged(&profile->lifetimes, heap))
+		profile->lifetimes.is_unjudged)
 		bytes.high = profile->java_bound;
 	return th_heap_use_clamp(&bytes, most_of(profile, heap, measure));
 }

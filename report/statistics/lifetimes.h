@@ -198,13 +198,6 @@ th_lifetimes_calibration(const struct th_lifetimes *lifetimes,
 	return result;
 }
 
-/* is_unjudged, of this heap. */
-static inline bool
-th_lifetimes_is_unjudged(const struct th_lifetimes *lifetimes, enum th_heap heap)
-{
-	return heap == TH_HEAP_JAVA && lifetimes->is_unjudged;
-}
-
 /* How many samples a followed one represents, itself included. */
 static inline double
 th_lifetimes_weight(const struct th_lifetimes *lifetimes, enum th_heap heap, size_t index)
@@ -226,6 +219,19 @@ th_lifetimes_add(const struct th_lifetimes *lifetimes, const struct th_calibrati
 	if (heap == TH_HEAP_JAVA && lifetimes->followed)
 		keep *= (double)lifetimes->followed[index];
 	th_sample_add(sum, lifetimes->recording, sample, (double)sample->keep * keep,
+		th_calibration_factor(calibration, sample));
+}
+
+/* Adds a sample that is live at `moment`, of which only `part` bytes count. */
+static inline void
+th_lifetimes_add_part(const struct th_lifetimes *lifetimes,
+	const struct th_calibration *calibration, enum th_heap heap,
+	const struct th_sample *sample, const struct th_moment *moment, double part,
+	struct th_estimator *sum)
+{
+	th_estimator_add_part(sum, part, sample->size,
+		th_recording_sample_interval(lifetimes->recording, sample),
+		(double)sample->keep * th_lifetimes_keep(lifetimes, heap, moment),
 		th_calibration_factor(calibration, sample));
 }
 
