@@ -320,23 +320,21 @@ first_mark(const struct th_recording *recording, enum th_teardown_cause cause)
 	return NULL;
 }
 
-/* Whether the process goes on with its work after `time`, by the samples of a heap. */
-static bool
-allocates_after(const struct th_recording *recording, enum th_heap heap, uint64_t time)
-{
-	const struct th_samples *samples = &recording->samples[heap];
-	size_t after = 0;
-
-	for (size_t i = 0; i < samples->items_count; i++)
-		after += samples->items[i].time > time;
-	return after * WORKS_PART > samples->items_count;
-}
-
+/* Whether the process goes on with its work after `time`, by the samples of one of the heaps. */
 static bool
 works_after(const struct th_recording *recording, uint64_t time)
 {
-	return allocates_after(recording, TH_HEAP_NATIVE, time) ||
-	       allocates_after(recording, TH_HEAP_JAVA, time);
+	bool works = false;
+
+	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+		const struct th_samples *samples = &recording->samples[heap];
+		size_t after = 0;
+
+		for (size_t i = 0; i < samples->items_count; i++)
+			after += samples->items[i].time > time;
+		works |= after * WORKS_PART > samples->items_count;
+	}
+	return works;
 }
 
 /* The mark of the end of the process itself; NULL: none. */
