@@ -331,18 +331,6 @@ end_of_object(const struct th_recording *recording, uint64_t time, uint64_t samp
 		.thread = TH_ID_MAP_NONE};
 }
 
-/* Older logs have all pauses, but not their sum. */
-static bool
-on_collection(const struct th_recording *recording, struct th_decoded_collection *collection)
-{
-	size_t count = recording->collections_count;
-
-	if (!collection->paused && collection->end > collection->start)
-		collection->paused = collection->end - collection->start +
-				     (count ? recording->collections[count - 1].paused : 0);
-	return true;
-}
-
 static bool
 on_java_followed(
 	struct th_recording *recording, const struct th_decoded_java_followed *followed)
@@ -493,8 +481,6 @@ static bool
 adapt(struct th_recording *recording, uint32_t type, union th_decoded *event)
 {
 	switch (type) {
-	case TH_EVENT_COLLECTION:
-		return on_collection(recording, &event->collection);
 	case TH_EVENT_TALLY:
 		return on_tally(recording, &event->tally);
 	case TH_EVENT_JNI_REFERENCES:
@@ -629,15 +615,14 @@ end_of(uint32_t type, const union th_decoded *event, uint64_t time)
 static bool
 add(struct th_recording *recording, uint32_t type, union th_decoded *event, uint32_t record)
 {
-	uint64_t time;
-	bool is_early;
+	struct th_limits limits = {.start = recording->start};
 
-	if (!th_limits_apply(type, recording->start, event, &time, &is_early))
+	if (!th_limits_apply(&limits, type, event))
 		return false;
-	recording->early += is_early;
+	recording->early += limits.is_early;
 	if (!add_possible(recording, type, event, record))
 		return false;
-	time = end_of(type, event, time);
+	uint64_t time = end_of(type, event, limits.time);
 	if (time > recording->end)
 		recording->end = time;
 	return true;

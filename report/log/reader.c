@@ -438,12 +438,6 @@ th_reader_ring_from(const struct th_reader *reader)
 	return reader->ring_from;
 }
 
-uint64_t
-th_reader_dropped(const struct th_reader *reader)
-{
-	return reader->ring_from ? reader->ring_from - reader->start : 0;
-}
-
 struct th_error *
 th_reader_open(const char *path, struct th_reader **reader_ret)
 {
