@@ -210,15 +210,11 @@ fold_vm_runs(struct th_paths *paths)
 /* Whole stacks */
 
 static void
-push(struct th_paths *paths, uint32_t frame)
-{
-	th_array_append(paths, stack, frame);
-}
-
-static void
 push_special(struct th_paths *paths, const char *name)
 {
-	push(paths, th_frames_special(paths->frames, name, "", TH_KIND_VM));
+	uint32_t frame = th_frames_special(paths->frames, name, "", TH_KIND_VM);
+
+	th_array_append(paths, stack, frame);
 }
 
 /* Sets the current stack to the frames of these words. */
@@ -230,7 +226,7 @@ read_words(struct th_paths *paths, const struct th_words *words)
 		uint32_t count = th_frames_expand(paths->frames, words->words[i], &frames);
 
 		for (uint32_t k = 0; k < count; k++)
-			push(paths, frames[k]);
+			th_array_append(paths, stack, frames[k]);
 	}
 }
 
@@ -344,7 +340,7 @@ th_paths_intern(struct th_paths *paths, const uint32_t *frames, uint32_t count)
 {
 	paths->stack_count = 0;
 	for (uint32_t i = count; i-- > 0;)
-		push(paths, frames[i]);
+		th_array_append(paths, stack, frames[i]);
 	return intern_path(paths, false);
 }
 

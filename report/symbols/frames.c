@@ -182,12 +182,6 @@ is_vm_module(const struct th_decoded_module *module)
 	return th_text_equals(module_base_name(module), "libjvm.so");
 }
 
-static bool
-is_runtime_module(const struct th_decoded_module *module)
-{
-	return th_is_runtime_module(module_base_name(module));
-}
-
 /* A native module as the frames of its words need it; texts are the caller's. */
 struct native_module {
 	const char *path;
@@ -271,22 +265,15 @@ add_found_frame(struct th_frames *frames, uint64_t word, const struct th_symbol 
 	free(recorded);
 }
 
-/* At the first lookup. */
-static void
-open_files(struct th_frames *frames)
-{
-	if (!frames->symbols)
-		frames->symbols = th_symbols_create(frames->warn, frames->warn_data);
-	if (!frames->recorded.reach)
-		index_recorded_names(frames);
-}
-
 static void
 look_up_frames(struct th_frames *frames, uint64_t word, const struct native_module *module)
 {
 	const struct th_symbol *symbols;
 
-	open_files(frames);
+	if (!frames->symbols)
+		frames->symbols = th_symbols_create(frames->warn, frames->warn_data);
+	if (!frames->recorded.reach)
+		index_recorded_names(frames);
 	th_symbols_tolerate_missing(frames->symbols, has_recorded_names(frames, word));
 	size_t count = th_symbols_lookup(frames->symbols, module->path, module->build_id,
 		th_frame_offset(word), &symbols);
@@ -506,7 +493,7 @@ word_trait(const struct th_frames *frames, uint64_t word)
 	const struct th_decoded_module *module = find_module(frames, th_frame_module(word));
 	if (is_vm_module(module))
 		return OF_VM;
-	return is_runtime_module(module) ? 0 : OF_OTHERS;
+	return th_is_runtime_module(module_base_name(module)) ? 0 : OF_OTHERS;
 }
 
 static uint8_t

@@ -388,16 +388,6 @@ warn_mismatch(const struct th_symbols *symbols, const struct module *module,
 	symbols->warn(symbols->warn_data, text);
 }
 
-static char *
-copy_lower(const char *text)
-{
-	char *copy = th_format_new("%s", text);
-
-	for (char *c = copy; *c != '\0'; c++)
-		*c = *c >= 'A' && *c <= 'F' ? (char)(*c - 'A' + 'a') : *c;
-	return copy;
-}
-
 static void
 open_module(struct th_symbols *symbols, struct module *module)
 {
@@ -427,7 +417,7 @@ find_module(struct th_symbols *symbols, const char *path, const char *build_id)
 		return symbols->modules[number];
 	struct module *module = th_allocate(1, sizeof(*module));
 	module->path = th_format_new("%s", path);
-	module->build_id = copy_lower(build_id);
+	module->build_id = th_format_new("%s", build_id);
 	open_module(symbols, module);
 	th_array_append(symbols, modules, module);
 	return module;
