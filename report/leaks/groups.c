@@ -601,17 +601,14 @@ set_verdict(const struct th_leaks_work *work, const struct th_leak_group *group,
 {
 	if (evidence->verdict == group->verdict)
 		return;
-	if (group->verdict == TH_VERDICT_LEAK) {
-		evidence->verdict = TH_VERDICT_LEAK;
-		evidence->reason = TH_REASON_GROWS;
-	}
+	if (group->verdict == TH_VERDICT_LEAK)
+		th_evidence_decide(evidence, TH_VERDICT_LEAK, TH_REASON_GROWS);
 	for (size_t i = 0; i < group->places_count; i++) {
 		const struct th_outline *one = &work->outlines[group->places[i]];
 
-		if (one->verdict == group->verdict) {
-			evidence->verdict = group->verdict;
-			evidence->reason = (enum th_reason)one->reason;
-		}
+		if (one->verdict == group->verdict)
+			th_evidence_decide(
+				evidence, group->verdict, (enum th_reason)one->reason);
 	}
 }
 

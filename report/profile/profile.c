@@ -585,12 +585,6 @@ th_profile_contents(const struct th_profile *profile, const struct th_row *row)
 }
 
 bool
-th_profile_knows_touched(const struct th_profile *profile, enum th_heap heap)
-{
-	return heap == TH_HEAP_NATIVE && profile->account;
-}
-
-bool
 th_profile_has_heap(const struct th_profile *profile, enum th_heap heap)
 {
 	return profile->options->heaps & 1u << heap && profile->heaps[heap].is_recorded;

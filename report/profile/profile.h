@@ -117,9 +117,6 @@ bool th_profile_counts(const struct th_profile *profile, enum th_measure measure
 void th_profile_add(const struct th_profile *profile, enum th_measure measure,
 	enum th_heap heap, size_t index, struct th_estimator *sum);
 
-/* Whether the resident bytes of the live blocks of this heap are known. */
-bool th_profile_knows_touched(const struct th_profile *profile, enum th_heap heap);
-
 /*
  * Bytes and objects of some rows of a heap. Rows that have every sample may still be less than
  * the whole: for that see th_profile_whole().

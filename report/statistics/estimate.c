@@ -338,15 +338,12 @@ th_estimate_sum(const struct th_estimate *a, const struct th_estimate *b)
 struct th_estimate
 th_estimate_difference(const struct th_estimate *a, const struct th_estimate *b)
 {
-	double estimate = a->estimate - b->estimate;
+	struct th_estimate less = *b;
 
-	return (struct th_estimate){
-		.estimate = estimate,
-		.low = estimate - hypot(a->estimate - a->low, b->high - b->estimate),
-		.high = estimate + hypot(a->high - a->estimate, b->estimate - b->low),
-		.samples = a->samples + b->samples,
-		.exact = a->exact && b->exact,
-	};
+	less.estimate = -b->estimate;
+	less.low = -b->high;
+	less.high = -b->low;
+	return th_estimate_sum(a, &less);
 }
 
 struct th_estimate
