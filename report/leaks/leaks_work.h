@@ -8,7 +8,7 @@
 #define TH_REPORT_LEAKS_LEAKS_WORK_H
 
 #include "report/leaks/leaks.h"
-#include "report/profile/sample_order.h"
+#include "report/profile/order.h"
 
 #define TH_NO_GROUP UINT32_MAX
 #define TH_NO_NODE UINT32_MAX

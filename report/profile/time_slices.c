@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "report/base/allocate.h"
-#include "report/profile/sample_order.h"
+#include "report/profile/order.h"
 
 struct maker {
 	const struct th_profile *profile;
