@@ -378,8 +378,8 @@ account_in_teardown(const struct th_profile *profile)
 			found = &recording->accounts[i];
 	}
 	for (int heap = TH_HEAP_NATIVE; found && heap <= TH_HEAP_MAPPED; heap++) {
-		if (th_teardown_freed_part(recording, &profile->lifetimes, (enum th_heap)heap,
-			    from, found->time) > INTACT_PART)
+		if (th_teardown_freed_part(&profile->lifetimes, (enum th_heap)heap, from,
+			    found->time) > INTACT_PART)
 			found = NULL;
 	}
 	return found;
@@ -436,8 +436,7 @@ init_estimators(struct th_profile *profile)
 			&profile->heaps[heap], recording, (enum th_heap)heap, &profile->window);
 	th_lifetimes_init(&profile->lifetimes, recording);
 	profile->end = th_lifetimes_moment(&profile->lifetimes, recording->end);
-	th_teardown_find(
-		&profile->teardown, recording, &profile->lifetimes, profile->internal_threads);
+	th_teardown_find(&profile->teardown, &profile->lifetimes, profile->internal_threads);
 	profile->at = moment_of(profile);
 	profile->java_bound = th_heap_use_bound(
 		recording, &profile->heaps[TH_HEAP_JAVA], profile->at.time);
