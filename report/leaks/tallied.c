@@ -163,13 +163,6 @@ spread(double from, double to, double count, double begin, double end, int parts
 		ret[i] += count * overlap(from, to, begin + i * part, begin + (i + 1) * part);
 }
 
-/* Adds what was made in a slot to the quarters that it overlaps. */
-static void
-add_slot(const struct th_tallied *group, double from, double to, double count, double *quarters)
-{
-	spread(from, to, count, group->begin, group->until, TH_TALLIED_QUARTERS, quarters);
-}
-
 /* Length of a step of `made_in_step`. */
 static double
 step_of(const struct work *work, const struct th_tallied *group)
@@ -410,7 +403,8 @@ add_births(
 	for (uint32_t i = 0; i < tally->births.count; i++) {
 		double from, to, count = slot_of(tally, i, &from, &to);
 
-		add_slot(group, from, to, count, group->births);
+		spread(from, to, count, group->begin, group->until, TH_TALLIED_QUARTERS,
+			group->births);
 		group->born_after += count *
 				     overlap(from, to, group->until, (double)work->window->end);
 	}
@@ -586,7 +580,8 @@ take_made(const struct work *work, struct th_tallied *group)
 	for (int i = 0; i < TH_TALLIED_STEPS; i++) {
 		double from = (double)work->window->warm + i * step;
 
-		add_slot(group, from, from + step, group->made_in_step[i], group->births);
+		spread(from, from + step, group->made_in_step[i], group->begin, group->until,
+			TH_TALLIED_QUARTERS, group->births);
 	}
 }
 

@@ -151,6 +151,18 @@ parse_number(const char *text, double *ret)
 	return true;
 }
 
+/* The same of a whole number. */
+static bool
+parse_count(const char *text, uint64_t *ret)
+{
+	double value;
+
+	if (!parse_number(text, &value) || value != floor(value) || value > 1e9)
+		return false;
+	*ret = (uint64_t)value;
+	return true;
+}
+
 /* The name after "mark:"; NULL if the argument does not begin with that. */
 static const char *
 parse_mark(const char *argument)
@@ -238,26 +250,19 @@ set_min(struct th_options *options, const struct th_option_entry *entry, const c
 static struct th_error *
 set_top(struct th_options *options, const struct th_option_entry *entry, const char *argument)
 {
-	double value;
-
-	if (!parse_number(argument, &value) || value != floor(value) || value > 1e9)
-		return bad_argument(entry, argument, "a number of lines");
-	options->top = (uint64_t)value;
 	options->has_top = true;
-	return NULL;
+	if (parse_count(argument, &options->top))
+		return NULL;
+	return bad_argument(entry, argument, "a number of lines");
 }
 
 static struct th_error *
 set_finding(
 	struct th_options *options, const struct th_option_entry *entry, const char *argument)
 {
-	double value;
-
-	if (!parse_number(argument, &value) || value != floor(value) || value < 1 ||
-		value > 1e9)
-		return bad_argument(entry, argument, "the number of a finding, from 1");
-	options->finding = (uint64_t)value;
-	return NULL;
+	if (parse_count(argument, &options->finding) && options->finding)
+		return NULL;
+	return bad_argument(entry, argument, "the number of a finding, from 1");
 }
 
 static struct th_error *
