@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "report/base/allocate.h"
-#include "report/profile/sites.h"
 #include "unify/shared/hash.h"
 
 /* Sites of one line */
@@ -21,7 +20,7 @@ static bool
 is_constructor(const struct th_leaks *leaks, uint32_t function)
 {
 	return leaks->work->functions[function].is_constructor &&
-	       th_sites_is_application(leaks->profile->frames, function);
+	       th_frames_function(leaks->profile->frames, function)->is_application;
 }
 
 uint32_t
@@ -40,8 +39,7 @@ th_leaks_maker(struct th_leaks *leaks, const struct th_leak_site *place)
 	length = leaks->places.ways.items[place->creator].length;
 	while (length > 1 &&
 		is_constructor(leaks, th_frames_function_at(frames, path.frames[length - 1])) &&
-		th_sites_is_application(
-			frames, th_frames_function_at(frames, path.frames[length - 2])))
+		th_frames_function_of(frames, path.frames[length - 2])->is_application)
 		length--;
 	th_path_prefixes_add(&leaks->places.ways, place->path, length, &maker);
 	return maker;

@@ -26,7 +26,6 @@
 #include "report/base/allocate.h"
 #include "report/base/log_text.h"
 #include "report/base/sort.h"
-#include "report/profile/sites.h"
 
 #define LINE_SHARE 0.25
 #define PATH_SHARE 0.09375 /* twice */
@@ -281,10 +280,10 @@ function_at(const struct levels *levels, const struct site *site, uint32_t index
 static bool
 is_node(const struct levels *levels, const struct site *site, uint32_t function)
 {
-	const struct th_frames *frames = levels->work->leaks->profile->frames;
+	const struct th_function *item = th_frames_function(
+		levels->work->leaks->profile->frames, function);
 
-	return site->has_creator ? th_sites_is_application(frames, function)
-				 : !th_frames_is_runtime(frames, function);
+	return site->has_creator ? item->is_application : !item->is_runtime;
 }
 
 /* Whether two functions are in one library. */
@@ -542,9 +541,10 @@ judge_paths(struct levels *levels, struct node node)
 	}
 	if (!node.length)
 		return;
-	uint32_t function = function_at(levels, node.sites, node.length - 1);
-	node.is_of_java = th_sites_is_application(frames, function);
-	node.is_of_native = !th_frames_is_runtime(frames, function);
+	const struct th_function *function = th_frames_function(
+		frames, function_at(levels, node.sites, node.length - 1));
+	node.is_of_java = function->is_application;
+	node.is_of_native = !function->is_runtime;
 	judge_node(levels, &node);
 }
 

@@ -106,16 +106,16 @@ library_of(struct th_filter *filter, const struct th_path *path)
 	const char *module = NULL;
 
 	for (uint32_t i = path->count; i-- > 0;) {
-		uint32_t number = th_frames_get(filter->frames, path->frames[i])->function;
-		const struct th_function *function = th_frames_function(filter->frames, number);
+		const struct th_function *function = th_frames_function_of(
+			filter->frames, path->frames[i]);
 
 		if (function->kind == TH_KIND_JAVA)
 			return th_frames_group(filter->frames, "(Java)");
 		if (!function->module)
 			continue;
-		if (!module || !th_frames_is_runtime(filter->frames, number))
+		if (!module || !function->is_runtime)
 			module = th_frames_string(filter->frames, function->module);
-		if (!th_frames_is_runtime(filter->frames, number))
+		if (!function->is_runtime)
 			break;
 	}
 	if (!module)

@@ -207,12 +207,11 @@ native_business(const struct th_profile *profile, const struct th_path *path)
 	if (java < path->count)
 		return business_below(profile, path, java);
 	for (uint32_t i = path->count; i-- > 0;) {
-		uint32_t function = th_frames_function_at(profile->frames, path->frames[i]);
 		const char *name = vm_name_at(profile, path, i);
 
 		if (name)
 			return is_service(name) ? NULL : business_of(name);
-		if (!th_frames_is_runtime(profile->frames, function))
+		if (!function_at(profile, path, i)->is_runtime)
 			return NULL;
 	}
 	return NULL;
@@ -246,9 +245,7 @@ th_leak_sites_creator_length(const struct th_profile *profile, const struct th_p
 	uint32_t fallback = 0;
 
 	for (uint32_t i = path->count; i-- > 0;) {
-		uint32_t function = th_frames_function_at(profile->frames, path->frames[i]);
-
-		if (!th_sites_is_application(profile->frames, function))
+		if (!function_at(profile, path, i)->is_application)
 			continue;
 		if (line_at(profile, path, i))
 			return i + 1;

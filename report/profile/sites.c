@@ -12,12 +12,6 @@
 #include "report/base/sort.h"
 #include "report/profile/values.h"
 
-bool
-th_sites_is_application(const struct th_frames *frames, uint32_t function)
-{
-	return th_frames_function(frames, function)->is_application;
-}
-
 /* Code of the C or C++ library, also where it was compiled into another module. */
 static bool
 is_runtime(const struct th_function *function)
@@ -41,12 +35,13 @@ th_sites_find_caller(const struct th_frames *frames, const struct th_path *path)
 	uint32_t runtime = TH_SITE_NO_FUNCTION;
 
 	for (uint32_t i = path->count; i-- > 0;) {
-		uint32_t function = th_frames_get(frames, path->frames[i])->function;
+		const struct th_function *function = th_frames_function_of(
+			frames, path->frames[i]);
 
-		if (th_sites_is_application(frames, function))
-			return function;
-		if (th_frames_function(frames, function)->kind == TH_KIND_JAVA)
-			runtime = function;
+		if (function->is_application || function->kind == TH_KIND_JAVA)
+			runtime = th_frames_function_at(frames, path->frames[i]);
+		if (function->is_application)
+			return runtime;
 	}
 	return runtime;
 }
@@ -80,7 +75,7 @@ th_sites_place(const struct th_frames *frames, const struct th_path *path)
 		.caller = TH_SITE_NO_FUNCTION,
 	};
 
-	if (!th_sites_is_application(frames, place.function))
+	if (!th_frames_function(frames, place.function)->is_application)
 		place.caller = th_sites_find_caller(frames, path);
 	if (place.caller == TH_SITE_NO_FUNCTION)
 		place.caller = find_client(frames, path);

@@ -660,12 +660,6 @@ th_frames_is_generated(const struct th_frames *frames, uint32_t function)
 	       strchr(th_frames_function_name(frames, function), '#');
 }
 
-bool
-th_frames_is_runtime(const struct th_frames *frames, uint32_t function)
-{
-	return frames->functions[function].is_runtime;
-}
-
 uint32_t
 th_frames_function_count(const struct th_frames *frames)
 {

@@ -94,9 +94,6 @@ const char *th_frames_function_name(const struct th_frames *frames, uint32_t fun
 const char *th_frames_library(const struct th_frames *frames, uint32_t function);
 bool th_frames_is_nameless(const struct th_frames *frames, uint32_t function);
 
-/* is_runtime of struct th_function. */
-bool th_frames_is_runtime(const struct th_frames *frames, uint32_t function);
-
 /* Whether it is a method of one of many classes that a program generates (java_names.h). */
 bool th_frames_is_generated(const struct th_frames *frames, uint32_t function);
 
