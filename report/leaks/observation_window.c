@@ -6,8 +6,6 @@
  */
 #include "report/leaks/observation_window.h"
 
-#include "report/statistics/heap_use.h"
-
 /* Memory that a program builds up during start-up is not a leak. */
 #define WARM_UP_PART 0.2
 /* Blocks with a shorter life are in use, not forgotten. */

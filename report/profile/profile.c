@@ -15,7 +15,6 @@
 #include "report/profile/mapped_use.h"
 #include "report/profile/resident_blocks.h"
 #include "report/profile/values.h"
-#include "report/statistics/heap_use.h"
 #include "report/statistics/sampling_changes.h"
 #include "report/symbols/mapped_names.h"
 

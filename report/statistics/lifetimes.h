@@ -111,6 +111,26 @@ th_lifetimes_collections(const struct th_lifetimes *lifetimes, uint64_t from, ui
 bool th_lifetimes_is_temporary(
 	const struct th_lifetimes *lifetimes, enum th_heap heap, size_t index);
 
+/* The Java heap in use, as reported by the VM: an upper limit of live bytes. */
+
+/* The first measurement of the heap in use since `time`; NULL if there is none. */
+const struct th_decoded_heap_use *
+th_heap_use_after(const struct th_recording *recording, uint64_t time);
+
+/*
+ * Upper limit of the live bytes of the Java heap at `time`: bytes in use at the last
+ * measurement plus bytes allocated since, by `calibration` of that heap; all allocated bytes if
+ * there was no measurement.
+ */
+double th_heap_use_bound(const struct th_recording *recording,
+	const struct th_calibration *calibration, uint64_t time);
+
+/*
+ * Limits an estimate of bytes to `bound`. If even its lower limit is above, it includes
+ * garbage: the lower limit becomes 0, and it is not exact.
+ */
+struct th_estimate th_heap_use_clamp(const struct th_estimate *estimate, double bound);
+
 /* The probability that the end of a sample of `heap` is known at `moment`. */
 static inline double
 th_lifetimes_keep(

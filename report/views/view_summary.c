@@ -16,7 +16,6 @@
 #include "report/base/terminal.h"
 #include "report/profile/mapped_use.h"
 #include "report/profile/sites.h"
-#include "report/statistics/heap_use.h"
 #include "report/views/parts.h"
 
 /* Sites listed for each heap in the brief form. */
