@@ -38,12 +38,11 @@
 
 struct th_reader {
 	unsigned char *map;
-	size_t map_bytes;       /* of the file, in the mapping */
-	bool is_file;           /* the mapping is that of the file */
-	uint64_t ring_from;     /* of a ring: where it begins; else 0 */
-	struct th_record *kept; /* of a ring: of what was before, see open_ring(); by offset */
-	size_t kept_count;
-	size_t kept_capacity;
+	size_t map_bytes;   /* of the file, in the mapping */
+	bool is_file;       /* the mapping is that of the file */
+	uint64_t ring_from; /* of a ring: where it begins; else 0 */
+	/* Of a ring: of what was before, see open_ring(); by offset. */
+	TH_ARRAY(struct th_record, kept);
 	uint64_t start; /* offset of the first record */
 	uint64_t end;   /* offset one past the last */
 	bool is_cut;
