@@ -36,7 +36,7 @@ objects_in(const struct th_estimator *sum)
  * followed: then it is wider by the number of samples that each followed sample represents.
  */
 static struct th_estimate
-bytes_of(const struct th_judge *judge, const struct th_evidence_sums *sums,
+bytes_of(const struct th_judge *judge, const struct th_evidence *evidence,
 	const struct th_estimator *sum, enum th_limit which)
 {
 	struct th_estimate nothing = judge->nothing;
@@ -44,8 +44,8 @@ bytes_of(const struct th_judge *judge, const struct th_evidence_sums *sums,
 	if (sum->samples)
 		return th_profile_bytes_limit(
 			judge->profile, judge->heap, TH_MEASURE_LIVE, sum, which);
-	if (sums->samples > 0)
-		nothing.high *= sums->followed / sums->samples;
+	if (evidence->sums.samples > 0)
+		nothing.high *= evidence->sums.followed / evidence->sums.samples;
 	return nothing;
 }
 
@@ -55,28 +55,28 @@ bytes_of(const struct th_judge *judge, const struct th_evidence_sums *sums,
  * the heap as a whole was sampled more sparsely for some time.
  */
 static struct th_estimate
-lost_bytes(const struct th_judge *judge, const struct th_evidence_sums *sums,
+lost_bytes(const struct th_judge *judge, const struct th_evidence *evidence,
 	const struct th_estimator *sum, enum th_limit which)
 {
-	double gap = th_mean_interval_thin(&sums->gaps);
+	double gap = th_mean_interval_thin(&evidence->sums.gaps);
 
-	if (sums->samples < ENOUGH_FOR_GAP || judge->profile->lifetimes.followed || gap <= 0 ||
-		gap >= judge->profile->heaps[judge->heap].gap)
-		return bytes_of(judge, sums, sum, which);
+	if (evidence->sums.samples < ENOUGH_FOR_GAP || judge->profile->lifetimes.followed ||
+		gap <= 0 || gap >= judge->profile->heaps[judge->heap].gap)
+		return bytes_of(judge, evidence, sum, which);
 	return th_estimate_bytes_limit(sum, NULL, gap * judge->thinning, which);
 }
 
 /* Intervals are slow to compute: the limit is skipped for sites that have not grown at all. */
 double
-th_evidence_growth_limit(const struct th_judge *judge, const struct th_evidence_sums *sums,
+th_evidence_growth_limit(const struct th_judge *judge, const struct th_evidence *evidence,
 	const struct th_estimator *gained, const struct th_estimator *lost)
 {
 	double growth = bytes_in(gained) - bytes_in(lost);
 
 	if (growth <= 0)
 		return growth;
-	struct th_estimate more = bytes_of(judge, sums, gained, TH_LIMIT_LOW);
-	struct th_estimate less = lost_bytes(judge, sums, lost, TH_LIMIT_HIGH);
+	struct th_estimate more = bytes_of(judge, evidence, gained, TH_LIMIT_LOW);
+	struct th_estimate less = lost_bytes(judge, evidence, lost, TH_LIMIT_HIGH);
 	return th_estimate_difference(&more, &less).low;
 }
 
@@ -111,47 +111,46 @@ sampled_seconds(const struct th_judge *judge)
 }
 
 static struct th_estimate
-live_bytes(const struct th_evidence *evidence, const struct th_judge *judge,
-	const struct th_evidence_sums *sums, enum th_limit which)
+live_bytes(
+	const struct th_evidence *evidence, const struct th_judge *judge, enum th_limit which)
 {
-	return evidence->is_resident ? th_estimate_bytes_limit(&sums->resident, NULL,
+	return evidence->is_resident ? th_estimate_bytes_limit(&evidence->sums.resident, NULL,
 					       judge->profile->heaps[judge->heap].gap, which)
-				     : bytes_of(judge, sums, &sums->live, which);
+				     : bytes_of(judge, evidence, &evidence->sums.live, which);
 }
 
 double
-th_evidence_live_low(const struct th_evidence *evidence, const struct th_judge *judge,
-	const struct th_evidence_sums *sums)
+th_evidence_live_low(const struct th_evidence *evidence, const struct th_judge *judge)
 {
-	return live_bytes(evidence, judge, sums, TH_LIMIT_LOW).low;
+	return live_bytes(evidence, judge, TH_LIMIT_LOW).low;
 }
 
 static struct th_estimate
-growth_of(const struct th_judge *judge, const struct th_evidence_sums *sums)
+growth_of(const struct th_judge *judge, const struct th_evidence *evidence)
 {
-	struct th_estimate gained = bytes_of(judge, sums, &sums->gained, TH_LIMIT_BOTH);
-	struct th_estimate lost = lost_bytes(judge, sums, &sums->lost, TH_LIMIT_BOTH);
+	struct th_estimate gained = bytes_of(
+		judge, evidence, &evidence->sums.gained, TH_LIMIT_BOTH);
+	struct th_estimate lost = lost_bytes(
+		judge, evidence, &evidence->sums.lost, TH_LIMIT_BOTH);
 
 	return th_estimate_scale(th_estimate_difference(&gained, &lost),
 		judge->seconds > 0 ? 1 / judge->seconds : 0);
 }
 
 void
-th_evidence_measure(struct th_evidence *evidence, const struct th_judge *judge,
-	const struct th_evidence_sums *sums)
+th_evidence_measure(struct th_evidence *evidence, const struct th_judge *judge)
 {
-	evidence->live_bytes = live_bytes(evidence, judge, sums, TH_LIMIT_BOTH);
+	evidence->live_bytes = live_bytes(evidence, judge, TH_LIMIT_BOTH);
 	evidence->live_objects = th_profile_objects(
-		judge->profile, judge->heap, TH_MEASURE_LIVE, &sums->live);
-	if (!sums->is_trend)
-		evidence->growth = growth_of(judge, sums);
+		judge->profile, judge->heap, TH_MEASURE_LIVE, &evidence->sums.live);
+	if (!evidence->is_trend)
+		evidence->growth = growth_of(judge, evidence);
 }
 
 /* Figures */
 
-/* Sums over the samples of a site. */
+/* Sums over the samples of a site, beside those of its evidence. */
 struct sums {
-	struct th_evidence_sums kept;
 	double allocated;                /* objects, up to the horizon */
 	double alive;                    /* of these */
 	struct th_estimator gained_late; /* as `gained` and `lost`, since the middle */
@@ -307,7 +306,7 @@ look_at_residency(struct look *look, const struct th_sample *sample, bool is_liv
 	}
 	if (is_live)
 		th_lifetimes_add_part(&profile->lifetimes, calibration, heap, sample,
-			&profile->at, now, &look->sums.kept.resident);
+			&profile->at, now, &look->evidence->sums.resident);
 }
 
 static void
@@ -337,13 +336,13 @@ look_at(struct look *look, size_t index)
 	look->largest = sample->size;
 	struct th_birth birth = {
 		sample->time, th_lifetimes_weight(lifetimes, evidence->heap, index)};
-	sums->kept.samples++;
-	sums->kept.followed += birth.weight;
-	th_mean_interval_add(&sums->kept.gaps, sample->size,
+	evidence->sums.samples++;
+	evidence->sums.followed += birth.weight;
+	th_mean_interval_add(&evidence->sums.gaps, sample->size,
 		th_recording_sample_interval(profile->recording, sample), (double)sample->keep,
 		1);
 	if (end == TH_END_NEVER) {
-		th_estimator_merge(&sums->kept.live, &one);
+		th_estimator_merge(&evidence->sums.live, &one);
 		if (lifetimes->ends[evidence->heap][index] != TH_END_NEVER)
 			evidence->freed_after += bytes_in(&one);
 		th_array_append(look->judge, survivors, birth);
@@ -363,8 +362,8 @@ look_at(struct look *look, size_t index)
 		count_death(look, sample->time, end, bytes_in(&one), is_garbage);
 	}
 	count_cohort(look, sample->time, end);
-	add_change(horizon, sample->time, end, horizon->warm, &one, &sums->kept.gained,
-		is_garbage ? &sums->garbage : &sums->kept.lost);
+	add_change(horizon, sample->time, end, horizon->warm, &one, &evidence->sums.gained,
+		is_garbage ? &sums->garbage : &evidence->sums.lost);
 	add_change(horizon, sample->time, end, horizon->middle, &one, &sums->gained_late,
 		is_garbage ? &sums->garbage_late : &sums->lost_late);
 }
@@ -406,7 +405,7 @@ settle_garbage(struct look *look)
 
 	if (!look->garbage_old || are_alike(&look->early, &look->late))
 		return;
-	th_estimator_merge(&sums->kept.lost, &sums->garbage);
+	th_estimator_merge(&look->evidence->sums.lost, &sums->garbage);
 	th_estimator_merge(&sums->lost_late, &sums->garbage_late);
 	if (have_died(&look->early, &look->late))
 		look->evidence->dead_old += look->garbage_old;
@@ -416,7 +415,7 @@ settle_garbage(struct look *look)
 static double
 size_of_survivors(const struct look *look)
 {
-	const struct th_estimator *live = &look->sums.kept.live;
+	const struct th_estimator *live = &look->evidence->sums.live;
 	double objects = objects_in(live);
 
 	return objects > 0 ? bytes_in(live) / objects : 0;
@@ -531,19 +530,21 @@ set_points(struct look *look)
 	const struct sums *sums = &look->sums;
 	double seconds = look->judge->seconds;
 
-	evidence->live = bytes_in(&sums->kept.live);
-	evidence->live_samples = sums->kept.live.samples;
+	evidence->live = bytes_in(&evidence->sums.live);
+	evidence->live_samples = evidence->sums.live.samples;
 	evidence->survivors = sums->allocated > 0 ? sums->alive / sums->allocated : 0;
 	evidence->live_bytes = th_estimate_exact(
-		bytes_in(evidence->is_resident ? &sums->kept.resident : &sums->kept.live),
-		sums->kept.live.samples);
+		bytes_in(evidence->is_resident ? &evidence->sums.resident
+					       : &evidence->sums.live),
+		evidence->sums.live.samples);
 	evidence->live_objects = th_estimate_exact(
-		objects_in(&sums->kept.live), sums->kept.live.samples);
+		objects_in(&evidence->sums.live), evidence->sums.live.samples);
 	evidence->growth = th_estimate_exact(
 		seconds > 0
-			? (bytes_in(&sums->kept.gained) - bytes_in(&sums->kept.lost)) / seconds
+			? (bytes_in(&evidence->sums.gained) - bytes_in(&evidence->sums.lost)) /
+				  seconds
 			: 0,
-		sums->kept.gained.samples + sums->kept.lost.samples);
+		evidence->sums.gained.samples + evidence->sums.lost.samples);
 	evidence->gained_late = sums->gained_late.samples;
 	evidence->lost_late = sums->lost_late.samples;
 	evidence->chance = th_chance_of_more(evidence->gained_late, evidence->lost_late);
@@ -561,16 +562,16 @@ set_limits(struct look *look)
 		return;
 	if (evidence->born_late >= ENOUGH_LATE)
 		evidence->late_low = th_evidence_growth_limit(
-			look->judge, &sums->kept, &sums->gained_late, &sums->lost_late);
-	if (!th_evidence_grew_late(evidence) && sums->kept.gained.samples >= ENOUGH_LATE)
+			look->judge, evidence, &sums->gained_late, &sums->lost_late);
+	if (!th_evidence_grew_late(evidence) && evidence->sums.gained.samples >= ENOUGH_LATE)
 		evidence->whole_low = th_evidence_growth_limit(
-			look->judge, &sums->kept, &sums->kept.gained, &sums->kept.lost);
+			look->judge, evidence, &evidence->sums.gained, &evidence->sums.lost);
 }
 
 /* Evaluates the current site by one minimum age of old blocks; true: it is a leak. */
 static bool
 evaluate(struct th_evidence *evidence, struct th_judge *judge,
-	const struct th_observation_window *horizon, struct th_evidence_sums *sums_ret)
+	const struct th_observation_window *horizon)
 {
 	struct look look;
 
@@ -583,7 +584,7 @@ evaluate(struct th_evidence *evidence, struct th_judge *judge,
 	for (size_t i = 0; i < judge->samples_count; i++)
 		look_at(&look, judge->samples[i]);
 	settle_garbage(&look);
-	evidence->ascending = look.is_uneven ? 0 : look.sums.kept.samples;
+	evidence->ascending = look.is_uneven ? 0 : (uint64_t)evidence->sums.samples;
 	if (judge->heap == TH_HEAP_JAVA && judge->profile->lifetimes.followed)
 		evidence->enough_old = ENOUGH_FOLLOWED;
 	set_points(&look);
@@ -591,7 +592,6 @@ evaluate(struct th_evidence *evidence, struct th_judge *judge,
 	th_evidence_test_births(evidence, judge, size_of_survivors(&look));
 	set_limits(&look);
 	th_evidence_find_verdict(evidence);
-	*sums_ret = look.sums.kept;
 	return evidence->verdict == TH_VERDICT_LEAK;
 }
 
@@ -600,14 +600,12 @@ evaluate(struct th_evidence *evidence, struct th_judge *judge,
  * at the profile's `at` stays what it is, as in all views.
  */
 static bool
-is_leak_without(bool *collections, struct th_evidence *evidence, struct th_judge *judge,
-	struct th_evidence_sums *sums)
+is_leak_without(bool *collections, struct th_evidence *evidence, struct th_judge *judge)
 {
 	struct th_evidence kept;
-	struct th_evidence_sums kept_sums;
 
 	*collections = true;
-	bool is_leak = evaluate(&kept, judge, judge->horizon, &kept_sums);
+	bool is_leak = evaluate(&kept, judge, judge->horizon);
 	*collections = false;
 	if (!is_leak)
 		return false;
@@ -618,9 +616,8 @@ is_leak_without(bool *collections, struct th_evidence *evidence, struct th_judge
 	kept.live_samples = evidence->live_samples;
 	kept.live_bytes = evidence->live_bytes;
 	kept.live_objects = evidence->live_objects;
-	kept_sums.live = sums->live;
+	kept.sums.live = evidence->sums.live;
 	*evidence = kept;
-	*sums = kept_sums;
 	return true;
 }
 
@@ -629,11 +626,10 @@ is_leak_without(bool *collections, struct th_evidence *evidence, struct th_judge
  * garbage looks the same, so growth is unclear.
  */
 static void
-judge_dropped(
-	struct th_evidence *evidence, struct th_judge *judge, struct th_evidence_sums *sums)
+judge_dropped(struct th_evidence *evidence, struct th_judge *judge)
 {
 	if (th_evidence_is_dropped(evidence) &&
-		is_leak_without(&judge->ignores_exit, evidence, judge, sums))
+		is_leak_without(&judge->ignores_exit, evidence, judge))
 		th_evidence_decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_DROPPED);
 }
 
@@ -642,15 +638,14 @@ judge_dropped(
  * The program keeps the owners of that: what was collected is not part of the leak.
  */
 static bool
-judge_kept(struct th_evidence *evidence, struct th_judge *judge, struct th_evidence_sums *sums)
+judge_kept(struct th_evidence *evidence, struct th_judge *judge)
 {
 	struct th_evidence kept;
-	struct th_evidence_sums kept_sums;
 
 	if (!judge->collects_at_exit || !th_evidence_is_partly_collected(evidence))
 		return false;
 	judge->omits_collected = true;
-	bool is_leak = evaluate(&kept, judge, evidence->horizon, &kept_sums);
+	bool is_leak = evaluate(&kept, judge, evidence->horizon);
 	judge->omits_collected = false;
 	if (!is_leak)
 		return false;
@@ -658,40 +653,32 @@ judge_kept(struct th_evidence *evidence, struct th_judge *judge, struct th_evide
 	kept.collected = evidence->collected;
 	kept.collected_bytes = evidence->collected_bytes;
 	*evidence = kept;
-	*sums = kept_sums;
 	return true;
 }
 
 /* Only collections free the blocks: a Java object owns each, and the program does not close it. */
 static void
-judge_unclosed(
-	struct th_evidence *evidence, struct th_judge *judge, struct th_evidence_sums *sums)
+judge_unclosed(struct th_evidence *evidence, struct th_judge *judge)
 {
 	if (th_evidence_is_collected(evidence) &&
-		is_leak_without(&judge->ignores_collections, evidence, judge, sums))
+		is_leak_without(&judge->ignores_collections, evidence, judge))
 		th_evidence_decide(evidence, TH_VERDICT_LEAK, TH_REASON_UNCLOSED);
 }
 
 void
 th_evidence_init(struct th_evidence *evidence, struct th_judge *judge, const uint32_t *samples,
-	size_t count, struct th_evidence_sums *sums_ret)
+	size_t count)
 {
-	struct th_evidence_sums sums, older_sums;
 	struct th_evidence older;
 
 	judge->samples = samples;
 	judge->samples_count = count;
-	evaluate(evidence, judge, judge->horizon, &sums);
-	sums.is_trend = th_evidence_judge_residency(evidence, judge);
+	evaluate(evidence, judge, judge->horizon);
+	th_evidence_judge_residency(evidence, judge);
 	if (evidence->verdict != TH_VERDICT_LEAK && evidence->reason != TH_REASON_UNUSED &&
-		th_evidence_frees_old(evidence) &&
-		evaluate(&older, judge, &judge->older, &older_sums)) {
+		th_evidence_frees_old(evidence) && evaluate(&older, judge, &judge->older))
 		*evidence = older;
-		sums = older_sums;
-	}
-	judge_dropped(evidence, judge, &sums);
-	if (!judge_kept(evidence, judge, &sums))
-		judge_unclosed(evidence, judge, &sums);
-	if (sums_ret)
-		*sums_ret = sums;
+	judge_dropped(evidence, judge);
+	if (!judge_kept(evidence, judge))
+		judge_unclosed(evidence, judge);
 }

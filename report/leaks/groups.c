@@ -123,7 +123,7 @@ judge_together(struct th_leaks_work *work, const struct th_leak_group *group)
 	if (group->places_count == 1)
 		return outline;
 	th_leaks_evaluate(work, group->heap, group->places, group->places_count,
-		TH_SITE_SHARE * TH_ERROR_RATE, &evidence, NULL);
+		TH_SITE_SHARE * TH_ERROR_RATE, &evidence);
 	if (place->internal)
 		th_evidence_set_internal(&evidence);
 	outline = th_evidence_outline(&evidence);
@@ -662,7 +662,7 @@ th_groups_judge(struct th_leaks_work *work, const struct th_leak_group *group)
 						 : work->found[group->node].chance_limit;
 
 	th_leaks_evaluate(work, group->heap, group->places, group->places_count, limit,
-		&finding.evidence, &finding.sums);
+		&finding.evidence);
 	set_verdict(work, group, &finding.evidence);
 	if (place->internal)
 		th_evidence_set_internal(&finding.evidence);
@@ -670,8 +670,7 @@ th_groups_judge(struct th_leaks_work *work, const struct th_leak_group *group)
 	finding.owner = th_owners_find(
 		work, group->places, group->places_count, finding.evidence.survivors);
 	if (finding.owner.is_collected)
-		th_evidence_set_owners_gone(
-			&finding.evidence, &work->judges[group->heap], &finding.sums);
+		th_evidence_set_owners_gone(&finding.evidence, &work->judges[group->heap]);
 	else if (group->heap == TH_HEAP_NATIVE && finding.owner.place == TH_NO_PLACE)
 		finding.owner = owner_of_next(work, group);
 	if (finding.evidence.verdict == TH_VERDICT_LEAK &&

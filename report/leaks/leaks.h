@@ -55,7 +55,6 @@ struct th_finding {
 	uint32_t place; /* site with most live bytes */
 	uint32_t place_count;
 	struct th_evidence evidence; /* of all its sites */
-	struct th_evidence_sums sums;
 	struct th_owner owner;
 	enum th_leak_level level;
 	uint32_t key;   /* path prefix of TH_LEVEL_PATH */

@@ -58,8 +58,7 @@ struct th_leaks_work {
 
 /* Evaluates sites of one heap together, with this error rate. */
 void th_leaks_evaluate(struct th_leaks_work *work, enum th_heap heap, const uint32_t *places,
-	size_t count, double chance_limit, struct th_evidence *ret,
-	struct th_evidence_sums *sums_ret);
+	size_t count, double chance_limit, struct th_evidence *ret);
 
 /*
  * The path prefix that related sites share: down to the creator; if that is a constructor of

@@ -406,7 +406,7 @@ grows(struct levels *levels, const struct node *node, double *limit_ret)
 	if (!may_grow(levels, &gains, *limit_ret))
 		return false;
 	th_leaks_evaluate(levels->work, levels->heap, levels->places, levels->places_count,
-		*limit_ret, &evidence, NULL);
+		*limit_ret, &evidence);
 	return evidence.verdict == TH_VERDICT_LEAK;
 }
 
