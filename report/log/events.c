@@ -322,13 +322,17 @@ on_mapped_end(struct th_recording *recording, const struct th_decoded_mapped_end
 	return true;
 }
 
-/* The end of a Java object, or of following it. */
-static struct th_free_info
-end_of_object(const struct th_recording *recording, uint64_t time, uint64_t sample)
+static bool
+on_java_death(struct th_recording *recording, const struct th_decoded_java_death *event)
 {
-	return (struct th_free_info){.time = time,
-		.record = th_recording_record(recording, sample),
-		.thread = TH_ID_MAP_NONE};
+	struct th_free_info end = {
+		.time = event->time,
+		.record = th_recording_record(recording, event->sample),
+		.thread = TH_ID_MAP_NONE,
+	};
+
+	th_array_append(recording, deaths, end);
+	return true;
 }
 
 static bool
@@ -571,14 +575,10 @@ add_possible(
 	case TH_EVENT_JAVA_ALLOC:
 		return on_java_alloc(recording, &event->java_alloc, record);
 	case TH_EVENT_JAVA_DEATH:
-		th_array_append(recording, deaths,
-			end_of_object(
-				recording, event->java_death.time, event->java_death.sample));
-		return true;
+		return on_java_death(recording, &event->java_death);
 	case TH_EVENT_JAVA_LOST:
 		th_array_append(recording, losses,
-			end_of_object(
-				recording, event->java_lost.time, event->java_lost.sample));
+			th_recording_record(recording, event->java_lost.sample));
 		return true;
 	case TH_EVENT_JAVA_FOLLOWED:
 		return on_java_followed(recording, &event->java_followed);

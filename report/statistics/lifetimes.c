@@ -284,7 +284,7 @@ forget_lost(struct th_lifetimes *lifetimes)
 
 	for (size_t i = 0; i < recording->losses_count; i++) {
 		size_t index = th_samples_find(
-			&recording->samples[TH_HEAP_JAVA], recording->losses[i].record, 0);
+			&recording->samples[TH_HEAP_JAVA], recording->losses[i], 0);
 
 		if (index != SIZE_MAX)
 			lifetimes->ends[TH_HEAP_JAVA][index] = TH_END_UNKNOWN;
