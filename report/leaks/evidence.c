@@ -334,8 +334,9 @@ look_at(struct look *look, size_t index)
 	count_freed(look, index, sample, bytes_in(&one));
 	look->is_uneven |= sample->size <= look->largest;
 	look->largest = sample->size;
-	struct th_birth birth = {
-		sample->time, th_lifetimes_weight(lifetimes, evidence->heap, index)};
+	struct th_birth birth = {sample->time, 1};
+	if (evidence->heap == TH_HEAP_JAVA && lifetimes->followed)
+		birth.weight = 1 / (double)lifetimes->followed[index];
 	evidence->sums.samples++;
 	evidence->sums.followed += birth.weight;
 	th_mean_interval_add(&evidence->sums.gaps, sample->size,

@@ -399,16 +399,6 @@ calibrate_as_share(struct th_calibration *calibration, const struct th_recording
 	th_calibration_deinit(&all);
 }
 
-static double *
-new_factors(size_t names, uint32_t classes)
-{
-	double *factors = th_allocate(names, classes * sizeof(*factors));
-
-	for (size_t i = 0; i < names * classes; i++)
-		factors[i] = 1;
-	return factors;
-}
-
 void
 th_calibration_init(struct th_calibration *calibration, const struct th_recording *recording,
 	enum th_heap heap, const struct th_window *window)
@@ -421,8 +411,10 @@ th_calibration_init(struct th_calibration *calibration, const struct th_recordin
 	calibration->live_gap = recording->is_ring ? thin_gap(recording, heap, window, true)
 						   : calibration->gap;
 	th_weight_classes_init(&calibration->classes, recording, heap);
-	calibration->factors = new_factors(
-		recording->thread_names_count, calibration->classes.count);
+	calibration->factors = th_allocate(recording->thread_names_count,
+		calibration->classes.count * sizeof(*calibration->factors));
+	for (size_t i = 0; i < recording->thread_names_count * calibration->classes.count; i++)
+		calibration->factors[i] = 1;
 	calibrate(calibration, recording, heap, window);
 	if (!calibration->is_calibrated && is_bounded(window))
 		calibrate_as_share(calibration, recording, heap, window);

@@ -187,18 +187,6 @@ scale_followed(struct th_lifetimes *lifetimes, uint64_t young, struct few_groups
 	}
 }
 
-static void
-find_followed_parts(struct th_lifetimes *lifetimes, uint64_t young)
-{
-	struct few_groups few = {0};
-
-	sum_followed(lifetimes, young, &few);
-	sum_pools(lifetimes, young, &few);
-	scale_followed(lifetimes, young, &few);
-	th_id_map_deinit(&few.sites);
-	free(few.groups);
-}
-
 /* Fills `followed` and the sums beside it, and sets the ends of the objects that are followed or unknown. */
 static void
 find_few_followed(struct th_lifetimes *lifetimes)
@@ -206,13 +194,17 @@ find_few_followed(struct th_lifetimes *lifetimes)
 	const struct th_recording *recording = lifetimes->recording;
 	uint64_t young = last_start(recording);
 	size_t count = recording->samples[TH_HEAP_JAVA].items_count;
+	struct few_groups few = {0};
 
 	if (!follows_few(recording) || !count)
 		return;
-	lifetimes->followed_count = count;
 	lifetimes->followed = th_allocate(count, sizeof(float));
 	find_followed(lifetimes, young);
-	find_followed_parts(lifetimes, young);
+	sum_followed(lifetimes, young, &few);
+	sum_pools(lifetimes, young, &few);
+	scale_followed(lifetimes, young, &few);
+	th_id_map_deinit(&few.sites);
+	free(few.groups);
 }
 
 /* Ends */
@@ -220,19 +212,16 @@ find_few_followed(struct th_lifetimes *lifetimes)
 /* The native bit has the same value for mapped samples. */
 static_assert((int)TH_NATIVE_TRACKED == (int)TH_MAPPED_TRACKED, "one test for both heaps");
 
-/* Whether the library records the end of this sample, losses aside. */
-static bool
-is_tracked(enum th_heap heap, const struct th_sample *sample)
-{
-	return heap == TH_HEAP_JAVA || sample->flags & TH_NATIVE_TRACKED;
-}
-
 /* The end before any event is applied. */
 static uint64_t
 first_end(const struct th_recording *recording, enum th_heap heap, size_t index)
 {
-	if (!is_tracked(heap, &recording->samples[heap].items[index]) ||
-		(heap == TH_HEAP_JAVA && follows_few(recording)))
+	/* Whether the library records the end of this sample, losses aside. */
+	bool is_tracked = heap == TH_HEAP_JAVA ? !follows_few(recording)
+					       : recording->samples[heap].items[index].flags &
+							 TH_NATIVE_TRACKED;
+
+	if (!is_tracked)
 		return TH_END_UNKNOWN;
 	/* Mapped parts have their ends already. */
 	return heap == TH_HEAP_MAPPED ? recording->part_ends[index] : TH_END_NEVER;

@@ -68,7 +68,6 @@ struct th_lifetimes {
 	 * others, by index; 0 = not followed. NULL: all are followed.
 	 */
 	float *followed;
-	size_t followed_count;
 	double followed_part; /* fraction of the older bytes whose samples are followed themselves */
 	bool is_unjudged; /* no followed object was judged, although there were some to judge */
 	TH_ARRAY(struct th_judgement, judgements); /* by time */
@@ -216,15 +215,6 @@ th_lifetimes_calibration(const struct th_lifetimes *lifetimes,
 		result.gap = th_calibration_thinned_gap(&result, keep);
 	}
 	return result;
-}
-
-/* How many samples a followed one represents, itself included. */
-static inline double
-th_lifetimes_weight(const struct th_lifetimes *lifetimes, enum th_heap heap, size_t index)
-{
-	return heap == TH_HEAP_JAVA && lifetimes->followed
-		       ? 1 / (double)lifetimes->followed[index]
-		       : 1;
 }
 
 /*
