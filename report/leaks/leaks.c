@@ -341,8 +341,7 @@ th_leaks_prepare(struct th_leaks *leaks, const struct th_profile *profile)
 {
 	*leaks = (struct th_leaks){.profile = profile};
 	if (th_options_shape_stacks(profile->options))
-		leaks->profile = leaks->whole = th_profile_create_whole(
-			profile, profile->options);
+		leaks->profile = leaks->whole = th_profile_create_whole(profile);
 	th_leak_sites_init(&leaks->places, leaks->profile);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		th_observation_window_init(
@@ -403,10 +402,4 @@ th_leaks_next(const struct th_leaks *leaks, uint32_t next)
 
 	th_evidence_measure(&finding.evidence, &work->judges[group->heap]);
 	return finding;
-}
-
-const char *
-th_leak_level_name(enum th_leak_level level)
-{
-	return level == TH_LEVEL_PATH ? "path" : "line";
 }

@@ -39,8 +39,6 @@ enum th_leak_level {
 	TH_LEVEL_PATH, /* all below a method of the application */
 };
 
-const char *th_leak_level_name(enum th_leak_level level);
-
 /* An entry of the list of findings. */
 struct th_listed {
 	uint32_t group; /* of sites; others may belong to it */

@@ -490,7 +490,7 @@ build(struct th_profile *profile)
 	make_rows(&builder);
 	if (profile->account)
 		th_resident_blocks_init(
-			&builder.touched, profile->recording, profile->account->account);
+			&builder.touched, profile->recording, profile->account->account, NULL);
 	for (int measure = 0; measure < TH_MEASURES; measure++)
 		profile->sums[measure] = th_allocate(
 			profile->rows_count, sizeof(*profile->sums[measure]));
@@ -524,13 +524,13 @@ th_profile_create(const struct th_recording *recording, const struct th_options 
 }
 
 struct th_profile *
-th_profile_create_whole(const struct th_profile *profile, const struct th_options *options)
+th_profile_create_whole(const struct th_profile *profile)
 {
 	struct th_profile *whole = th_allocate(1, sizeof(*whole));
 
 	*whole = (struct th_profile){
 		.recording = profile->recording,
-		.options = options,
+		.options = profile->options,
 		.frames = profile->frames,
 		.paths = profile->paths,
 		.internal_group = profile->internal_group,

@@ -77,12 +77,10 @@ void th_profile_destroy(struct th_profile *profile);
 void th_profile_forget_sums(struct th_profile *profile);
 
 /*
- * The same samples with whole stacks, for verdicts that depend on hidden frames; at the time and
- * with the value of `options`. It shares frames, paths and filter with `profile`, which must outlive
+ * The same samples with whole stacks, for verdicts that depend on hidden frames. It shares frames, paths and filter with `profile`, which must outlive
  * it; th_filter_shape() gives the paths to show.
  */
-struct th_profile *
-th_profile_create_whole(const struct th_profile *profile, const struct th_options *options);
+struct th_profile *th_profile_create_whole(const struct th_profile *profile);
 
 /* The snapshot of resident memory that --at selects; NULL without snapshots. */
 const struct th_decoded_account *th_profile_chosen_account(const struct th_profile *profile);

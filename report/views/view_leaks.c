@@ -603,7 +603,8 @@ finding_json(
 			th_json_set(json, "await_finalizer", leaks->finalizers.waiting);
 	}
 	if (evidence->verdict == TH_VERDICT_LEAK) {
-		th_json_set(json, "level node lines", th_leak_level_name(finding.level),
+		th_json_set(json, "level node lines",
+			finding.level == TH_LEVEL_PATH ? "path" : "line",
 			node_json(leaks, &finding), finding.lines);
 		if (!is_for_page || finding.next != UINT32_MAX)
 			th_json_set(json, "heaps", heaps_json(leaks, finding));
