@@ -24,8 +24,6 @@ struct business {
 
 #define COMPILATION "[JVM-internal] compilation"
 #define COLLECTION "[JVM-internal] garbage collection"
-#define CLASS_LOADING TH_PURPOSE_CLASSES
-#define THREADS TH_PURPOSE_THREADS
 #define OTHER_BUSINESS "[JVM-internal] other"
 
 /* By names of the VM's threads, cut to 15 characters by the kernel, and of its functions. */
@@ -46,18 +44,18 @@ static const struct business businesses[] = {
 	{"ZUncommit", COLLECTION},
 	{"Shenandoah", COLLECTION},
 	{"ollect", COLLECTION},
-	{"StartThread", THREADS},
-	{"Class", CLASS_LOADING},
-	{"Klass", CLASS_LOADING},
-	{"Symbol", CLASS_LOADING},
-	{"String", CLASS_LOADING},
-	{"resolve", CLASS_LOADING},
-	{"link", CLASS_LOADING},
-	{"MethodHandle", CLASS_LOADING},
-	{"Method", CLASS_LOADING},
-	{"Module", CLASS_LOADING},
-	{"Lookup", CLASS_LOADING},
-	{"LoadLibrary", CLASS_LOADING},
+	{"StartThread", TH_PURPOSE_THREADS},
+	{"Class", TH_PURPOSE_CLASSES},
+	{"Klass", TH_PURPOSE_CLASSES},
+	{"Symbol", TH_PURPOSE_CLASSES},
+	{"String", TH_PURPOSE_CLASSES},
+	{"resolve", TH_PURPOSE_CLASSES},
+	{"link", TH_PURPOSE_CLASSES},
+	{"MethodHandle", TH_PURPOSE_CLASSES},
+	{"Method", TH_PURPOSE_CLASSES},
+	{"Module", TH_PURPOSE_CLASSES},
+	{"Lookup", TH_PURPOSE_CLASSES},
+	{"LoadLibrary", TH_PURPOSE_CLASSES},
 };
 
 /*
@@ -226,7 +224,7 @@ java_business(const struct th_profile *profile, const struct th_path *path, uint
 			profile->frames, function_at(profile, path, i)->name);
 
 		if (th_text_begins_any(name, class_loading))
-			return CLASS_LOADING;
+			return TH_PURPOSE_CLASSES;
 	}
 	return NULL;
 }

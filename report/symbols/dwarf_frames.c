@@ -60,14 +60,6 @@ struct th_dwarf {
 
 /* Names */
 
-static void
-names_deinit(struct names *names)
-{
-	for (size_t i = 0; i < names->scoped_count; i++)
-		free(names->scoped[i].name);
-	free(names->scoped);
-}
-
 /* Whether functions inside an entry with this tag have its name as a scope. */
 static bool
 is_scope(int tag)
@@ -321,7 +313,9 @@ th_dwarf_destroy(struct th_dwarf *dwarf)
 		struct unit *unit = &dwarf->units[i];
 
 		th_address_index_deinit(&unit->functions);
-		names_deinit(&unit->names);
+		for (size_t k = 0; k < unit->names.scoped_count; k++)
+			free(unit->names.scoped[k].name);
+		free(unit->names.scoped);
 		free(unit->function_dies);
 	}
 	th_address_index_deinit(&dwarf->unit_index);

@@ -313,12 +313,6 @@ is_word(char c)
 	return isalnum((unsigned char)c);
 }
 
-static bool
-is_hexadecimal(char c)
-{
-	return isxdigit((unsigned char)c);
-}
-
 /* Length of the UUID at the start of `text`; 0: there is none. */
 static size_t
 uuid_length(const char *text)
@@ -326,7 +320,8 @@ uuid_length(const char *text)
 	static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
 	size_t i = 0;
 
-	while (form[i] && (form[i] == 'x' ? is_hexadecimal(text[i]) : text[i] == form[i]))
+	while (form[i] &&
+		(form[i] == 'x' ? isxdigit((unsigned char)text[i]) : text[i] == form[i]))
 		i++;
 	return form[i] ? 0 : i;
 }
