@@ -185,14 +185,6 @@ th_filter_group(struct th_filter *filter, enum th_group_by by, const struct th_s
 
 /* Shapes */
 
-/* A frame that is not code. */
-static uint32_t
-group_frame(struct th_filter *filter, uint32_t group)
-{
-	return th_frames_special(filter->frames, th_frames_function_name(filter->frames, group),
-		"", TH_KIND_GROUP);
-}
-
 static void
 take_frames(struct th_filter *filter, const struct th_subject *subject)
 {
@@ -215,8 +207,12 @@ static uint32_t
 shape(struct th_filter *filter, const struct th_subject *subject, uint32_t group)
 {
 	filter->stack_count = 0;
-	if (group)
-		th_array_append(filter, stack, group_frame(filter, group - 1));
+	if (group) {
+		const char *name = th_frames_function_name(filter->frames, group - 1);
+		uint32_t frame = th_frames_special(filter->frames, name, "", TH_KIND_GROUP);
+
+		th_array_append(filter, stack, frame);
+	}
 	size_t above = filter->stack_count;
 	take_frames(filter, subject);
 	if (filter->stack_count == above) {
