@@ -563,9 +563,14 @@ th_lifetimes_is_temporary(const struct th_lifetimes *lifetimes, enum th_heap hea
 
 /* The peak */
 
-/* A change of the live bytes. */
+/* A change of the live bytes; of equal times, ends are applied before births. */
 struct change {
-	uint64_t time; /* first: they are sorted by it */
+	uint64_t key; /* time << 1 | is a birth; first: they are sorted by it */
+	double bytes;
+};
+
+struct peak {
+	uint64_t time;
 	double bytes;
 };
 
@@ -574,8 +579,7 @@ struct changes {
 	const struct th_lifetimes *lifetimes;
 	uint64_t from;
 	struct th_moment moment;
-	TH_ARRAY(struct change, births);
-	TH_ARRAY(struct change, ends);
+	TH_ARRAY(struct change, items);
 };
 
 static void
@@ -584,46 +588,36 @@ add_sample(struct changes *changes, const struct th_calibration *calibration, en
 {
 	const struct th_lifetimes *lifetimes = changes->lifetimes;
 	const struct th_sample *sample = &lifetimes->recording->samples[heap].items[index];
+	uint64_t birth = sample->time > changes->from ? sample->time : changes->from;
 	uint64_t end = lifetimes->ends[heap][index];
-	struct change change = {.time = sample->time};
 	struct th_estimator one = {0};
 
 	if (sample->time > changes->moment.time || end <= changes->from ||
 		!th_lifetimes_follows(lifetimes, heap, index, &changes->moment))
 		return;
 	th_lifetimes_add(lifetimes, calibration, heap, index, sample, keep, &one);
-	change.bytes = th_sums_point(&one.bytes);
-	if (change.time < changes->from)
-		change.time = changes->from;
-	th_array_append(changes, births, change);
-	change.time = end;
+	double bytes = th_sums_point(&one.bytes);
+	th_array_append(changes, items, ((struct change){birth << 1 | 1, bytes}));
 	if (end <= changes->moment.time)
-		th_array_append(changes, ends, change);
+		th_array_append(changes, items, ((struct change){end << 1, -bytes}));
 }
 
-/* Ends are applied before births of the same time. */
 static void
-look_for_peak(struct change *peak, struct changes *changes)
+look_for_peak(struct peak *peak, struct changes *changes)
 {
 	double bytes = 0;
-	size_t ended = 0;
 
-	th_sort_by_word(changes->births, changes->births_count, sizeof(*changes->births));
-	th_sort_by_word(changes->ends, changes->ends_count, sizeof(*changes->ends));
-	for (size_t i = 0; i < changes->births_count; i++) {
-		uint64_t time = changes->births[i].time;
-
-		while (ended < changes->ends_count && changes->ends[ended].time <= time)
-			bytes -= changes->ends[ended++].bytes;
-		bytes += changes->births[i].bytes;
+	th_sort_by_word(changes->items, changes->items_count, sizeof(*changes->items));
+	for (size_t i = 0; i < changes->items_count; i++) {
+		bytes += changes->items[i].bytes;
 		if (bytes > peak->bytes)
-			*peak = (struct change){time, bytes};
+			*peak = (struct peak){changes->items[i].key >> 1, bytes};
 	}
 }
 
 /* The level is constant over (from, to]. */
 static void
-look_into_span(struct change *peak, const struct th_lifetimes *lifetimes,
+look_into_span(struct peak *peak, const struct th_lifetimes *lifetimes,
 	const struct th_calibration *calibrations, unsigned heaps, uint64_t from, uint64_t to)
 {
 	struct changes changes = {.lifetimes = lifetimes,
@@ -641,8 +635,7 @@ look_into_span(struct change *peak, const struct th_lifetimes *lifetimes,
 			add_sample(&changes, &calibrations[heap], heap, keep, i);
 	}
 	look_for_peak(peak, &changes);
-	free(changes.births);
-	free(changes.ends);
+	free(changes.items);
 }
 
 struct th_moment
@@ -652,7 +645,7 @@ th_lifetimes_peak(const struct th_lifetimes *lifetimes,
 	const struct th_recording *recording = lifetimes->recording;
 	/* Of what had ended before, a ring has only a part: the sum is not precise enough. */
 	uint64_t from = recording->whole_from;
-	struct change peak = {.time = from ? from : recording->start};
+	struct peak peak = {.time = from ? from : recording->start};
 
 	for (size_t i = 0; i < recording->levels_count; i++) {
 		uint64_t to = recording->levels[i].time - 1;
