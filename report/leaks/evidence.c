@@ -125,26 +125,20 @@ th_evidence_live_low(const struct th_evidence *evidence, const struct th_judge *
 	return live_bytes(evidence, judge, TH_LIMIT_LOW).low;
 }
 
-static struct th_estimate
-growth_of(const struct th_judge *judge, const struct th_evidence *evidence)
-{
-	struct th_estimate gained = bytes_of(
-		judge, evidence, &evidence->sums.gained, TH_LIMIT_BOTH);
-	struct th_estimate lost = lost_bytes(
-		judge, evidence, &evidence->sums.lost, TH_LIMIT_BOTH);
-
-	return th_estimate_scale(th_estimate_difference(&gained, &lost),
-		judge->seconds > 0 ? 1 / judge->seconds : 0);
-}
-
 void
 th_evidence_measure(struct th_evidence *evidence, const struct th_judge *judge)
 {
+	const struct th_evidence_sums *sums = &evidence->sums;
+
 	evidence->live_bytes = live_bytes(evidence, judge, TH_LIMIT_BOTH);
 	evidence->live_objects = th_profile_objects(
-		judge->profile, judge->heap, TH_MEASURE_LIVE, &evidence->sums.live);
-	if (!evidence->is_trend)
-		evidence->growth = growth_of(judge, evidence);
+		judge->profile, judge->heap, TH_MEASURE_LIVE, &sums->live);
+	if (evidence->is_trend)
+		return;
+	struct th_estimate gained = bytes_of(judge, evidence, &sums->gained, TH_LIMIT_BOTH);
+	struct th_estimate lost = lost_bytes(judge, evidence, &sums->lost, TH_LIMIT_BOTH);
+	evidence->growth = th_estimate_scale(th_estimate_difference(&gained, &lost),
+		judge->seconds > 0 ? 1 / judge->seconds : 0);
 }
 
 /* Figures */

@@ -325,17 +325,6 @@ finalizers_init(struct th_finalizers *finalizers, const struct th_profile *profi
 	}
 }
 
-static double
-growth_limit(const struct th_leaks *leaks, enum th_heap heap)
-{
-	const struct th_observation_window *horizon = &leaks->horizons[heap];
-	const struct th_judge *judge = &leaks->work->judges[heap];
-
-	return th_observation_window_is_far(horizon) && horizon->is_proven
-		       ? th_detection_limit(judge)
-		       : th_detection_limit_of_few(judge);
-}
-
 void
 th_leaks_prepare(struct th_leaks *leaks, const struct th_profile *profile)
 {
@@ -351,8 +340,13 @@ th_leaks_prepare(struct th_leaks *leaks, const struct th_profile *profile)
 	th_ledger_init(&leaks->ledger, leaks->profile);
 	finalizers_init(&leaks->finalizers, leaks->profile);
 	leaks->work = work_create(leaks);
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		leaks->growth_limit[heap] = growth_limit(leaks, (enum th_heap)heap);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		const struct th_judge *judge = &leaks->work->judges[heap];
+
+		leaks->growth_limit[heap] = th_observation_window_may_leak(judge->horizon)
+						    ? th_detection_limit(judge)
+						    : th_detection_limit_of_few(judge);
+	}
 }
 
 void

@@ -117,17 +117,10 @@ recurrence_of(const uint64_t *times, size_t count, double length)
 
 /* Sites */
 
-/* Whether a leak of the same line explains the site (groups.c). */
-static bool
-is_beside_leak(const struct levels *levels, uint32_t number)
-{
-	return th_outline_may_belong(&levels->work->outlines[number]) &&
-	       levels->lines[levels->line_of_site[number]].has_leak;
-}
-
 /*
  * Whether a site counts above its own level: not the VM's own memory, nor one without a survivor
- * since the warm-up or an old block that became old or died, nor one that a leak explains.
+ * since the warm-up or an old block that became old or died, nor one that a leak of the same line
+ * explains (groups.c).
  */
 static bool
 counts(const struct levels *levels, uint32_t number)
@@ -137,16 +130,8 @@ counts(const struct levels *levels, uint32_t number)
 	return outline->verdict != TH_VERDICT_LEAK &&
 	       !levels->work->leaks->places.items[number].internal &&
 	       (outline->has_births || outline->gained_late || outline->lost_late) &&
-	       !is_beside_leak(levels, number);
-}
-
-/* Whether the time of a heap is enough for a verdict of leak. */
-static bool
-may_leak(const struct th_leaks_work *work, enum th_heap heap)
-{
-	const struct th_observation_window *horizon = &work->leaks->horizons[heap];
-
-	return th_observation_window_is_far(horizon) && horizon->is_proven;
+	       !(th_outline_may_belong(outline) &&
+		       levels->lines[levels->line_of_site[number]].has_leak);
 }
 
 /*
@@ -593,7 +578,7 @@ th_levels_judge(struct th_leaks_work *work)
 	find_lines(&levels);
 	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		levels.heap = heap;
-		if (may_leak(work, heap))
+		if (th_observation_window_may_leak(&work->leaks->horizons[heap]))
 			judge_heap(&levels);
 	}
 	free(levels.lines);

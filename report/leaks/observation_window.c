@@ -125,3 +125,9 @@ th_observation_window_is_far(const struct th_observation_window *horizon)
 {
 	return reaches(horizon, horizon->horizon, HORIZON_PART);
 }
+
+bool
+th_observation_window_may_leak(const struct th_observation_window *horizon)
+{
+	return th_observation_window_is_far(horizon) && horizon->is_proven;
+}

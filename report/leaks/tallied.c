@@ -309,24 +309,18 @@ read_tally(struct work *work, const struct th_decoded_tally *tally)
 
 /* Groups */
 
-static const char *
-name_at(const struct th_profile *profile, struct th_path path, uint32_t index)
-{
-	return th_frames_function_name(
-		profile->frames, th_frames_function_at(profile->frames, path.frames[index]));
-}
-
 /* The VM's own: its threads, and the carriers of virtual threads. */
 static bool
 is_of_vm(const struct work *work, struct th_path path, uint32_t creator)
 {
+	const struct th_frames *frames = work->profile->frames;
 	bool has_java = false;
 	bool has_vm = false;
 
 	for (uint32_t i = 0; i < path.count; i++) {
-		enum th_function_kind kind = th_frames_kind(
-			work->profile->frames, path.frames[i]);
-		const char *name = name_at(work->profile, path, i);
+		enum th_function_kind kind = th_frames_kind(frames, path.frames[i]);
+		const char *name = th_frames_function_name(
+			frames, th_frames_function_at(frames, path.frames[i]));
 
 		has_java |= kind == TH_KIND_JAVA;
 		has_vm |= kind == TH_KIND_VM;
