@@ -53,26 +53,16 @@ interval_of_piece(struct th_recording *recording, const struct th_sample *whole,
 		recording, scaled < 1 ? 1 : (uint64_t)(scaled + 0.5));
 }
 
-/* A sample of `bytes` bytes of a mapped sample. */
-static struct th_sample
-piece_of(struct th_recording *recording, const struct th_sample *whole, uint64_t bytes)
-{
-	struct th_sample piece = *whole;
-
-	if (bytes == whole->size)
-		return piece;
-	piece.size = bytes;
-	piece.interval = interval_of_piece(recording, whole, bytes) & 0x7fffff;
-	return piece;
-}
-
 /* Parts are added in order of time, so the longest-lived one is the last. */
 static void
 add_part(struct splitter *splitter, const struct th_sample *whole, uint64_t bytes, uint64_t end,
 	bool is_last)
 {
-	struct th_sample part = piece_of(splitter->recording, whole, bytes);
+	struct th_sample part = *whole;
 
+	if (bytes != whole->size)
+		part.interval = interval_of_piece(splitter->recording, whole, bytes) & 0x7fffff;
+	part.size = bytes;
 	part.is_part = !is_last;
 	th_array_append(&splitter->parts, items, part);
 	th_array_append(splitter, ends, end);
