@@ -12,21 +12,18 @@
 #include "report/base/sort.h"
 #include "report/profile/values.h"
 
-/* Code of the C or C++ library, also where it was compiled into another module. */
-static bool
-is_runtime(const struct th_function *function)
-{
-	return function->is_plumbing || function->is_runtime;
-}
-
 uint32_t
 th_sites_client_length(const struct th_frames *frames, const struct th_path *path)
 {
-	uint32_t length = path->count;
+	for (uint32_t length = path->count; length; length--) {
+		const struct th_function *function = th_frames_function_of(
+			frames, path->frames[length - 1]);
 
-	while (length && is_runtime(th_frames_function_of(frames, path->frames[length - 1])))
-		length--;
-	return length < path->count ? length : 0;
+		/* The library's code may be compiled into another module. */
+		if (!function->is_plumbing && !function->is_runtime)
+			return length < path->count ? length : 0;
+	}
+	return 0;
 }
 
 uint32_t

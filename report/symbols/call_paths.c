@@ -170,29 +170,10 @@ fold(struct th_paths *paths, size_t start, size_t end)
 	return paths->folds[number];
 }
 
-/* Whether two frames of the VM are adjacent; Java stacks seldom have any. */
-static bool
-has_vm_run(const struct th_paths *paths)
-{
-	bool was_vm = false;
-
-	for (size_t i = 0; i < paths->stack_count; i++) {
-		bool is_vm = is_kind(paths, paths->stack[i], TH_KIND_VM);
-
-		if (is_vm && was_vm)
-			return true;
-		was_vm = is_vm;
-	}
-	return false;
-}
-
 static void
 fold_vm_runs(struct th_paths *paths)
 {
 	size_t kept = 0;
-
-	if (!has_vm_run(paths))
-		return;
 
 	for (size_t i = 0; i < paths->stack_count;) {
 		size_t end = vm_run_end(paths, i);
