@@ -132,23 +132,6 @@ add_row(struct builder *builder, const struct th_row *row)
 	return builder->first_row + number;
 }
 
-static struct th_row
-row_for(const struct th_profile *profile, const struct th_subject *subject)
-{
-	struct th_filter *filter = profile->filter;
-	struct th_row row = {
-		.heap = subject->heap,
-		.thread = subject->thread,
-		.class_name = subject->class_name,
-		.path = profile->is_whole ? subject->path : th_filter_shape(filter, subject),
-		.is_internal = subject->is_internal,
-		.shows_internal = th_filter_shows_internal(filter, subject),
-		.shows_thread = th_filter_shows_thread(filter, subject),
-	};
-
-	return row;
-}
-
 static bool
 is_internal(const struct builder *builder, const struct th_sample *sample)
 {
@@ -178,7 +161,16 @@ find_row(struct builder *builder, enum th_heap heap, const struct th_sample *sam
 		subject.thread = builder->virtual_label;
 	if (!th_filter_selects(profile->filter, &subject))
 		return TH_NO_ROW;
-	struct th_row row = row_for(profile, &subject);
+	struct th_row row = {
+		.heap = heap,
+		.thread = subject.thread,
+		.class_name = subject.class_name,
+		.path = profile->is_whole ? subject.path
+					  : th_filter_shape(profile->filter, &subject),
+		.is_internal = subject.is_internal,
+		.shows_internal = th_filter_shows_internal(profile->filter, &subject),
+		.shows_thread = th_filter_shows_thread(profile->filter, &subject),
+	};
 	return add_row(builder, &row);
 }
 
