@@ -310,7 +310,6 @@ look_at(struct look *look, size_t index)
 	const struct th_observation_window *horizon = evidence->horizon;
 	const struct th_profile *profile = look->judge->profile;
 	const struct th_lifetimes *lifetimes = &profile->lifetimes;
-	const struct th_calibration *calibration = &profile->heaps[evidence->heap];
 	const struct th_sample *sample =
 		&profile->recording->samples[evidence->heap].items[index];
 	uint64_t end = end_of(look, index);
@@ -323,8 +322,7 @@ look_at(struct look *look, size_t index)
 	if (look->judge->omits_collected &&
 		th_lifetimes_is_collected(lifetimes, evidence->heap, index))
 		return;
-	th_lifetimes_add(lifetimes, calibration, evidence->heap, index, sample,
-		th_lifetimes_keep(lifetimes, evidence->heap, &profile->at), &one);
+	th_profile_add(profile, TH_MEASURE_LIVE, evidence->heap, index, &one);
 	count_freed(look, index, sample, bytes_in(&one));
 	look->is_uneven |= sample->size <= look->largest;
 	look->largest = sample->size;

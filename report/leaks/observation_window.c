@@ -35,13 +35,11 @@ least_alive(const struct th_profile *profile, uint64_t births)
 	struct th_calibration calibration = th_lifetimes_calibration(&profile->lifetimes,
 		&profile->heaps[TH_HEAP_JAVA], TH_HEAP_JAVA, &profile->at, 1);
 	struct th_estimator sum = {0};
-	double keep = th_lifetimes_keep(&profile->lifetimes, TH_HEAP_JAVA, &profile->at);
 
 	for (size_t i = 0; i < samples->items_count; i++) {
-		if (samples->items[i].time < births && th_lifetimes_is_live(&profile->lifetimes,
-							       TH_HEAP_JAVA, i, &profile->at))
-			th_lifetimes_add(&profile->lifetimes, &calibration, TH_HEAP_JAVA, i,
-				&samples->items[i], keep, &sum);
+		if (samples->items[i].time < births &&
+			th_profile_counts(profile, TH_MEASURE_LIVE, TH_HEAP_JAVA, i))
+			th_profile_add(profile, TH_MEASURE_LIVE, TH_HEAP_JAVA, i, &sum);
 	}
 	return th_estimate_bytes(&sum, NULL, calibration.gap).low;
 }
