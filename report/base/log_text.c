@@ -54,6 +54,18 @@ th_text_base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+struct th_text
+th_text_last_part(struct th_text path)
+{
+	const char *slash = path.length ? memrchr(path.bytes, '/', path.length) : NULL;
+
+	if (slash) {
+		path.length -= (uint32_t)(slash + 1 - path.bytes);
+		path.bytes = slash + 1;
+	}
+	return path;
+}
+
 /*
  * The length that a lead byte announces, 0 if it is not a lead byte, and the least code point
  * of that length.

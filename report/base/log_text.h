@@ -35,6 +35,7 @@ bool th_text_begins_any(const char *string, const char *const *starts);
 
 /* The last component of a path, in place. */
 const char *th_text_base_name(const char *path);
+struct th_text th_text_last_part(struct th_text path);
 
 /*
  * A copy in printable UTF-8: control characters become blanks, invalid UTF-8 (Java's modified

@@ -63,8 +63,7 @@ print_diff(const struct side *old_side, const struct side *new_side)
 {
 	struct th_diff found;
 
-	th_diff_init(&found, &(struct th_side){old_side->profile, &old_side->places},
-		&(struct th_side){new_side->profile, &new_side->places});
+	th_diff_init(&found, &old_side->places, &new_side->places);
 	FILE *file = th_output_fit(&new_side->options);
 	(new_side->options.format == TH_OUTPUT_JSON ? th_view_diff_json : th_view_diff)(
 		file, &found);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "report/base/allocate.h"
-#include "report/profile/row_order.h"
+#include "report/profile/order.h"
 
 /* Numbering */
 

@@ -36,7 +36,7 @@ objects_in(const struct th_estimator *sum)
  * followed: then it is wider by the number of samples that each followed sample represents.
  */
 static struct th_estimate
-bytes_of(const struct th_judge *judge, const struct th_evidence_sums *sums,
+bytes_of(const struct th_judge *judge, const struct th_evidence *evidence,
 	const struct th_estimator *sum, enum th_limit which)
 {
 	struct th_estimate nothing = judge->nothing;
@@ -44,8 +44,8 @@ bytes_of(const struct th_judge *judge, const struct th_evidence_sums *sums,
 	if (sum->samples)
 		return th_profile_bytes_limit(
 			judge->profile, judge->heap, TH_MEASURE_LIVE, sum, which);
-	if (sums->samples > 0)
-		nothing.high *= sums->followed / sums->samples;
+	if (evidence->sums.samples > 0)
+		nothing.high *= evidence->sums.followed / evidence->sums.samples;
 	return nothing;
 }
 
@@ -55,28 +55,28 @@ bytes_of(const struct th_judge *judge, const struct th_evidence_sums *sums,
  * the heap as a whole was sampled more sparsely for some time.
  */
 static struct th_estimate
-lost_bytes(const struct th_judge *judge, const struct th_evidence_sums *sums,
+lost_bytes(const struct th_judge *judge, const struct th_evidence *evidence,
 	const struct th_estimator *sum, enum th_limit which)
 {
-	double gap = th_mean_interval_thin(&sums->gaps);
+	double gap = th_mean_interval_thin(&evidence->sums.gaps);
 
-	if (sums->samples < ENOUGH_FOR_GAP || judge->profile->lifetimes.followed || gap <= 0 ||
-		gap >= judge->profile->heaps[judge->heap].gap)
-		return bytes_of(judge, sums, sum, which);
+	if (evidence->sums.samples < ENOUGH_FOR_GAP || judge->profile->lifetimes.followed ||
+		gap <= 0 || gap >= judge->profile->heaps[judge->heap].gap)
+		return bytes_of(judge, evidence, sum, which);
 	return th_estimate_bytes_limit(sum, NULL, gap * judge->thinning, which);
 }
 
 /* Intervals are slow to compute: the limit is skipped for sites that have not grown at all. */
 double
-th_evidence_growth_limit(const struct th_judge *judge, const struct th_evidence_sums *sums,
+th_evidence_growth_limit(const struct th_judge *judge, const struct th_evidence *evidence,
 	const struct th_estimator *gained, const struct th_estimator *lost)
 {
 	double growth = bytes_in(gained) - bytes_in(lost);
 
 	if (growth <= 0)
 		return growth;
-	struct th_estimate more = bytes_of(judge, sums, gained, TH_LIMIT_LOW);
-	struct th_estimate less = lost_bytes(judge, sums, lost, TH_LIMIT_HIGH);
+	struct th_estimate more = bytes_of(judge, evidence, gained, TH_LIMIT_LOW);
+	struct th_estimate less = lost_bytes(judge, evidence, lost, TH_LIMIT_HIGH);
 	return th_estimate_difference(&more, &less).low;
 }
 
@@ -111,47 +111,40 @@ sampled_seconds(const struct th_judge *judge)
 }
 
 static struct th_estimate
-live_bytes(const struct th_evidence *evidence, const struct th_judge *judge,
-	const struct th_evidence_sums *sums, enum th_limit which)
+live_bytes(
+	const struct th_evidence *evidence, const struct th_judge *judge, enum th_limit which)
 {
-	return evidence->is_resident ? th_estimate_bytes_limit(&sums->resident, NULL,
+	return evidence->is_resident ? th_estimate_bytes_limit(&evidence->sums.resident, NULL,
 					       judge->profile->heaps[judge->heap].gap, which)
-				     : bytes_of(judge, sums, &sums->live, which);
+				     : bytes_of(judge, evidence, &evidence->sums.live, which);
 }
 
 double
-th_evidence_live_low(const struct th_evidence *evidence, const struct th_judge *judge,
-	const struct th_evidence_sums *sums)
+th_evidence_live_low(const struct th_evidence *evidence, const struct th_judge *judge)
 {
-	return live_bytes(evidence, judge, sums, TH_LIMIT_LOW).low;
-}
-
-static struct th_estimate
-growth_of(const struct th_judge *judge, const struct th_evidence_sums *sums)
-{
-	struct th_estimate gained = bytes_of(judge, sums, &sums->gained, TH_LIMIT_BOTH);
-	struct th_estimate lost = lost_bytes(judge, sums, &sums->lost, TH_LIMIT_BOTH);
-
-	return th_estimate_scale(th_estimate_difference(&gained, &lost),
-		judge->seconds > 0 ? 1 / judge->seconds : 0);
+	return live_bytes(evidence, judge, TH_LIMIT_LOW).low;
 }
 
 void
-th_evidence_measure(struct th_evidence *evidence, const struct th_judge *judge,
-	const struct th_evidence_sums *sums)
+th_evidence_measure(struct th_evidence *evidence, const struct th_judge *judge)
 {
-	evidence->live_bytes = live_bytes(evidence, judge, sums, TH_LIMIT_BOTH);
+	const struct th_evidence_sums *sums = &evidence->sums;
+
+	evidence->live_bytes = live_bytes(evidence, judge, TH_LIMIT_BOTH);
 	evidence->live_objects = th_profile_objects(
 		judge->profile, judge->heap, TH_MEASURE_LIVE, &sums->live);
-	if (!sums->is_trend)
-		evidence->growth = growth_of(judge, sums);
+	if (evidence->is_trend)
+		return;
+	struct th_estimate gained = bytes_of(judge, evidence, &sums->gained, TH_LIMIT_BOTH);
+	struct th_estimate lost = lost_bytes(judge, evidence, &sums->lost, TH_LIMIT_BOTH);
+	evidence->growth = th_estimate_scale(th_estimate_difference(&gained, &lost),
+		judge->seconds > 0 ? 1 / judge->seconds : 0);
 }
 
 /* Figures */
 
-/* Sums over the samples of a site. */
+/* Sums over the samples of a site, beside those of its evidence. */
 struct sums {
-	struct th_evidence_sums kept;
 	double allocated;                /* objects, up to the horizon */
 	double alive;                    /* of these */
 	struct th_estimator gained_late; /* as `gained` and `lost`, since the middle */
@@ -179,14 +172,6 @@ struct look {
 	uint64_t never_freed; /* samples so far */
 };
 
-/* Whether a block was old and alive at a given time. */
-static bool
-is_old_at(const struct th_observation_window *horizon, uint64_t birth, uint64_t end,
-	uint64_t time)
-{
-	return birth + horizon->old <= time && end > time;
-}
-
 /* Adds to the growth between `from` and the horizon. */
 static void
 add_change(const struct th_observation_window *horizon, uint64_t birth, uint64_t end,
@@ -194,7 +179,7 @@ add_change(const struct th_observation_window *horizon, uint64_t birth, uint64_t
 	struct th_estimator *lost)
 {
 	bool is_now = end == TH_END_NEVER && birth + horizon->old <= horizon->horizon;
-	bool was = is_old_at(horizon, birth, end, from);
+	bool was = birth + horizon->old <= from && end > from;
 
 	if (is_now && !was)
 		th_estimator_merge(gained, one);
@@ -293,17 +278,14 @@ look_at_residency(struct look *look, const struct th_sample *sample, bool is_liv
 	enum th_heap heap = look->evidence->heap;
 	const struct th_profile *profile = look->judge->profile;
 	const struct th_calibration *calibration = &profile->heaps[heap];
-	uint64_t interval = th_recording_sample_interval(profile->recording, sample);
-	double keep = (double)sample->keep *
-		      th_lifetimes_keep(&profile->lifetimes, heap, &profile->at);
-	double factor = th_calibration_factor(calibration, sample);
 	struct th_estimator weight = {0};
 	const struct th_resident_mappings *residency = look->judge->residency;
 	double now = (double)sample->size; /* if the last snapshot has no data on it */
 
 	if (sample->is_part)
 		return;
-	th_estimator_add_part(&weight, 1, sample->size, interval, keep, factor);
+	th_lifetimes_add_part(
+		&profile->lifetimes, calibration, heap, sample, &profile->at, 1, &weight);
 	for (size_t i = 0; i < residency->blocks_count; i++) {
 		uint64_t word;
 
@@ -317,8 +299,8 @@ look_at_residency(struct look *look, const struct th_sample *sample, bool is_liv
 		now = th_touched_bytes(sample, word);
 	}
 	if (is_live)
-		th_estimator_add_part(
-			&look->sums.kept.resident, now, sample->size, interval, keep, factor);
+		th_lifetimes_add_part(&profile->lifetimes, calibration, heap, sample,
+			&profile->at, now, &look->evidence->sums.resident);
 }
 
 static void
@@ -328,7 +310,6 @@ look_at(struct look *look, size_t index)
 	const struct th_observation_window *horizon = evidence->horizon;
 	const struct th_profile *profile = look->judge->profile;
 	const struct th_lifetimes *lifetimes = &profile->lifetimes;
-	const struct th_calibration *calibration = &profile->heaps[evidence->heap];
 	const struct th_sample *sample =
 		&profile->recording->samples[evidence->heap].items[index];
 	uint64_t end = end_of(look, index);
@@ -341,20 +322,20 @@ look_at(struct look *look, size_t index)
 	if (look->judge->omits_collected &&
 		th_lifetimes_is_collected(lifetimes, evidence->heap, index))
 		return;
-	th_lifetimes_add(lifetimes, calibration, evidence->heap, index, sample,
-		th_lifetimes_keep(lifetimes, evidence->heap, &profile->at), &one);
+	th_profile_add(profile, TH_MEASURE_LIVE, evidence->heap, index, &one);
 	count_freed(look, index, sample, bytes_in(&one));
 	look->is_uneven |= sample->size <= look->largest;
 	look->largest = sample->size;
-	struct th_birth birth = {
-		sample->time, th_lifetimes_weight(lifetimes, evidence->heap, index)};
-	sums->kept.samples++;
-	sums->kept.followed += birth.weight;
-	th_mean_interval_add(&sums->kept.gaps, sample->size,
+	struct th_birth birth = {sample->time, 1};
+	if (evidence->heap == TH_HEAP_JAVA && lifetimes->followed)
+		birth.weight = 1 / (double)lifetimes->followed[index];
+	evidence->sums.samples++;
+	evidence->sums.followed += birth.weight;
+	th_mean_interval_add(&evidence->sums.gaps, sample->size,
 		th_recording_sample_interval(profile->recording, sample), (double)sample->keep,
 		1);
 	if (end == TH_END_NEVER) {
-		th_estimator_merge(&sums->kept.live, &one);
+		th_estimator_merge(&evidence->sums.live, &one);
 		if (lifetimes->ends[evidence->heap][index] != TH_END_NEVER)
 			evidence->freed_after += bytes_in(&one);
 		th_array_append(look->judge, survivors, birth);
@@ -374,8 +355,8 @@ look_at(struct look *look, size_t index)
 		count_death(look, sample->time, end, bytes_in(&one), is_garbage);
 	}
 	count_cohort(look, sample->time, end);
-	add_change(horizon, sample->time, end, horizon->warm, &one, &sums->kept.gained,
-		is_garbage ? &sums->garbage : &sums->kept.lost);
+	add_change(horizon, sample->time, end, horizon->warm, &one, &evidence->sums.gained,
+		is_garbage ? &sums->garbage : &evidence->sums.lost);
 	add_change(horizon, sample->time, end, horizon->middle, &one, &sums->gained_late,
 		is_garbage ? &sums->garbage_late : &sums->lost_late);
 }
@@ -417,7 +398,7 @@ settle_garbage(struct look *look)
 
 	if (!look->garbage_old || are_alike(&look->early, &look->late))
 		return;
-	th_estimator_merge(&sums->kept.lost, &sums->garbage);
+	th_estimator_merge(&look->evidence->sums.lost, &sums->garbage);
 	th_estimator_merge(&sums->lost_late, &sums->garbage_late);
 	if (have_died(&look->early, &look->late))
 		look->evidence->dead_old += look->garbage_old;
@@ -427,7 +408,7 @@ settle_garbage(struct look *look)
 static double
 size_of_survivors(const struct look *look)
 {
-	const struct th_estimator *live = &look->sums.kept.live;
+	const struct th_estimator *live = &look->evidence->sums.live;
 	double objects = objects_in(live);
 
 	return objects > 0 ? bytes_in(live) / objects : 0;
@@ -476,24 +457,12 @@ th_evidence_outline(const struct th_evidence *evidence)
 	};
 }
 
-/* See exit_start of struct th_judge. */
-static uint64_t
-find_exit_start(const struct th_profile *profile)
-{
-	const struct th_decoded_teardown *mark = profile->teardown.mark;
-	struct th_forced_collection at_exit;
-
-	if (!th_forced_collection_at_exit(profile->recording, &at_exit) ||
-		(mark && mark->cause == TH_TEARDOWN_SIGNAL))
-		return 0;
-	return at_exit.start;
-}
-
 void
 th_judge_init(struct th_judge *judge, enum th_heap heap, const struct th_profile *profile,
 	const struct th_observation_window *horizon,
 	const struct th_resident_mappings *residency)
 {
+	const struct th_decoded_teardown *mark = profile->teardown.mark;
 	struct th_estimator none = {0};
 	struct th_forced_collection at_exit;
 
@@ -503,9 +472,10 @@ th_judge_init(struct th_judge *judge, enum th_heap heap, const struct th_profile
 		.older = *horizon,
 		.thinning = 1,
 		.chance_limit = TH_SITE_SHARE * TH_ERROR_RATE};
-	if (heap == TH_HEAP_JAVA)
-		judge->exit_start = find_exit_start(profile);
 	judge->collects_at_exit = th_forced_collection_at_exit(profile->recording, &at_exit);
+	if (heap == TH_HEAP_JAVA && judge->collects_at_exit &&
+		!(mark && mark->cause == TH_TEARDOWN_SIGNAL))
+		judge->exit_start = at_exit.start;
 	judge->older.old *= OLDER;
 	judge->older.end = judge->older.horizon > judge->older.old
 				   ? judge->older.horizon - judge->older.old
@@ -553,19 +523,21 @@ set_points(struct look *look)
 	const struct sums *sums = &look->sums;
 	double seconds = look->judge->seconds;
 
-	evidence->live = bytes_in(&sums->kept.live);
-	evidence->live_samples = sums->kept.live.samples;
+	evidence->live = bytes_in(&evidence->sums.live);
+	evidence->live_samples = evidence->sums.live.samples;
 	evidence->survivors = sums->allocated > 0 ? sums->alive / sums->allocated : 0;
 	evidence->live_bytes = th_estimate_exact(
-		bytes_in(evidence->is_resident ? &sums->kept.resident : &sums->kept.live),
-		sums->kept.live.samples);
+		bytes_in(evidence->is_resident ? &evidence->sums.resident
+					       : &evidence->sums.live),
+		evidence->sums.live.samples);
 	evidence->live_objects = th_estimate_exact(
-		objects_in(&sums->kept.live), sums->kept.live.samples);
+		objects_in(&evidence->sums.live), evidence->sums.live.samples);
 	evidence->growth = th_estimate_exact(
 		seconds > 0
-			? (bytes_in(&sums->kept.gained) - bytes_in(&sums->kept.lost)) / seconds
+			? (bytes_in(&evidence->sums.gained) - bytes_in(&evidence->sums.lost)) /
+				  seconds
 			: 0,
-		sums->kept.gained.samples + sums->kept.lost.samples);
+		evidence->sums.gained.samples + evidence->sums.lost.samples);
 	evidence->gained_late = sums->gained_late.samples;
 	evidence->lost_late = sums->lost_late.samples;
 	evidence->chance = th_chance_of_more(evidence->gained_late, evidence->lost_late);
@@ -583,17 +555,16 @@ set_limits(struct look *look)
 		return;
 	if (evidence->born_late >= ENOUGH_LATE)
 		evidence->late_low = th_evidence_growth_limit(
-			look->judge, &sums->kept, &sums->gained_late, &sums->lost_late);
-	if (!th_evidence_grew_late(evidence) && sums->kept.gained.samples >= ENOUGH_LATE)
+			look->judge, evidence, &sums->gained_late, &sums->lost_late);
+	if (!th_evidence_grew_late(evidence) && evidence->sums.gained.samples >= ENOUGH_LATE)
 		evidence->whole_low = th_evidence_growth_limit(
-			look->judge, &sums->kept, &sums->kept.gained, &sums->kept.lost);
+			look->judge, evidence, &evidence->sums.gained, &evidence->sums.lost);
 }
 
-/* Evaluates by one minimum age of old blocks. */
-static void
+/* Evaluates the current site by one minimum age of old blocks; true: it is a leak. */
+static bool
 evaluate(struct th_evidence *evidence, struct th_judge *judge,
-	const struct th_observation_window *horizon, const uint32_t *samples, size_t count,
-	struct th_evidence_sums *sums_ret)
+	const struct th_observation_window *horizon)
 {
 	struct look look;
 
@@ -603,12 +574,10 @@ evaluate(struct th_evidence *evidence, struct th_judge *judge,
 		.chance_limit = judge->chance_limit *
 				(horizon == judge->horizon ? FIRST_LOOK : SECOND_LOOK)};
 	look_init(&look, evidence, judge);
-	judge->samples = samples;
-	judge->samples_count = count;
-	for (size_t i = 0; i < count; i++)
-		look_at(&look, samples[i]);
+	for (size_t i = 0; i < judge->samples_count; i++)
+		look_at(&look, judge->samples[i]);
 	settle_garbage(&look);
-	evidence->ascending = look.is_uneven ? 0 : look.sums.kept.samples;
+	evidence->ascending = look.is_uneven ? 0 : (uint64_t)evidence->sums.samples;
 	if (judge->heap == TH_HEAP_JAVA && judge->profile->lifetimes.followed)
 		evidence->enough_old = ENOUGH_FOLLOWED;
 	set_points(&look);
@@ -616,7 +585,7 @@ evaluate(struct th_evidence *evidence, struct th_judge *judge,
 	th_evidence_test_births(evidence, judge, size_of_survivors(&look));
 	set_limits(&look);
 	th_evidence_find_verdict(evidence);
-	*sums_ret = look.sums.kept;
+	return evidence->verdict == TH_VERDICT_LEAK;
 }
 
 /*
@@ -624,17 +593,14 @@ evaluate(struct th_evidence *evidence, struct th_judge *judge,
  * at the profile's `at` stays what it is, as in all views.
  */
 static bool
-is_leak_without(bool *collections, struct th_evidence *evidence, struct th_judge *judge,
-	struct th_evidence_sums *sums)
+is_leak_without(bool *collections, struct th_evidence *evidence, struct th_judge *judge)
 {
 	struct th_evidence kept;
-	struct th_evidence_sums kept_sums;
 
 	*collections = true;
-	evaluate(
-		&kept, judge, judge->horizon, judge->samples, judge->samples_count, &kept_sums);
+	bool is_leak = evaluate(&kept, judge, judge->horizon);
 	*collections = false;
-	if (kept.verdict != TH_VERDICT_LEAK)
+	if (!is_leak)
 		return false;
 	if (evidence->heap == TH_HEAP_JAVA)
 		kept.collected_bytes = kept.live - evidence->live;
@@ -643,9 +609,8 @@ is_leak_without(bool *collections, struct th_evidence *evidence, struct th_judge
 	kept.live_samples = evidence->live_samples;
 	kept.live_bytes = evidence->live_bytes;
 	kept.live_objects = evidence->live_objects;
-	kept_sums.live = sums->live;
+	kept.sums.live = evidence->sums.live;
 	*evidence = kept;
-	*sums = kept_sums;
 	return true;
 }
 
@@ -654,11 +619,10 @@ is_leak_without(bool *collections, struct th_evidence *evidence, struct th_judge
  * garbage looks the same, so growth is unclear.
  */
 static void
-judge_dropped(
-	struct th_evidence *evidence, struct th_judge *judge, struct th_evidence_sums *sums)
+judge_dropped(struct th_evidence *evidence, struct th_judge *judge)
 {
 	if (th_evidence_is_dropped(evidence) &&
-		is_leak_without(&judge->ignores_exit, evidence, judge, sums))
+		is_leak_without(&judge->ignores_exit, evidence, judge))
 		th_evidence_decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_DROPPED);
 }
 
@@ -667,59 +631,47 @@ judge_dropped(
  * The program keeps the owners of that: what was collected is not part of the leak.
  */
 static bool
-judge_kept(struct th_evidence *evidence, struct th_judge *judge, struct th_evidence_sums *sums)
+judge_kept(struct th_evidence *evidence, struct th_judge *judge)
 {
 	struct th_evidence kept;
-	struct th_evidence_sums kept_sums;
 
 	if (!judge->collects_at_exit || !th_evidence_is_partly_collected(evidence))
 		return false;
 	judge->omits_collected = true;
-	evaluate(&kept, judge, evidence->horizon, judge->samples, judge->samples_count,
-		&kept_sums);
+	bool is_leak = evaluate(&kept, judge, evidence->horizon);
 	judge->omits_collected = false;
-	if (kept.verdict != TH_VERDICT_LEAK)
+	if (!is_leak)
 		return false;
 	kept.omits_collected = true;
 	kept.collected = evidence->collected;
 	kept.collected_bytes = evidence->collected_bytes;
 	*evidence = kept;
-	*sums = kept_sums;
 	return true;
 }
 
 /* Only collections free the blocks: a Java object owns each, and the program does not close it. */
 static void
-judge_unclosed(
-	struct th_evidence *evidence, struct th_judge *judge, struct th_evidence_sums *sums)
+judge_unclosed(struct th_evidence *evidence, struct th_judge *judge)
 {
 	if (th_evidence_is_collected(evidence) &&
-		is_leak_without(&judge->ignores_collections, evidence, judge, sums))
+		is_leak_without(&judge->ignores_collections, evidence, judge))
 		th_evidence_decide(evidence, TH_VERDICT_LEAK, TH_REASON_UNCLOSED);
 }
 
 void
 th_evidence_init(struct th_evidence *evidence, struct th_judge *judge, const uint32_t *samples,
-	size_t count, struct th_evidence_sums *sums_ret)
+	size_t count)
 {
-	struct th_evidence_sums sums;
+	struct th_evidence older;
 
-	evaluate(evidence, judge, judge->horizon, samples, count, &sums);
-	sums.is_trend = th_evidence_judge_residency(evidence, judge, judge->seconds);
+	judge->samples = samples;
+	judge->samples_count = count;
+	evaluate(evidence, judge, judge->horizon);
+	th_evidence_judge_residency(evidence, judge);
 	if (evidence->verdict != TH_VERDICT_LEAK && evidence->reason != TH_REASON_UNUSED &&
-		th_evidence_frees_old(evidence)) {
-		struct th_evidence older;
-		struct th_evidence_sums older_sums;
-
-		evaluate(&older, judge, &judge->older, samples, count, &older_sums);
-		if (older.verdict == TH_VERDICT_LEAK) {
-			*evidence = older;
-			sums = older_sums;
-		}
-	}
-	judge_dropped(evidence, judge, &sums);
-	if (!judge_kept(evidence, judge, &sums))
-		judge_unclosed(evidence, judge, &sums);
-	if (sums_ret)
-		*sums_ret = sums;
+		th_evidence_frees_old(evidence) && evaluate(&older, judge, &judge->older))
+		*evidence = older;
+	judge_dropped(evidence, judge);
+	if (!judge_kept(evidence, judge))
+		judge_unclosed(evidence, judge);
 }

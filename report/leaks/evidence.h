@@ -17,7 +17,6 @@
 #include "report/profile/profile.h"
 #include "report/profile/resident_blocks.h"
 #include "report/statistics/estimate.h"
-#include "report/statistics/mean_interval.h"
 #include "report/statistics/sampling_density.h"
 
 /* Worst first: findings are listed in this order. */
@@ -55,6 +54,17 @@ enum th_reason {
 
 /* The same with what a leak is called by its reason: "unclosed". */
 const char *th_verdict_name_by(enum th_verdict verdict, enum th_reason reason);
+
+/* Sums over the samples of a site from which the intervals of the figures are computed. */
+struct th_evidence_sums {
+	struct th_estimator live;   /* at the profile's `at` */
+	struct th_estimator gained; /* old at the horizon, not yet at the end of the warm-up */
+	struct th_estimator lost;   /* old at the end of the warm-up, dead at the horizon */
+	struct th_estimator resident; /* mapped: resident bytes of `live` */
+	double samples;               /* number evaluated */
+	double followed; /* samples represented; more if only some objects are followed */
+	struct th_mean_interval gaps; /* of all these samples */
+};
 
 struct th_evidence {
 	enum th_heap heap;
@@ -113,20 +123,11 @@ struct th_evidence {
 	struct th_trend trend;  /* mapped: of the resident bytes */
 	double least_growth;    /* minimum growth of such a trend in the later half, bytes */
 
+	bool is_trend; /* growth is the slope of a trend, not an estimate from the sums */
+	struct th_evidence_sums sums;
+
 	enum th_verdict verdict;
 	enum th_reason reason;
-};
-
-/* Sums over the samples of a site from which the intervals of the figures are computed. */
-struct th_evidence_sums {
-	struct th_estimator live;   /* at the profile's `at` */
-	struct th_estimator gained; /* old at the horizon, not yet at the end of the warm-up */
-	struct th_estimator lost;   /* old at the end of the warm-up, dead at the horizon */
-	struct th_estimator resident; /* mapped: resident bytes of `live` */
-	double samples;               /* number evaluated */
-	double followed; /* samples represented; more if only some objects are followed */
-	struct th_mean_interval gaps; /* of all these samples */
-	bool is_trend; /* growth is the slope of a trend, not an estimate from these sums */
 };
 
 /* Allocation time of a survivor, and the number of samples that it represents. */
@@ -185,19 +186,16 @@ void th_judge_deinit(struct th_judge *judge);
 
 /*
  * Evaluates the samples of the judge's heap with these indices, which must ascend. live_bytes,
- * live_objects and growth are point estimates; `sums_ret`, unless NULL, is the input of
- * th_evidence_measure().
+ * live_objects and growth are point estimates.
  */
 void th_evidence_init(struct th_evidence *evidence, struct th_judge *judge,
-	const uint32_t *samples, size_t count, struct th_evidence_sums *sums_ret);
+	const uint32_t *samples, size_t count);
 
 /* Computes the intervals of live_bytes, live_objects and growth, which is slow. */
-void th_evidence_measure(struct th_evidence *evidence, const struct th_judge *judge,
-	const struct th_evidence_sums *sums);
+void th_evidence_measure(struct th_evidence *evidence, const struct th_judge *judge);
 
 /* The lower limit of the live_bytes that th_evidence_measure() would compute. */
-double th_evidence_live_low(const struct th_evidence *evidence, const struct th_judge *judge,
-	const struct th_evidence_sums *sums);
+double th_evidence_live_low(const struct th_evidence *evidence, const struct th_judge *judge);
 
 /* Summary of a site, kept for each of up to a hundred thousand sites. */
 struct th_outline {
@@ -251,8 +249,7 @@ void th_evidence_decide(
  * Sets the verdict for blocks whose owners were collected, if there are significantly more of them
  * than after the warm-up: else they are kept for another reason, once.
  */
-void th_evidence_set_owners_gone(struct th_evidence *evidence, const struct th_judge *judge,
-	const struct th_evidence_sums *sums);
+void th_evidence_set_owners_gone(struct th_evidence *evidence, const struct th_judge *judge);
 
 /* The part of a finding's live bytes that was freed later in the recording, 0 to 1. */
 double th_released_part(const struct th_evidence *evidence);

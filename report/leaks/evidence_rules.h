@@ -107,7 +107,7 @@ void th_evidence_test_births(struct th_evidence *evidence, struct th_judge *judg
  * are slow to compute.
  */
 double
-th_evidence_growth_limit(const struct th_judge *judge, const struct th_evidence_sums *sums,
+th_evidence_growth_limit(const struct th_judge *judge, const struct th_evidence *evidence,
 	const struct th_estimator *gained, const struct th_estimator *lost);
 
 /* Lower limit of the growth that `hits` samples of small blocks show, one every `gap` bytes. */
@@ -141,10 +141,9 @@ bool th_evidence_is_partly_collected(const struct th_evidence *evidence);
 bool th_evidence_frees_old(const struct th_evidence *evidence);
 
 /*
- * Judges by resident memory where the samples of mappings alone do not show a leak. True if it
- * is a leak by that, over this many seconds of growth.
+ * Judges by resident memory where the samples of mappings alone do not show a leak: the growth is that
+ * of resident memory then.
  */
-bool th_evidence_judge_residency(
-	struct th_evidence *evidence, const struct th_judge *judge, double seconds);
+void th_evidence_judge_residency(struct th_evidence *evidence, const struct th_judge *judge);
 
 #endif

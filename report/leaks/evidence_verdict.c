@@ -500,12 +500,13 @@ th_evidence_frees_old(const struct th_evidence *evidence)
 	return !th_evidence_keeps_old(evidence) && evidence->alive_old >= ENOUGH_LATE;
 }
 
-bool
-th_evidence_judge_residency(
-	struct th_evidence *evidence, const struct th_judge *judge, double seconds)
+void
+th_evidence_judge_residency(struct th_evidence *evidence, const struct th_judge *judge)
 {
+	double seconds = judge->seconds;
+
 	if (!judge->resident || !th_observation_window_is_far(evidence->horizon))
-		return false;
+		return;
 	th_trend_init(&evidence->trend, evidence->horizon, judge->residency->times,
 		judge->resident, judge->residency->times_count);
 	evidence->least_growth = LEAST_GROWTH_INTERVALS *
@@ -514,13 +515,13 @@ th_evidence_judge_residency(
 		th_evidence_decide(evidence, TH_VERDICT_PLATEAU, TH_REASON_UNUSED);
 	else if (evidence->verdict == TH_VERDICT_LEAK || seconds <= 0 ||
 		 !grows_in_memory(evidence))
-		return false;
+		return;
 	else
 		th_evidence_decide(evidence, TH_VERDICT_LEAK, TH_REASON_RESIDENT);
 	evidence->is_growing = true;
 	evidence->growth = th_estimate_exact(
 		evidence->trend.growth / seconds, evidence->live_samples);
-	return true;
+	evidence->is_trend = true;
 }
 
 void
@@ -548,13 +549,13 @@ th_outline_may_belong(const struct th_outline *outline)
 }
 
 void
-th_evidence_set_owners_gone(struct th_evidence *evidence, const struct th_judge *judge,
-	const struct th_evidence_sums *sums)
+th_evidence_set_owners_gone(struct th_evidence *evidence, const struct th_judge *judge)
 {
 	/* Those of blocks that collections free were found dead by these collections. */
 	if (evidence->reason != TH_REASON_UNCLOSED && evidence->alive_old >= ENOUGH_SAMPLES &&
 		th_evidence_keeps_old(evidence) &&
-		th_evidence_growth_limit(judge, sums, &sums->gained, &sums->lost) > 0)
+		th_evidence_growth_limit(
+			judge, evidence, &evidence->sums.gained, &evidence->sums.lost) > 0)
 		th_evidence_decide(evidence, TH_VERDICT_LEAK, TH_REASON_OWNERS_GONE);
 }
 

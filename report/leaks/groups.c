@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "report/base/allocate.h"
-#include "report/profile/sites.h"
 #include "unify/shared/hash.h"
 
 /* Sites of one line */
@@ -21,7 +20,7 @@ static bool
 is_constructor(const struct th_leaks *leaks, uint32_t function)
 {
 	return leaks->work->functions[function].is_constructor &&
-	       th_sites_is_application(leaks->profile->frames, function);
+	       th_frames_function(leaks->profile->frames, function)->is_application;
 }
 
 uint32_t
@@ -40,8 +39,7 @@ th_leaks_maker(struct th_leaks *leaks, const struct th_leak_site *place)
 	length = leaks->places.ways.items[place->creator].length;
 	while (length > 1 &&
 		is_constructor(leaks, th_frames_function_at(frames, path.frames[length - 1])) &&
-		th_sites_is_application(
-			frames, th_frames_function_at(frames, path.frames[length - 2])))
+		th_frames_function_of(frames, path.frames[length - 2])->is_application)
 		length--;
 	th_path_prefixes_add(&leaks->places.ways, place->path, length, &maker);
 	return maker;
@@ -125,7 +123,7 @@ judge_together(struct th_leaks_work *work, const struct th_leak_group *group)
 	if (group->places_count == 1)
 		return outline;
 	th_leaks_evaluate(work, group->heap, group->places, group->places_count,
-		TH_SITE_SHARE * TH_ERROR_RATE, &evidence, NULL);
+		TH_SITE_SHARE * TH_ERROR_RATE, &evidence);
 	if (place->internal)
 		th_evidence_set_internal(&evidence);
 	outline = th_evidence_outline(&evidence);
@@ -601,17 +599,14 @@ set_verdict(const struct th_leaks_work *work, const struct th_leak_group *group,
 {
 	if (evidence->verdict == group->verdict)
 		return;
-	if (group->verdict == TH_VERDICT_LEAK) {
-		evidence->verdict = TH_VERDICT_LEAK;
-		evidence->reason = TH_REASON_GROWS;
-	}
+	if (group->verdict == TH_VERDICT_LEAK)
+		th_evidence_decide(evidence, TH_VERDICT_LEAK, TH_REASON_GROWS);
 	for (size_t i = 0; i < group->places_count; i++) {
 		const struct th_outline *one = &work->outlines[group->places[i]];
 
-		if (one->verdict == group->verdict) {
-			evidence->verdict = group->verdict;
-			evidence->reason = (enum th_reason)one->reason;
-		}
+		if (one->verdict == group->verdict)
+			th_evidence_decide(
+				evidence, group->verdict, (enum th_reason)one->reason);
 	}
 }
 
@@ -667,7 +662,7 @@ th_groups_judge(struct th_leaks_work *work, const struct th_leak_group *group)
 						 : work->found[group->node].chance_limit;
 
 	th_leaks_evaluate(work, group->heap, group->places, group->places_count, limit,
-		&finding.evidence, &finding.sums);
+		&finding.evidence);
 	set_verdict(work, group, &finding.evidence);
 	if (place->internal)
 		th_evidence_set_internal(&finding.evidence);
@@ -675,8 +670,7 @@ th_groups_judge(struct th_leaks_work *work, const struct th_leak_group *group)
 	finding.owner = th_owners_find(
 		work, group->places, group->places_count, finding.evidence.survivors);
 	if (finding.owner.is_collected)
-		th_evidence_set_owners_gone(
-			&finding.evidence, &work->judges[group->heap], &finding.sums);
+		th_evidence_set_owners_gone(&finding.evidence, &work->judges[group->heap]);
 	else if (group->heap == TH_HEAP_NATIVE && finding.owner.place == TH_NO_PLACE)
 		finding.owner = owner_of_next(work, group);
 	if (finding.evidence.verdict == TH_VERDICT_LEAK &&

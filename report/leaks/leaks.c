@@ -42,30 +42,29 @@ gather(struct th_leaks_work *work, const uint32_t *places, size_t count)
 /* Evaluates one site. */
 static void
 look_at_place(const struct th_leaks_work *work, struct th_judge *judge, uint32_t place,
-	struct th_evidence *ret, struct th_evidence_sums *sums_ret)
+	struct th_evidence *ret)
 {
 	uint32_t start = work->order.starts[place];
 
-	th_evidence_init(ret, judge, &work->order.samples[start],
-		work->order.starts[place + 1] - start, sums_ret);
+	th_evidence_init(
+		ret, judge, &work->order.samples[start], work->order.starts[place + 1] - start);
 	if (work->leaks->places.items[place].internal)
 		th_evidence_set_internal(ret);
 }
 
 void
 th_leaks_evaluate(struct th_leaks_work *work, enum th_heap heap, const uint32_t *places,
-	size_t count, double chance_limit, struct th_evidence *ret,
-	struct th_evidence_sums *sums_ret)
+	size_t count, double chance_limit, struct th_evidence *ret)
 {
 	struct th_judge *judge = &work->judges[heap];
 
 	judge->chance_limit = chance_limit;
 	if (count == 1) {
-		look_at_place(work, judge, places[0], ret, sums_ret);
+		look_at_place(work, judge, places[0], ret);
 		return;
 	}
 	gather(work, places, count);
-	th_evidence_init(ret, judge, work->gathered, work->gathered_count, sums_ret);
+	th_evidence_init(ret, judge, work->gathered, work->gathered_count);
 }
 
 /* Paths */
@@ -143,15 +142,13 @@ judge_share(void *data)
 	for (uint32_t i = share->from; i < share->to; i++) {
 		struct th_judge *judge = &share->judges[places->items[i].heap];
 		struct th_evidence evidence;
-		struct th_evidence_sums sums;
 
 		if (i + EXPECTED_PLACES < places->items_count)
 			expect_place(work, i + EXPECTED_PLACES);
-		look_at_place(work, judge, i, &evidence, &sums);
+		look_at_place(work, judge, i, &evidence);
 		work->outlines[i] = th_evidence_outline(&evidence);
 		if (evidence.verdict == TH_VERDICT_LEAK)
-			work->outlines[i].live_low = th_evidence_live_low(
-				&evidence, judge, &sums);
+			work->outlines[i].live_low = th_evidence_live_low(&evidence, judge);
 	}
 	return NULL;
 }
@@ -212,7 +209,7 @@ outline_group(struct th_leaks_work *work, struct th_leak_group *group)
 		one = th_evidence_outline(&finding.evidence);
 		if (one.verdict == TH_VERDICT_LEAK)
 			one.live_low = th_evidence_live_low(
-				&finding.evidence, &work->judges[group->heap], &finding.sums);
+				&finding.evidence, &work->judges[group->heap]);
 	}
 	if (one.verdict == TH_VERDICT_LEAK) {
 		group->leaked = one.live_low;
@@ -328,24 +325,12 @@ finalizers_init(struct th_finalizers *finalizers, const struct th_profile *profi
 	}
 }
 
-static double
-growth_limit(const struct th_leaks *leaks, enum th_heap heap)
-{
-	const struct th_observation_window *horizon = &leaks->horizons[heap];
-	const struct th_judge *judge = &leaks->work->judges[heap];
-
-	return th_observation_window_is_far(horizon) && horizon->is_proven
-		       ? th_detection_limit(judge)
-		       : th_detection_limit_of_few(judge);
-}
-
 void
 th_leaks_prepare(struct th_leaks *leaks, const struct th_profile *profile)
 {
 	*leaks = (struct th_leaks){.profile = profile};
 	if (th_options_shape_stacks(profile->options))
-		leaks->profile = leaks->whole = th_profile_create_whole(
-			profile, profile->options);
+		leaks->profile = leaks->whole = th_profile_create_whole(profile);
 	th_leak_sites_init(&leaks->places, leaks->profile);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		th_observation_window_init(
@@ -355,8 +340,13 @@ th_leaks_prepare(struct th_leaks *leaks, const struct th_profile *profile)
 	th_ledger_init(&leaks->ledger, leaks->profile);
 	finalizers_init(&leaks->finalizers, leaks->profile);
 	leaks->work = work_create(leaks);
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		leaks->growth_limit[heap] = growth_limit(leaks, (enum th_heap)heap);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		const struct th_judge *judge = &leaks->work->judges[heap];
+
+		leaks->growth_limit[heap] = th_observation_window_may_leak(judge->horizon)
+						    ? th_detection_limit(judge)
+						    : th_detection_limit_of_few(judge);
+	}
 }
 
 void
@@ -404,12 +394,6 @@ th_leaks_next(const struct th_leaks *leaks, uint32_t next)
 	const struct th_leak_group *group = &work->groups[next];
 	struct th_finding finding = th_groups_judge(work, group);
 
-	th_evidence_measure(&finding.evidence, &work->judges[group->heap], &finding.sums);
+	th_evidence_measure(&finding.evidence, &work->judges[group->heap]);
 	return finding;
-}
-
-const char *
-th_leak_level_name(enum th_leak_level level)
-{
-	return level == TH_LEVEL_PATH ? "path" : "line";
 }

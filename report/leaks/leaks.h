@@ -39,8 +39,6 @@ enum th_leak_level {
 	TH_LEVEL_PATH, /* all below a method of the application */
 };
 
-const char *th_leak_level_name(enum th_leak_level level);
-
 /* An entry of the list of findings. */
 struct th_listed {
 	uint32_t group; /* of sites; others may belong to it */
@@ -55,7 +53,6 @@ struct th_finding {
 	uint32_t place; /* site with most live bytes */
 	uint32_t place_count;
 	struct th_evidence evidence; /* of all its sites */
-	struct th_evidence_sums sums;
 	struct th_owner owner;
 	enum th_leak_level level;
 	uint32_t key;   /* path prefix of TH_LEVEL_PATH */

@@ -8,7 +8,7 @@
 #define TH_REPORT_LEAKS_LEAKS_WORK_H
 
 #include "report/leaks/leaks.h"
-#include "report/profile/sample_order.h"
+#include "report/profile/order.h"
 
 #define TH_NO_GROUP UINT32_MAX
 #define TH_NO_NODE UINT32_MAX
@@ -58,8 +58,7 @@ struct th_leaks_work {
 
 /* Evaluates sites of one heap together, with this error rate. */
 void th_leaks_evaluate(struct th_leaks_work *work, enum th_heap heap, const uint32_t *places,
-	size_t count, double chance_limit, struct th_evidence *ret,
-	struct th_evidence_sums *sums_ret);
+	size_t count, double chance_limit, struct th_evidence *ret);
 
 /*
  * The path prefix that related sites share: down to the creator; if that is a constructor of

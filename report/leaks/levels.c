@@ -26,7 +26,6 @@
 #include "report/base/allocate.h"
 #include "report/base/log_text.h"
 #include "report/base/sort.h"
-#include "report/profile/sites.h"
 
 #define LINE_SHARE 0.25
 #define PATH_SHARE 0.09375 /* twice */
@@ -118,17 +117,10 @@ recurrence_of(const uint64_t *times, size_t count, double length)
 
 /* Sites */
 
-/* Whether a leak of the same line explains the site (groups.c). */
-static bool
-is_beside_leak(const struct levels *levels, uint32_t number)
-{
-	return th_outline_may_belong(&levels->work->outlines[number]) &&
-	       levels->lines[levels->line_of_site[number]].has_leak;
-}
-
 /*
  * Whether a site counts above its own level: not the VM's own memory, nor one without a survivor
- * since the warm-up or an old block that became old or died, nor one that a leak explains.
+ * since the warm-up or an old block that became old or died, nor one that a leak of the same line
+ * explains (groups.c).
  */
 static bool
 counts(const struct levels *levels, uint32_t number)
@@ -138,16 +130,8 @@ counts(const struct levels *levels, uint32_t number)
 	return outline->verdict != TH_VERDICT_LEAK &&
 	       !levels->work->leaks->places.items[number].internal &&
 	       (outline->has_births || outline->gained_late || outline->lost_late) &&
-	       !is_beside_leak(levels, number);
-}
-
-/* Whether the time of a heap is enough for a verdict of leak. */
-static bool
-may_leak(const struct th_leaks_work *work, enum th_heap heap)
-{
-	const struct th_observation_window *horizon = &work->leaks->horizons[heap];
-
-	return th_observation_window_is_far(horizon) && horizon->is_proven;
+	       !(th_outline_may_belong(outline) &&
+		       levels->lines[levels->line_of_site[number]].has_leak);
 }
 
 /*
@@ -281,10 +265,10 @@ function_at(const struct levels *levels, const struct site *site, uint32_t index
 static bool
 is_node(const struct levels *levels, const struct site *site, uint32_t function)
 {
-	const struct th_frames *frames = levels->work->leaks->profile->frames;
+	const struct th_function *item = th_frames_function(
+		levels->work->leaks->profile->frames, function);
 
-	return site->has_creator ? th_sites_is_application(frames, function)
-				 : !th_frames_is_runtime(frames, function);
+	return site->has_creator ? item->is_application : !item->is_runtime;
 }
 
 /* Whether two functions are in one library. */
@@ -407,7 +391,7 @@ grows(struct levels *levels, const struct node *node, double *limit_ret)
 	if (!may_grow(levels, &gains, *limit_ret))
 		return false;
 	th_leaks_evaluate(levels->work, levels->heap, levels->places, levels->places_count,
-		*limit_ret, &evidence, NULL);
+		*limit_ret, &evidence);
 	return evidence.verdict == TH_VERDICT_LEAK;
 }
 
@@ -542,9 +526,10 @@ judge_paths(struct levels *levels, struct node node)
 	}
 	if (!node.length)
 		return;
-	uint32_t function = function_at(levels, node.sites, node.length - 1);
-	node.is_of_java = th_sites_is_application(frames, function);
-	node.is_of_native = !th_frames_is_runtime(frames, function);
+	const struct th_function *function = th_frames_function(
+		frames, function_at(levels, node.sites, node.length - 1));
+	node.is_of_java = function->is_application;
+	node.is_of_native = !function->is_runtime;
 	judge_node(levels, &node);
 }
 
@@ -593,7 +578,7 @@ th_levels_judge(struct th_leaks_work *work)
 	find_lines(&levels);
 	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		levels.heap = heap;
-		if (may_leak(work, heap))
+		if (th_observation_window_may_leak(&work->leaks->horizons[heap]))
 			judge_heap(&levels);
 	}
 	free(levels.lines);

@@ -6,8 +6,6 @@
  */
 #include "report/leaks/observation_window.h"
 
-#include "report/statistics/heap_use.h"
-
 /* Memory that a program builds up during start-up is not a leak. */
 #define WARM_UP_PART 0.2
 /* Blocks with a shorter life are in use, not forgotten. */
@@ -37,13 +35,11 @@ least_alive(const struct th_profile *profile, uint64_t births)
 	struct th_calibration calibration = th_lifetimes_calibration(&profile->lifetimes,
 		&profile->heaps[TH_HEAP_JAVA], TH_HEAP_JAVA, &profile->at, 1);
 	struct th_estimator sum = {0};
-	double keep = th_lifetimes_keep(&profile->lifetimes, TH_HEAP_JAVA, &profile->at);
 
 	for (size_t i = 0; i < samples->items_count; i++) {
-		if (samples->items[i].time < births && th_lifetimes_is_live(&profile->lifetimes,
-							       TH_HEAP_JAVA, i, &profile->at))
-			th_lifetimes_add(&profile->lifetimes, &calibration, TH_HEAP_JAVA, i,
-				&samples->items[i], keep, &sum);
+		if (samples->items[i].time < births &&
+			th_profile_counts(profile, TH_MEASURE_LIVE, TH_HEAP_JAVA, i))
+			th_profile_add(profile, TH_MEASURE_LIVE, TH_HEAP_JAVA, i, &sum);
 	}
 	return th_estimate_bytes(&sum, NULL, calibration.gap).low;
 }
@@ -126,4 +122,10 @@ bool
 th_observation_window_is_far(const struct th_observation_window *horizon)
 {
 	return reaches(horizon, horizon->horizon, HORIZON_PART);
+}
+
+bool
+th_observation_window_may_leak(const struct th_observation_window *horizon)
+{
+	return th_observation_window_is_far(horizon) && horizon->is_proven;
 }

@@ -35,7 +35,8 @@ struct th_observation_window {
 void th_observation_window_init(struct th_observation_window *horizon,
 	const struct th_profile *profile, enum th_heap heap);
 
-/* Whether the horizon leaves enough of the time for a verdict. */
+/* Whether the horizon leaves enough of the time for a verdict; for that of a leak. */
 bool th_observation_window_is_far(const struct th_observation_window *horizon);
+bool th_observation_window_may_leak(const struct th_observation_window *horizon);
 
 #endif

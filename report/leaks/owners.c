@@ -104,7 +104,7 @@ evaluate_owners(struct th_leaks_work *work, uint32_t place)
 	for (uint32_t i = place; i != TH_NO_PLACE; i = places[i].next)
 		th_array_append(&group, places, i);
 	th_leaks_evaluate(work, TH_HEAP_JAVA, group.places, group.places_count,
-		TH_SITE_SHARE * TH_ERROR_RATE, &evidence, NULL);
+		TH_SITE_SHARE * TH_ERROR_RATE, &evidence);
 	free(group.places);
 	return (struct th_owner){
 		.place = place,

@@ -163,13 +163,6 @@ spread(double from, double to, double count, double begin, double end, int parts
 		ret[i] += count * overlap(from, to, begin + i * part, begin + (i + 1) * part);
 }
 
-/* Adds what was made in a slot to the quarters that it overlaps. */
-static void
-add_slot(const struct th_tallied *group, double from, double to, double count, double *quarters)
-{
-	spread(from, to, count, group->begin, group->until, TH_TALLIED_QUARTERS, quarters);
-}
-
 /* Length of a step of `made_in_step`. */
 static double
 step_of(const struct work *work, const struct th_tallied *group)
@@ -316,24 +309,18 @@ read_tally(struct work *work, const struct th_decoded_tally *tally)
 
 /* Groups */
 
-static const char *
-name_at(const struct th_profile *profile, struct th_path path, uint32_t index)
-{
-	return th_frames_function_name(
-		profile->frames, th_frames_function_at(profile->frames, path.frames[index]));
-}
-
 /* The VM's own: its threads, and the carriers of virtual threads. */
 static bool
 is_of_vm(const struct work *work, struct th_path path, uint32_t creator)
 {
+	const struct th_frames *frames = work->profile->frames;
 	bool has_java = false;
 	bool has_vm = false;
 
 	for (uint32_t i = 0; i < path.count; i++) {
-		enum th_function_kind kind = th_frames_kind(
-			work->profile->frames, path.frames[i]);
-		const char *name = name_at(work->profile, path, i);
+		enum th_function_kind kind = th_frames_kind(frames, path.frames[i]);
+		const char *name = th_frames_function_name(
+			frames, th_frames_function_at(frames, path.frames[i]));
 
 		has_java |= kind == TH_KIND_JAVA;
 		has_vm |= kind == TH_KIND_VM;
@@ -351,8 +338,7 @@ is_selected(const struct work *work, uint32_t path, enum th_tally_kind kind)
 	const struct th_subject subject = {
 		.heap = kind == TH_TALLY_THREADS ? TH_HEAP_NATIVE : TH_HEAP_JAVA,
 		.path = path,
-		.thread = th_frames_special_function(
-			work->profile->frames, "", "", TH_KIND_GROUP),
+		.thread = th_frames_group(work->profile->frames, ""),
 	};
 
 	return th_filter_selects(work->profile->filter, &subject);
@@ -411,7 +397,8 @@ add_births(
 	for (uint32_t i = 0; i < tally->births.count; i++) {
 		double from, to, count = slot_of(tally, i, &from, &to);
 
-		add_slot(group, from, to, count, group->births);
+		spread(from, to, count, group->begin, group->until, TH_TALLIED_QUARTERS,
+			group->births);
 		group->born_after += count *
 				     overlap(from, to, group->until, (double)work->window->end);
 	}
@@ -587,7 +574,8 @@ take_made(const struct work *work, struct th_tallied *group)
 	for (int i = 0; i < TH_TALLIED_STEPS; i++) {
 		double from = (double)work->window->warm + i * step;
 
-		add_slot(group, from, from + step, group->made_in_step[i], group->births);
+		spread(from, from + step, group->made_in_step[i], group->begin, group->until,
+			TH_TALLIED_QUARTERS, group->births);
 	}
 }
 

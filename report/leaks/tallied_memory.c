@@ -5,6 +5,7 @@
  */
 #include "report/leaks/tallied_memory.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "report/base/allocate.h"
@@ -178,23 +179,16 @@ read_breakdown(const struct th_recording *recording, uint64_t time)
 	return resident;
 }
 
-static double
-smaller(double a, double b)
-{
-	return a < b ? a : b;
-}
-
 /* Stacks of equal size each; the metaspace cannot hold more than is resident of it. */
 static double
 resident_of(const struct th_tallied *item, const struct resident *resident)
 {
 	if (item->kind == TH_TALLY_LOADERS)
-		return resident->metaspace > 0 ? smaller(item->bytes, resident->metaspace)
+		return resident->metaspace > 0 ? fmin(item->bytes, resident->metaspace)
 					       : item->bytes;
 	if (!resident->stack_count)
 		return 0;
-	return smaller(
-		resident->stacks, resident->stacks * item->alive / resident->stack_count);
+	return fmin(resident->stacks, resident->stacks * item->alive / resident->stack_count);
 }
 
 void

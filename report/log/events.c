@@ -322,24 +322,16 @@ on_mapped_end(struct th_recording *recording, const struct th_decoded_mapped_end
 	return true;
 }
 
-/* The end of a Java object, or of following it. */
-static struct th_free_info
-end_of_object(const struct th_recording *recording, uint64_t time, uint64_t sample)
-{
-	return (struct th_free_info){.time = time,
-		.record = th_recording_record(recording, sample),
-		.thread = TH_ID_MAP_NONE};
-}
-
-/* Older logs have all pauses, but not their sum. */
 static bool
-on_collection(const struct th_recording *recording, struct th_decoded_collection *collection)
+on_java_death(struct th_recording *recording, const struct th_decoded_java_death *event)
 {
-	size_t count = recording->collections_count;
+	struct th_free_info end = {
+		.time = event->time,
+		.record = th_recording_record(recording, event->sample),
+		.thread = TH_ID_MAP_NONE,
+	};
 
-	if (!collection->paused && collection->end > collection->start)
-		collection->paused = collection->end - collection->start +
-				     (count ? recording->collections[count - 1].paused : 0);
+	th_array_append(recording, deaths, end);
 	return true;
 }
 
@@ -493,8 +485,6 @@ static bool
 adapt(struct th_recording *recording, uint32_t type, union th_decoded *event)
 {
 	switch (type) {
-	case TH_EVENT_COLLECTION:
-		return on_collection(recording, &event->collection);
 	case TH_EVENT_TALLY:
 		return on_tally(recording, &event->tally);
 	case TH_EVENT_JNI_REFERENCES:
@@ -585,14 +575,10 @@ add_possible(
 	case TH_EVENT_JAVA_ALLOC:
 		return on_java_alloc(recording, &event->java_alloc, record);
 	case TH_EVENT_JAVA_DEATH:
-		th_array_append(recording, deaths,
-			end_of_object(
-				recording, event->java_death.time, event->java_death.sample));
-		return true;
+		return on_java_death(recording, &event->java_death);
 	case TH_EVENT_JAVA_LOST:
 		th_array_append(recording, losses,
-			end_of_object(
-				recording, event->java_lost.time, event->java_lost.sample));
+			th_recording_record(recording, event->java_lost.sample));
 		return true;
 	case TH_EVENT_JAVA_FOLLOWED:
 		return on_java_followed(recording, &event->java_followed);
@@ -629,15 +615,14 @@ end_of(uint32_t type, const union th_decoded *event, uint64_t time)
 static bool
 add(struct th_recording *recording, uint32_t type, union th_decoded *event, uint32_t record)
 {
-	uint64_t time;
-	bool is_early;
+	struct th_limits limits = {.start = recording->start};
 
-	if (!th_limits_apply(type, recording->start, event, &time, &is_early))
+	if (!th_limits_apply(&limits, type, event))
 		return false;
-	recording->early += is_early;
+	recording->early += limits.is_early;
 	if (!add_possible(recording, type, event, record))
 		return false;
-	time = end_of(type, event, time);
+	uint64_t time = end_of(type, event, limits.time);
 	if (time > recording->end)
 		recording->end = time;
 	return true;

@@ -8,12 +8,6 @@
 /* Amounts become signed numbers in JSON and in differences. */
 #define AMOUNT_MAX ((uint64_t)INT64_MAX)
 
-struct limits {
-	uint64_t start;
-	uint64_t time;
-	bool is_early;
-};
-
 static bool
 is_amount(uint64_t value)
 {
@@ -37,7 +31,7 @@ is_probability(double value)
 
 /* `is_first`: the time of the event; others, such as that of a birth, may be before the start. */
 static bool
-limit_time(struct limits *limits, bool is_first, uint64_t *time)
+limit_time(struct th_limits *limits, bool is_first, uint64_t *time)
 {
 	if (is_first && *time < limits->start) {
 		*time = limits->start;
@@ -68,19 +62,19 @@ limit_time(struct limits *limits, bool is_first, uint64_t *time)
 #define ARRAY_COUNT(field) are_amounts(&event->field)
 
 #define F(data, content, field, label) &&LIMIT_##data(content, field)
-#define E(NUMBER, NAME, name, label, description)                                        \
-	static bool limit_##name(struct limits *limits, struct th_decoded_##name *event) \
-	{                                                                                \
-		(void)limits;                                                            \
-		(void)event;                                                             \
-		return true TH_FIELDS_##NAME(F);                                         \
+#define E(NUMBER, NAME, name, label, description)                                           \
+	static bool limit_##name(struct th_limits *limits, struct th_decoded_##name *event) \
+	{                                                                                   \
+		(void)limits;                                                               \
+		(void)event;                                                                \
+		return true TH_FIELDS_##NAME(F);                                            \
 	}
 TH_EVENTS(E)
 #undef E
 #undef F
 
-static bool
-limit(struct limits *limits, uint32_t type, union th_decoded *event)
+bool
+th_limits_apply(struct th_limits *limits, uint32_t type, union th_decoded *event)
 {
 	switch (type) {
 #define E(NUMBER, NAME, name, label, description) \
@@ -91,16 +85,4 @@ limit(struct limits *limits, uint32_t type, union th_decoded *event)
 	default:
 		return false;
 	}
-}
-
-bool
-th_limits_apply(uint32_t type, uint64_t start, union th_decoded *event, uint64_t *time_ret,
-	bool *is_early_ret)
-{
-	struct limits limits = {.start = start};
-	bool is_possible = limit(&limits, type, event);
-
-	*time_ret = limits.time;
-	*is_early_ret = limits.is_early;
-	return is_possible;
 }

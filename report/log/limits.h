@@ -25,12 +25,16 @@
 /* An address space of five levels of page tables. */
 #define TH_SIZE_MAX ((uint64_t)1 << 57)
 
+struct th_limits {
+	uint64_t start; /* of the recording */
+	uint64_t time;  /* set: of the event, 0 if it has none */
+	bool is_early;  /* set: it was before the start */
+};
+
 /*
- * Whether the values of an event are possible in a recording that began at `start`. An event before
- * that, such as a sample whose capture began before the recording, is moved to the start; then
- * *is_early_ret is true. *time_ret is the time of the event, 0 if it has none.
+ * Whether the values of an event are possible in the recording. An event before its start, such as a
+ * sample whose capture began before the recording, is moved to the start.
  */
-bool th_limits_apply(uint32_t type, uint64_t start, union th_decoded *event, uint64_t *time_ret,
-	bool *is_early_ret);
+bool th_limits_apply(struct th_limits *limits, uint32_t type, union th_decoded *event);
 
 #endif

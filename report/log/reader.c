@@ -38,12 +38,11 @@
 
 struct th_reader {
 	unsigned char *map;
-	size_t map_bytes;       /* of the file, in the mapping */
-	bool is_file;           /* the mapping is that of the file */
-	uint64_t ring_from;     /* of a ring: where it begins; else 0 */
-	struct th_record *kept; /* of a ring: of what was before, see open_ring(); by offset */
-	size_t kept_count;
-	size_t kept_capacity;
+	size_t map_bytes;   /* of the file, in the mapping */
+	bool is_file;       /* the mapping is that of the file */
+	uint64_t ring_from; /* of a ring: where it begins; else 0 */
+	/* Of a ring: of what was before, see open_ring(); by offset. */
+	TH_ARRAY(struct th_record, kept);
 	uint64_t start; /* offset of the first record */
 	uint64_t end;   /* offset one past the last */
 	bool is_cut;
@@ -92,15 +91,6 @@ th_reader_is_metadata(uint32_t type)
 	       type == TH_EVENT_COUNTER_NAME;
 }
 
-static void
-count_hole(struct th_cursor *cursor, uint64_t first_word)
-{
-	if (first_word)
-		cursor->damaged++;
-	else
-		cursor->torn++;
-}
-
 static bool
 next_raw(struct th_cursor *cursor, struct th_record *record_ret)
 {
@@ -111,8 +101,10 @@ next_raw(struct th_cursor *cursor, struct th_record *record_ret)
 		uint64_t word = load_word(reader, at);
 
 		if (is_header(reader, at, word, record_ret)) {
-			if (at != cursor->offset)
-				count_hole(cursor, first_word);
+			if (at != cursor->offset && first_word)
+				cursor->damaged++;
+			else if (at != cursor->offset)
+				cursor->torn++;
 			cursor->offset = at + record_ret->size;
 			return true;
 		}
@@ -267,21 +259,15 @@ map_file(struct th_reader *reader, const char *path)
 	return error;
 }
 
-/* Whether the available first bytes match the magic number of a log. */
-static bool
-has_magic(const unsigned char *map, size_t bytes)
-{
-	const size_t length = sizeof(((struct th_log_header *)0)->magic);
-
-	return !memcmp(map, TH_LOG_MAGIC, bytes < length ? bytes : length);
-}
-
 static struct th_error *
 read_header(struct th_reader *reader, const char *path)
 {
 	struct th_log_header *header = &reader->header;
 
-	if (!has_magic(reader->map, reader->map_bytes))
+	/* As far as there are bytes. */
+	if (memcmp(reader->map, TH_LOG_MAGIC,
+		    reader->map_bytes < sizeof(header->magic) ? reader->map_bytes
+							      : sizeof(header->magic)))
 		return unreadable(path, "is not a twinheap log");
 	if (reader->map_bytes < TH_LOG_HEADER_BYTES)
 		return unreadable(path, "is truncated: not even its header is whole");
@@ -436,12 +422,6 @@ uint64_t
 th_reader_ring_from(const struct th_reader *reader)
 {
 	return reader->ring_from;
-}
-
-uint64_t
-th_reader_dropped(const struct th_reader *reader)
-{
-	return reader->ring_from ? reader->ring_from - reader->start : 0;
 }
 
 struct th_error *

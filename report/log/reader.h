@@ -33,9 +33,6 @@ struct th_error *th_reader_open(const char *path, struct th_reader **reader_ret)
 /* Of a ring: records before this offset are only read as far as it has kept them; else 0. */
 uint64_t th_reader_ring_from(const struct th_reader *reader);
 
-/* Of a ring: bytes that it has given back, or is about to; else 0. */
-uint64_t th_reader_dropped(const struct th_reader *reader);
-
 /* NULL is legal. Invalidates every record and text handed out. */
 void th_reader_close(struct th_reader *reader);
 
@@ -45,7 +42,7 @@ const struct th_log_header *th_reader_header(const struct th_reader *reader);
 /* Whether the file ends before the last record that was reserved in it. */
 bool th_reader_is_cut(const struct th_reader *reader);
 
-/* Bytes of the log that are in use, header included. */
+/* Bytes of the log up to its end, header included; those that a ring has given back count too. */
 uint64_t th_reader_bytes(const struct th_reader *reader);
 
 /*

@@ -53,26 +53,16 @@ interval_of_piece(struct th_recording *recording, const struct th_sample *whole,
 		recording, scaled < 1 ? 1 : (uint64_t)(scaled + 0.5));
 }
 
-/* A sample of `bytes` bytes of a mapped sample. */
-static struct th_sample
-piece_of(struct th_recording *recording, const struct th_sample *whole, uint64_t bytes)
-{
-	struct th_sample piece = *whole;
-
-	if (bytes == whole->size)
-		return piece;
-	piece.size = bytes;
-	piece.interval = interval_of_piece(recording, whole, bytes) & 0x7fffff;
-	return piece;
-}
-
 /* Parts are added in order of time, so the longest-lived one is the last. */
 static void
 add_part(struct splitter *splitter, const struct th_sample *whole, uint64_t bytes, uint64_t end,
 	bool is_last)
 {
-	struct th_sample part = piece_of(splitter->recording, whole, bytes);
+	struct th_sample part = *whole;
 
+	if (bytes != whole->size)
+		part.interval = interval_of_piece(splitter->recording, whole, bytes) & 0x7fffff;
+	part.size = bytes;
 	part.is_part = !is_last;
 	th_array_append(&splitter->parts, items, part);
 	th_array_append(splitter, ends, end);
@@ -151,22 +141,16 @@ create(struct th_reader *reader)
 }
 
 static void
-add_record(struct th_recording *recording, const struct th_record *record)
-{
-	th_recording_add_event(recording, record);
-	recording->records_end = recording->cursor.offset;
-	recording->torn = recording->cursor.torn;
-	recording->damaged = recording->cursor.damaged;
-}
-
-static void
 read_all(struct th_recording *recording)
 {
 	uint64_t released = 0;
 	struct th_record record;
 
 	while (th_reader_next(&recording->cursor, &record)) {
-		add_record(recording, &record);
+		th_recording_add_event(recording, &record);
+		recording->records_end = recording->cursor.offset;
+		recording->torn = recording->cursor.torn;
+		recording->damaged = recording->cursor.damaged;
 		th_progress_often(
 			"reading the log", record.offset, th_reader_bytes(recording->reader));
 		if (record.offset - released < RELEASE_BYTES)
@@ -265,9 +249,12 @@ th_recording_destroy(struct th_recording *recording)
 uint64_t
 th_recording_log_bytes(const struct th_recording *recording)
 {
-	return recording->is_bundle ? recording->bundle.log_bytes
-				    : th_reader_bytes(recording->reader) -
-					      th_reader_dropped(recording->reader);
+	const struct th_reader *reader = recording->reader;
+	uint64_t bytes = th_reader_bytes(reader);
+
+	if (recording->is_ring)
+		bytes -= th_reader_ring_from(reader) - th_reader_header(reader)->header_bytes;
+	return recording->is_bundle ? recording->bundle.log_bytes : bytes;
 }
 
 uint64_t
@@ -318,19 +305,12 @@ th_recording_heaps(const struct th_recording *recording)
 	return heaps;
 }
 
-/* The index in `ids` of the first that is at least `id`. */
-static size_t
-find_id(const struct th_recording *recording, uint64_t id)
-{
-	return th_bisect(recording->ids_count, i, recording->ids[i] < id);
-}
-
 uint32_t
 th_recording_record(const struct th_recording *recording, uint64_t id)
 {
 	if (!recording->is_ring)
 		return (uint32_t)(id / 8);
-	size_t index = find_id(recording, id);
+	size_t index = th_bisect(recording->ids_count, i, recording->ids[i] < id);
 	return index < recording->ids_count && recording->ids[index] == id ? (uint32_t)index
 									   : TH_ID_MAP_NONE;
 }

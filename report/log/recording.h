@@ -65,8 +65,7 @@ struct th_sample {
 };
 
 /*
- * The end of a sampled allocation: a native block was freed, a Java object was found collected
- * or is no longer followed.
+ * The end of a sampled allocation: a native block was freed, a Java object was found collected.
  */
 struct th_free_info {
 	uint64_t time;
@@ -233,7 +232,7 @@ struct th_recording {
 	struct th_samples samples[TH_HEAPS];   /* mapped ones: in parts, see recording.c */
 	TH_ARRAY(struct th_free_info, frees);  /* native */
 	TH_ARRAY(struct th_free_info, deaths); /* Java */
-	TH_ARRAY(struct th_free_info, losses); /* Java: end unknown from here on */
+	TH_ARRAY(uint32_t, losses); /* Java: records of samples whose end is unknown */
 	TH_ARRAY(struct th_reservation_info, reservations);
 	struct th_reservations reserved;                  /* their ranges */
 	TH_ARRAY(struct th_mapped_end_info, mapped_ends); /* in order */

@@ -18,9 +18,7 @@
 
 struct th_schema {
 	struct th_id_map types; /* type number -> index of `events` */
-	struct th_schema_event *events;
-	size_t events_count;
-	size_t events_capacity;
+	TH_ARRAY(struct th_schema_event, events);
 };
 
 struct known_field {
@@ -220,8 +218,8 @@ bind(struct th_schema_event *event, const struct known_event *known)
 	find_steady(event);
 }
 
-static struct th_schema_event *
-find_event(const struct th_schema *schema, uint32_t type)
+struct th_schema_event *
+th_schema_find(const struct th_schema *schema, uint32_t type)
 {
 	uint32_t index = th_id_map_find(&schema->types, type);
 
@@ -233,7 +231,7 @@ th_schema_decode(
 	struct th_schema *schema, const struct th_record *record, union th_decoded *ret)
 {
 	const struct known_event *known = find_known(record->type);
-	struct th_schema_event *event = known ? find_event(schema, record->type) : NULL;
+	struct th_schema_event *event = known ? th_schema_find(schema, record->type) : NULL;
 
 	if (!event)
 		return false;
@@ -267,7 +265,7 @@ find_or_add_event(struct th_schema *schema, uint32_t type)
 	bool added;
 
 	if (schema->events_count >= EVENTS_MAX)
-		return find_event(schema, type);
+		return th_schema_find(schema, type);
 	uint32_t index = th_id_map_intern(&schema->types, type, &added);
 	if (added)
 		th_array_append(schema, events, event);
@@ -347,12 +345,6 @@ th_schema_learn(struct th_schema *schema, const struct th_record *record)
 	else
 		return false;
 	return true;
-}
-
-const struct th_schema_event *
-th_schema_find(const struct th_schema *schema, uint32_t type)
-{
-	return find_event(schema, type);
 }
 
 struct th_schema *

@@ -67,7 +67,7 @@ void th_schema_destroy(struct th_schema *schema);
 bool th_schema_learn(struct th_schema *schema, const struct th_record *record);
 
 /* The description of a type, NULL if the log has none. */
-const struct th_schema_event *th_schema_find(const struct th_schema *schema, uint32_t type);
+struct th_schema_event *th_schema_find(const struct th_schema *schema, uint32_t type);
 
 /* A sequence of words in the mapping of the log. */
 struct th_words {

@@ -44,7 +44,7 @@ const char *const th_sampling_change_names[] = {
 static uint32_t
 find_entry(struct work *work, uint32_t side, uint32_t number)
 {
-	const struct th_leak_sites *places = work->diff->sides[side].places;
+	const struct th_leak_sites *places = work->diff->sides[side];
 	const struct th_leak_site *place = &places->items[number];
 	uint32_t stack = th_stack_names_find(&work->names[side], place->way);
 	uint32_t class = th_strings_intern(&work->keys.strings,
@@ -64,7 +64,7 @@ static void
 find_entries(struct work *work)
 {
 	for (uint32_t side = 0; side < 2; side++) {
-		const struct th_leak_sites *places = work->diff->sides[side].places;
+		const struct th_leak_sites *places = work->diff->sides[side];
 
 		work->entry_of[side] = th_allocate(places->items_count, sizeof(uint32_t));
 		th_stack_names_init(&work->names[side], &work->keys, &places->ways);
@@ -88,8 +88,8 @@ is_counted(const struct th_profile *profile, enum th_measure measure, enum th_he
 static void
 add(struct work *work, uint32_t side, enum th_heap heap, size_t index, bool is_on_other_side)
 {
-	const struct th_side *of = &work->diff->sides[side];
-	uint32_t place = th_leak_sites_of(of->places, heap, index);
+	const struct th_leak_sites *of = work->diff->sides[side];
+	uint32_t place = th_leak_sites_of(of, heap, index);
 
 	if (place == TH_NO_PLACE)
 		return;
@@ -107,8 +107,8 @@ add(struct work *work, uint32_t side, enum th_heap heap, size_t index, bool is_o
 static void
 add_heap(struct work *work, uint32_t side, enum th_heap heap)
 {
-	const struct th_profile *profile = work->diff->sides[side].profile;
-	const struct th_profile *other = work->diff->sides[!side].profile;
+	const struct th_profile *profile = work->diff->sides[side]->profile;
+	const struct th_profile *other = work->diff->sides[!side]->profile;
 	const struct th_samples *samples = &profile->recording->samples[heap];
 
 	for (size_t i = 0; i < samples->items_count; i++) {
@@ -136,8 +136,8 @@ kind_of(const struct th_difference *difference)
 static struct th_difference
 compare(const struct work *work, enum th_heap heap, const struct entry *entry)
 {
-	const struct th_profile *old_profile = work->diff->sides[0].profile;
-	const struct th_profile *new_profile = work->diff->sides[1].profile;
+	const struct th_profile *old_profile = work->diff->sides[0]->profile;
+	const struct th_profile *new_profile = work->diff->sides[1]->profile;
 	struct th_estimate came = th_profile_value(new_profile, heap, &entry->came);
 	struct th_estimate went = th_profile_value(old_profile, heap, &entry->went);
 	uint32_t side = entry->places[1] == TH_NO_PLACE ? 0 : 1;
@@ -161,8 +161,7 @@ add_items(struct work *work)
 	for (size_t i = 0; i < work->entries_count; i++) {
 		const struct entry *entry = &work->entries[i];
 		uint32_t side = entry->places[1] == TH_NO_PLACE ? 0 : 1;
-		enum th_heap heap =
-			work->diff->sides[side].places->items[entry->places[side]].heap;
+		enum th_heap heap = work->diff->sides[side]->items[entry->places[side]].heap;
 
 		if (!entry->values[0].samples && !entry->values[1].samples)
 			continue;
@@ -177,13 +176,13 @@ TH_COMPARE(compare_items, struct th_difference,
 		?: th_order(left->place, right->place))
 
 void
-th_diff_init(
-	struct th_diff *diff, const struct th_side *old_side, const struct th_side *new_side)
+th_diff_init(struct th_diff *diff, const struct th_leak_sites *old_side,
+	const struct th_leak_sites *new_side)
 {
 	struct work work = {.diff = diff};
 
 	*diff = (struct th_diff){
-		.sides = {*old_side, *new_side},
+		.sides = {old_side, new_side},
 		.is_one_recording = old_side->profile->recording ==
 				    new_side->profile->recording,
 	};

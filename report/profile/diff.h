@@ -17,12 +17,6 @@
 #include "report/profile/leak_sites.h"
 #include "report/profile/profile.h"
 
-/* One of the two snapshots. */
-struct th_side {
-	const struct th_profile *profile; /* its `at` is the time of the snapshot */
-	const struct th_leak_sites *places;
-};
-
 enum th_sampling_change {
 	TH_CHANGE_NONE,
 	TH_CHANGE_GREW,
@@ -45,7 +39,8 @@ struct th_difference {
 };
 
 struct th_diff {
-	struct th_side sides[2]; /* old, new */
+	/* The old snapshot, and the new one: the `at` of their profiles. */
+	const struct th_leak_sites *sides[2];
 	bool is_one_recording;
 	struct th_difference totals[TH_HEAPS];
 	TH_ARRAY(struct th_difference, items); /* significant ones first, then by size */
@@ -55,8 +50,8 @@ struct th_diff {
  * Compares two sides by the value of their profiles' options, which must be the same. Two
  * snapshots of one recording have profiles of the same struct th_recording.
  */
-void th_diff_init(
-	struct th_diff *diff, const struct th_side *old_side, const struct th_side *new_side);
+void th_diff_init(struct th_diff *diff, const struct th_leak_sites *old_side,
+	const struct th_leak_sites *new_side);
 void th_diff_deinit(struct th_diff *diff);
 
 #endif

@@ -99,12 +99,6 @@ th_filter_selects(struct th_filter *filter, const struct th_subject *subject)
 
 /* Groups */
 
-static uint32_t
-group_named(struct th_filter *filter, const char *name)
-{
-	return th_frames_special_function(filter->frames, name, "", TH_KIND_GROUP);
-}
-
 /* The file of the allocating code; the C runtime is skipped unless there is nothing else. */
 static uint32_t
 library_of(struct th_filter *filter, const struct th_path *path)
@@ -112,21 +106,21 @@ library_of(struct th_filter *filter, const struct th_path *path)
 	const char *module = NULL;
 
 	for (uint32_t i = path->count; i-- > 0;) {
-		uint32_t number = th_frames_get(filter->frames, path->frames[i])->function;
-		const struct th_function *function = th_frames_function(filter->frames, number);
+		const struct th_function *function = th_frames_function_of(
+			filter->frames, path->frames[i]);
 
 		if (function->kind == TH_KIND_JAVA)
-			return group_named(filter, "(Java)");
+			return th_frames_group(filter->frames, "(Java)");
 		if (!function->module)
 			continue;
-		if (!module || !th_frames_is_runtime(filter->frames, number))
+		if (!module || !function->is_runtime)
 			module = th_frames_string(filter->frames, function->module);
-		if (!th_frames_is_runtime(filter->frames, number))
+		if (!function->is_runtime)
 			break;
 	}
 	if (!module)
-		return group_named(filter, "(unknown)");
-	return group_named(filter, th_text_base_name(module));
+		return th_frames_group(filter->frames, "(unknown)");
+	return th_frames_group(filter->frames, th_text_base_name(module));
 }
 
 static uint32_t
@@ -141,9 +135,9 @@ package_of(struct th_filter *filter, const struct th_path *path)
 	const char *method = strrchr(name, '.');
 	const char *class = method ? memrchr(name, '.', (size_t)(method - name)) : NULL;
 	if (!class)
-		return group_named(filter, "(default package)");
+		return th_frames_group(filter->frames, "(default package)");
 	char *package = th_format_new("%.*s", (int)(class - name), name);
-	uint32_t group = group_named(filter, package);
+	uint32_t group = th_frames_group(filter->frames, package);
 	free(package);
 	return group;
 }
@@ -154,7 +148,7 @@ mapped_group(struct th_filter *filter, const struct th_subject *subject)
 {
 	char *name = th_format_new(
 		"(mapped: %s)", th_frames_string(filter->frames, subject->class_name));
-	uint32_t group = group_named(filter, name);
+	uint32_t group = th_frames_group(filter->frames, name);
 
 	free(name);
 	return group;
@@ -164,10 +158,10 @@ static uint32_t
 class_of(struct th_filter *filter, const struct th_subject *subject)
 {
 	if (subject->heap == TH_HEAP_NATIVE)
-		return group_named(filter, "(native memory)");
+		return th_frames_group(filter->frames, "(native memory)");
 	if (subject->heap == TH_HEAP_MAPPED)
 		return mapped_group(filter, subject);
-	return group_named(filter,
+	return th_frames_group(filter->frames,
 		subject->class_name ? th_frames_string(filter->frames, subject->class_name)
 				    : "(unknown class)");
 }
@@ -191,14 +185,6 @@ th_filter_group(struct th_filter *filter, enum th_group_by by, const struct th_s
 
 /* Shapes */
 
-/* A frame that is not code. */
-static uint32_t
-group_frame(struct th_filter *filter, uint32_t group)
-{
-	return th_frames_special(filter->frames, th_frames_function_name(filter->frames, group),
-		"", TH_KIND_GROUP);
-}
-
 static void
 take_frames(struct th_filter *filter, const struct th_subject *subject)
 {
@@ -221,8 +207,12 @@ static uint32_t
 shape(struct th_filter *filter, const struct th_subject *subject, uint32_t group)
 {
 	filter->stack_count = 0;
-	if (group)
-		th_array_append(filter, stack, group_frame(filter, group - 1));
+	if (group) {
+		const char *name = th_frames_function_name(filter->frames, group - 1);
+		uint32_t frame = th_frames_special(filter->frames, name, "", TH_KIND_GROUP);
+
+		th_array_append(filter, stack, frame);
+	}
 	size_t above = filter->stack_count;
 	take_frames(filter, subject);
 	if (filter->stack_count == above) {

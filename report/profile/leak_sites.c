@@ -24,8 +24,6 @@ struct business {
 
 #define COMPILATION "[JVM-internal] compilation"
 #define COLLECTION "[JVM-internal] garbage collection"
-#define CLASS_LOADING TH_PURPOSE_CLASSES
-#define THREADS TH_PURPOSE_THREADS
 #define OTHER_BUSINESS "[JVM-internal] other"
 
 /* By names of the VM's threads, cut to 15 characters by the kernel, and of its functions. */
@@ -46,18 +44,18 @@ static const struct business businesses[] = {
 	{"ZUncommit", COLLECTION},
 	{"Shenandoah", COLLECTION},
 	{"ollect", COLLECTION},
-	{"StartThread", THREADS},
-	{"Class", CLASS_LOADING},
-	{"Klass", CLASS_LOADING},
-	{"Symbol", CLASS_LOADING},
-	{"String", CLASS_LOADING},
-	{"resolve", CLASS_LOADING},
-	{"link", CLASS_LOADING},
-	{"MethodHandle", CLASS_LOADING},
-	{"Method", CLASS_LOADING},
-	{"Module", CLASS_LOADING},
-	{"Lookup", CLASS_LOADING},
-	{"LoadLibrary", CLASS_LOADING},
+	{"StartThread", TH_PURPOSE_THREADS},
+	{"Class", TH_PURPOSE_CLASSES},
+	{"Klass", TH_PURPOSE_CLASSES},
+	{"Symbol", TH_PURPOSE_CLASSES},
+	{"String", TH_PURPOSE_CLASSES},
+	{"resolve", TH_PURPOSE_CLASSES},
+	{"link", TH_PURPOSE_CLASSES},
+	{"MethodHandle", TH_PURPOSE_CLASSES},
+	{"Method", TH_PURPOSE_CLASSES},
+	{"Module", TH_PURPOSE_CLASSES},
+	{"Lookup", TH_PURPOSE_CLASSES},
+	{"LoadLibrary", TH_PURPOSE_CLASSES},
 };
 
 /*
@@ -207,12 +205,11 @@ native_business(const struct th_profile *profile, const struct th_path *path)
 	if (java < path->count)
 		return business_below(profile, path, java);
 	for (uint32_t i = path->count; i-- > 0;) {
-		uint32_t function = th_frames_function_at(profile->frames, path->frames[i]);
 		const char *name = vm_name_at(profile, path, i);
 
 		if (name)
 			return is_service(name) ? NULL : business_of(name);
-		if (!th_frames_is_runtime(profile->frames, function))
+		if (!function_at(profile, path, i)->is_runtime)
 			return NULL;
 	}
 	return NULL;
@@ -227,7 +224,7 @@ java_business(const struct th_profile *profile, const struct th_path *path, uint
 			profile->frames, function_at(profile, path, i)->name);
 
 		if (th_text_begins_any(name, class_loading))
-			return CLASS_LOADING;
+			return TH_PURPOSE_CLASSES;
 	}
 	return NULL;
 }
@@ -246,9 +243,7 @@ th_leak_sites_creator_length(const struct th_profile *profile, const struct th_p
 	uint32_t fallback = 0;
 
 	for (uint32_t i = path->count; i-- > 0;) {
-		uint32_t function = th_frames_function_at(profile->frames, path->frames[i]);
-
-		if (!th_sites_is_application(profile->frames, function))
+		if (!function_at(profile, path, i)->is_application)
 			continue;
 		if (line_at(profile, path, i))
 			return i + 1;

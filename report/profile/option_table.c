@@ -14,11 +14,14 @@
 
 #define PAUSE_MAX_MS 3600000.0
 
+/* NULL, or the error of an argument that is not valid. */
 static struct th_error *
-bad_argument(const struct th_option_entry *entry, const char *argument, const char *expected)
+expect(bool is_valid, const struct th_option_entry *entry, const char *argument,
+	const char *expected)
 {
-	return th_error_create(
-		TH_ERROR_USAGE, "--%s %s: expected %s", entry->name, argument, expected);
+	return is_valid ? NULL
+			: th_error_create(TH_ERROR_USAGE, "--%s %s: expected %s", entry->name,
+				  argument, expected);
 }
 
 /* Sets what a name stands for, the number of it in an array, which may have gaps; false: nothing. */
@@ -85,8 +88,8 @@ set_seconds(
 
 	if (end == argument || (*end && strcmp(end, "s") != 0) || !(seconds >= 0.1) ||
 		seconds > 86400)
-		return bad_argument(
-			entry, argument, "a number of seconds between 0.1 and 86400");
+		return expect(
+			false, entry, argument, "a number of seconds between 0.1 and 86400");
 	*(uint64_t *)(void *)((char *)options +
 			      entry->field) = (uint64_t)(seconds * (double)TH_NS_PER_S);
 	return NULL;
@@ -96,7 +99,7 @@ static struct th_error *
 set_label(struct th_options *options, const struct th_option_entry *entry, const char *argument)
 {
 	if (!strchr(argument, '=') || argument[0] == '=')
-		return bad_argument(entry, argument, "KEY=VALUE");
+		return expect(false, entry, argument, "KEY=VALUE");
 	th_labels_parse((void *)((char *)options + entry->field), argument);
 	return NULL;
 }
@@ -124,7 +127,7 @@ set_value(struct th_options *options, const struct th_option_entry *entry, const
 			return NULL;
 		}
 	}
-	return bad_argument(entry, argument,
+	return expect(false, entry, argument,
 		"alloc-bytes, alloc-objects, live-bytes, live-objects, temp-bytes or "
 		"touched-bytes");
 }
@@ -132,10 +135,8 @@ set_value(struct th_options *options, const struct th_option_entry *entry, const
 static struct th_error *
 set_heaps(struct th_options *options, const struct th_option_entry *entry, const char *argument)
 {
-	if (th_heaps_parse(argument, &options->heaps))
-		return NULL;
-	return bad_argument(
-		entry, argument, "all, both, java, native, mapped, or several as java,mapped");
+	return expect(th_heaps_parse(argument, &options->heaps), entry, argument,
+		"all, both, java, native, mapped, or several as java,mapped");
 }
 
 /* A finite, non-negative number without trailing text. */
@@ -148,6 +149,18 @@ parse_number(const char *text, double *ret)
 	if (end == text || *end || !isfinite(value) || value < 0)
 		return false;
 	*ret = value;
+	return true;
+}
+
+/* The same of a whole number. */
+static bool
+parse_count(const char *text, uint64_t *ret)
+{
+	double value;
+
+	if (!parse_number(text, &value) || value != floor(value) || value > 1e9)
+		return false;
+	*ret = (uint64_t)value;
 	return true;
 }
 
@@ -168,9 +181,7 @@ set_range(struct th_options *options, const struct th_option_entry *entry, const
 	const char **mark = is_from ? &options->from_mark : &options->to_mark;
 
 	*mark = parse_mark(argument);
-	if (*mark || parse_number(argument, is_from ? &options->from : &options->to))
-		return NULL;
-	return bad_argument(
+	return expect(*mark || parse_number(argument, is_from ? &options->from : &options->to),
 		entry, argument, "seconds since the start of the recording or mark:NAME");
 }
 
@@ -204,9 +215,7 @@ th_option_parse_moment(const char *text, struct th_options *options)
 static struct th_error *
 set_at(struct th_options *options, const struct th_option_entry *entry, const char *argument)
 {
-	if (th_option_parse_moment(argument, options))
-		return NULL;
-	return bad_argument(entry, argument,
+	return expect(th_option_parse_moment(argument, options), entry, argument,
 		"end, exit, peak, seconds since the start of the recording or mark:NAME");
 }
 
@@ -221,52 +230,40 @@ static struct th_error *
 set_group_by(
 	struct th_options *options, const struct th_option_entry *entry, const char *argument)
 {
-	if (choose(th_group_by_names, argument, options->group_by))
-		return NULL;
-	return bad_argument(entry, argument, "package, library, class or thread");
+	return expect(choose(th_group_by_names, argument, options->group_by), entry, argument,
+		"package, library, class or thread");
 }
 
 static struct th_error *
 set_min(struct th_options *options, const struct th_option_entry *entry, const char *argument)
 {
 	options->has_min = true;
-	if (parse_number(argument, &options->min_share) && options->min_share <= 100)
-		return NULL;
-	return bad_argument(entry, argument, "a percentage");
+	return expect(parse_number(argument, &options->min_share) && options->min_share <= 100,
+		entry, argument, "a percentage");
 }
 
 static struct th_error *
 set_top(struct th_options *options, const struct th_option_entry *entry, const char *argument)
 {
-	double value;
-
-	if (!parse_number(argument, &value) || value != floor(value) || value > 1e9)
-		return bad_argument(entry, argument, "a number of lines");
-	options->top = (uint64_t)value;
 	options->has_top = true;
-	return NULL;
+	return expect(
+		parse_count(argument, &options->top), entry, argument, "a number of lines");
 }
 
 static struct th_error *
 set_finding(
 	struct th_options *options, const struct th_option_entry *entry, const char *argument)
 {
-	double value;
-
-	if (!parse_number(argument, &value) || value != floor(value) || value < 1 ||
-		value > 1e9)
-		return bad_argument(entry, argument, "the number of a finding, from 1");
-	options->finding = (uint64_t)value;
-	return NULL;
+	return expect(parse_count(argument, &options->finding) && options->finding, entry,
+		argument, "the number of a finding, from 1");
 }
 
 static struct th_error *
 set_duration(
 	struct th_options *options, const struct th_option_entry *entry, const char *argument)
 {
-	if (th_seconds_parse(argument, &options->duration) && options->duration)
-		return NULL;
-	return bad_argument(entry, argument, "a duration such as 60s or 5m");
+	return expect(th_seconds_parse(argument, &options->duration) && options->duration,
+		entry, argument, "a duration such as 60s or 5m");
 }
 
 /* "1.5", "1.5s" or "300ms" */
@@ -280,7 +277,7 @@ set_pause(struct th_options *options, const struct th_option_entry *entry, const
 
 	value *= is_ms ? 1 : 1000;
 	if (!is_valid || !(value >= 1) || value > PAUSE_MAX_MS)
-		return bad_argument(entry, argument, "a time such as 500ms or 2s");
+		return expect(false, entry, argument, "a time such as 500ms or 2s");
 	options->max_pause_ms = (uint32_t)value;
 	return NULL;
 }
@@ -292,7 +289,7 @@ set_memory(
 	uint64_t bytes;
 
 	if (!th_size_parse(argument, &bytes) || bytes < 1 << 20 || bytes >> 20 > UINT32_MAX)
-		return bad_argument(entry, argument, "a size of at least 1M");
+		return expect(false, entry, argument, "a size of at least 1M");
 	options->max_memory_mib = (uint32_t)(bytes >> 20);
 	return NULL;
 }
@@ -310,9 +307,8 @@ set_format(
 		[TH_OUTPUT_JFR] = "jfr",
 	};
 
-	if (choose(names, argument, options->format))
-		return NULL;
-	return bad_argument(entry, argument, "pprof, otlp, jfr, speedscope, collapsed or json");
+	return expect(choose(names, argument, options->format), entry, argument,
+		"pprof, otlp, jfr, speedscope, collapsed or json");
 }
 
 /* --format, and --json without an argument. */
@@ -323,9 +319,8 @@ set_list_format(
 	static const char *const names[] = {
 		[TH_OUTPUT_TEXT] = "text", [TH_OUTPUT_JSON] = "json"};
 
-	if (choose(names, argument ? argument : "json", options->format))
-		return NULL;
-	return bad_argument(entry, argument, "text or json");
+	return expect(choose(names, argument ? argument : "json", options->format), entry,
+		argument, "text or json");
 }
 
 static struct th_error *
@@ -337,9 +332,8 @@ set_color(struct th_options *options, const struct th_option_entry *entry, const
 		[TH_COLORS_NEVER] = "never",
 	};
 
-	if (choose(names, argument, options->colors))
-		return NULL;
-	return bad_argument(entry, argument, "auto, always or never");
+	return expect(choose(names, argument, options->colors), entry, argument,
+		"auto, always or never");
 }
 
 static struct th_error *
@@ -351,7 +345,7 @@ set_fail_on(
 	else if (th_size_parse(argument, &options->fail_bytes))
 		options->fail_on = TH_FAIL_BYTES;
 	else
-		return bad_argument(entry, argument, "leak or a size such as 64M");
+		return expect(false, entry, argument, "leak or a size such as 64M");
 	return NULL;
 }
 
@@ -365,14 +359,14 @@ set_limit(struct th_options *options, const struct th_option_entry *entry, const
 	bool is_size = size && th_size_parse(size, &options->limit) && options->limit;
 
 	free(size);
-	return is_size ? NULL : bad_argument(entry, argument, "bytes per second such as 1M/s");
+	return expect(is_size, entry, argument, "bytes per second such as 1M/s");
 }
 
 static struct th_error *
 set_by(struct th_options *options, const struct th_option_entry *entry, const char *argument)
 {
 	options->by = argument;
-	return *argument ? NULL : bad_argument(entry, argument, "the name of a label");
+	return expect(*argument, entry, argument, "the name of a label");
 }
 
 static struct th_error *

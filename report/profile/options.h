@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "report/base/allocate.h"
 #include "report/base/error.h"
 #include "report/base/format.h"
 #include "report/base/labels.h"
@@ -93,9 +94,8 @@ struct th_options {
 	const char *program; /* name of this program, for commands that a view suggests */
 	const char *log;     /* as given: a path, the id of a process, or "-" */
 	char *input;         /* its path, set by the caller of th_options_parse(); else NULL */
-	const char **logs;   /* all operands; of a comparison they may end in "@MOMENT" */
-	size_t logs_count;
-	size_t logs_capacity;
+	TH_ARRAY(const char *,
+		logs);         /* all operands; of a comparison they may end in "@MOMENT" */
 	const char *by;        /* label by which recordings are grouped; NULL = none */
 	const char *old_group; /* diff: values of that label; NULL = the last two */
 	const char *new_group;

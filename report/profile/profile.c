@@ -15,7 +15,6 @@
 #include "report/profile/mapped_use.h"
 #include "report/profile/resident_blocks.h"
 #include "report/profile/values.h"
-#include "report/statistics/heap_use.h"
 #include "report/statistics/sampling_changes.h"
 #include "report/symbols/mapped_names.h"
 
@@ -65,7 +64,7 @@ label_thread(struct th_profile *profile, const struct th_thread_name *of)
 		name = th_format_new("thread %u", thread->tid);
 	else
 		name = th_format_new("[unknown thread]");
-	uint32_t label = th_frames_special_function(profile->frames, name, "", TH_KIND_GROUP);
+	uint32_t label = th_frames_group(profile->frames, name);
 	free(name);
 	return label;
 }
@@ -87,8 +86,7 @@ builder_init(struct builder *builder, struct th_profile *profile)
 		.profile = profile,
 		.thread_labels = th_allocate(recording->thread_names_count, sizeof(uint32_t)),
 		.class_names = th_allocate(recording->classes_count, sizeof(uint32_t)),
-		.virtual_label = th_frames_special_function(
-			profile->frames, VIRTUAL_THREAD, "", TH_KIND_GROUP),
+		.virtual_label = th_frames_group(profile->frames, VIRTUAL_THREAD),
 	};
 	for (uint32_t i = 0; i < recording->thread_names_count; i++)
 		builder->thread_labels[i] = label_thread(profile, &recording->thread_names[i]);
@@ -134,23 +132,6 @@ add_row(struct builder *builder, const struct th_row *row)
 	return builder->first_row + number;
 }
 
-static struct th_row
-row_for(const struct th_profile *profile, const struct th_subject *subject)
-{
-	struct th_filter *filter = profile->filter;
-	struct th_row row = {
-		.heap = subject->heap,
-		.thread = subject->thread,
-		.class_name = subject->class_name,
-		.path = profile->is_whole ? subject->path : th_filter_shape(filter, subject),
-		.is_internal = subject->is_internal,
-		.shows_internal = th_filter_shows_internal(filter, subject),
-		.shows_thread = th_filter_shows_thread(filter, subject),
-	};
-
-	return row;
-}
-
 static bool
 is_internal(const struct builder *builder, const struct th_sample *sample)
 {
@@ -180,7 +161,16 @@ find_row(struct builder *builder, enum th_heap heap, const struct th_sample *sam
 		subject.thread = builder->virtual_label;
 	if (!th_filter_selects(profile->filter, &subject))
 		return TH_NO_ROW;
-	struct th_row row = row_for(profile, &subject);
+	struct th_row row = {
+		.heap = heap,
+		.thread = subject.thread,
+		.class_name = subject.class_name,
+		.path = profile->is_whole ? subject.path
+					  : th_filter_shape(profile->filter, &subject),
+		.is_internal = subject.is_internal,
+		.shows_internal = th_filter_shows_internal(profile->filter, &subject),
+		.shows_thread = th_filter_shows_thread(profile->filter, &subject),
+	};
 	return add_row(builder, &row);
 }
 
@@ -248,12 +238,9 @@ add_sample(const struct builder *builder, enum th_heap heap, size_t index,
 		if (th_profile_counts(profile, measure, heap, index))
 			th_profile_add(profile, measure, heap, index, &sums[measure][row]);
 	if (heap == TH_HEAP_NATIVE && th_resident_blocks_find(&builder->touched, sample, &word))
-		th_estimator_add_part(&sums[TH_MEASURE_TOUCHED][row],
-			th_touched_bytes(sample, word), sample->size,
-			th_recording_sample_interval(profile->recording, sample),
-			(double)sample->keep *
-				th_lifetimes_keep(&profile->lifetimes, heap, &profile->at),
-			th_calibration_factor(&profile->heaps[heap], sample));
+		th_lifetimes_add_part(&profile->lifetimes, &profile->heaps[heap], heap, sample,
+			&profile->at, th_touched_bytes(sample, word),
+			&sums[TH_MEASURE_TOUCHED][row]);
 }
 
 /* Finds the paths of the stacks of all samples in the window, in the order of the log. */
@@ -382,8 +369,8 @@ account_in_teardown(const struct th_profile *profile)
 			found = &recording->accounts[i];
 	}
 	for (int heap = TH_HEAP_NATIVE; found && heap <= TH_HEAP_MAPPED; heap++) {
-		if (th_teardown_freed_part(recording, &profile->lifetimes, (enum th_heap)heap,
-			    from, found->time) > INTACT_PART)
+		if (th_teardown_freed_part(&profile->lifetimes, (enum th_heap)heap, from,
+			    found->time) > INTACT_PART)
 			found = NULL;
 	}
 	return found;
@@ -440,8 +427,7 @@ init_estimators(struct th_profile *profile)
 			&profile->heaps[heap], recording, (enum th_heap)heap, &profile->window);
 	th_lifetimes_init(&profile->lifetimes, recording);
 	profile->end = th_lifetimes_moment(&profile->lifetimes, recording->end);
-	th_teardown_find(
-		&profile->teardown, recording, &profile->lifetimes, profile->internal_threads);
+	th_teardown_find(&profile->teardown, &profile->lifetimes, profile->internal_threads);
 	profile->at = moment_of(profile);
 	profile->java_bound = th_heap_use_bound(
 		recording, &profile->heaps[TH_HEAP_JAVA], profile->at.time);
@@ -496,7 +482,7 @@ build(struct th_profile *profile)
 	make_rows(&builder);
 	if (profile->account)
 		th_resident_blocks_init(
-			&builder.touched, profile->recording, profile->account->account);
+			&builder.touched, profile->recording, profile->account->account, NULL);
 	for (int measure = 0; measure < TH_MEASURES; measure++)
 		profile->sums[measure] = th_allocate(
 			profile->rows_count, sizeof(*profile->sums[measure]));
@@ -518,8 +504,7 @@ th_profile_create(const struct th_recording *recording, const struct th_options 
 	profile->frames = th_frames_create(recording, warn, warn_data);
 	th_frames_share_symbols(profile->frames, options->symbols);
 	profile->paths = th_paths_create(recording, profile->frames, options->all_vm_frames);
-	profile->internal_group = th_frames_special_function(
-		profile->frames, INTERNAL_GROUP, "", TH_KIND_GROUP);
+	profile->internal_group = th_frames_group(profile->frames, INTERNAL_GROUP);
 	profile->filter = th_filter_create(
 		options, profile->frames, profile->paths, profile->internal_group);
 	build(profile);
@@ -531,13 +516,13 @@ th_profile_create(const struct th_recording *recording, const struct th_options 
 }
 
 struct th_profile *
-th_profile_create_whole(const struct th_profile *profile, const struct th_options *options)
+th_profile_create_whole(const struct th_profile *profile)
 {
 	struct th_profile *whole = th_allocate(1, sizeof(*whole));
 
 	*whole = (struct th_profile){
 		.recording = profile->recording,
-		.options = options,
+		.options = profile->options,
 		.frames = profile->frames,
 		.paths = profile->paths,
 		.internal_group = profile->internal_group,
@@ -590,12 +575,6 @@ th_profile_contents(const struct th_profile *profile, const struct th_row *row)
 }
 
 bool
-th_profile_knows_touched(const struct th_profile *profile, enum th_heap heap)
-{
-	return heap == TH_HEAP_NATIVE && profile->account;
-}
-
-bool
 th_profile_has_heap(const struct th_profile *profile, enum th_heap heap)
 {
 	return profile->options->heaps & 1u << heap && profile->heaps[heap].is_recorded;
@@ -636,7 +615,7 @@ th_profile_bytes_limit(const struct th_profile *profile, enum th_heap heap,
 	struct th_estimate bytes = th_calibration_bytes_limit(&calibration, sum, which);
 
 	if (heap == TH_HEAP_JAVA && measure == TH_MEASURE_LIVE &&
-		th_lifetimes_is_unjudged(&profile->lifetimes, heap))
+		profile->lifetimes.is_unjudged)
 		bytes.high = profile->java_bound;
 	return th_heap_use_clamp(&bytes, most_of(profile, heap, measure));
 }

@@ -77,12 +77,10 @@ void th_profile_destroy(struct th_profile *profile);
 void th_profile_forget_sums(struct th_profile *profile);
 
 /*
- * The same samples with whole stacks, for verdicts that depend on hidden frames; at the time and
- * with the value of `options`. It shares frames, paths and filter with `profile`, which must outlive
+ * The same samples with whole stacks, for verdicts that depend on hidden frames. It shares frames, paths and filter with `profile`, which must outlive
  * it; th_filter_shape() gives the paths to show.
  */
-struct th_profile *
-th_profile_create_whole(const struct th_profile *profile, const struct th_options *options);
+struct th_profile *th_profile_create_whole(const struct th_profile *profile);
 
 /* The snapshot of resident memory that --at selects; NULL without snapshots. */
 const struct th_decoded_account *th_profile_chosen_account(const struct th_profile *profile);
@@ -116,9 +114,6 @@ bool th_profile_counts(const struct th_profile *profile, enum th_measure measure
 	enum th_heap heap, size_t index);
 void th_profile_add(const struct th_profile *profile, enum th_measure measure,
 	enum th_heap heap, size_t index, struct th_estimator *sum);
-
-/* Whether the resident bytes of the live blocks of this heap are known. */
-bool th_profile_knows_touched(const struct th_profile *profile, enum th_heap heap);
 
 /*
  * Bytes and objects of some rows of a heap. Rows that have every sample may still be less than

@@ -27,10 +27,9 @@ add(struct th_resident_blocks *touched, uint32_t record, uint64_t word)
 		touched->words[index] = merge(touched->words[index], word);
 }
 
-/* `records`: of the samples wanted; NULL: all. */
-static void
-find_blocks(struct th_resident_blocks *touched, const struct th_recording *recording,
-	uint32_t account, const struct th_id_map *records)
+void
+th_resident_blocks_init(struct th_resident_blocks *touched,
+	const struct th_recording *recording, uint32_t account, const struct th_id_map *records)
 {
 	*touched = (struct th_resident_blocks){0};
 	for (size_t i = 0; i < recording->touched_count; i++) {
@@ -45,13 +44,6 @@ find_blocks(struct th_resident_blocks *touched, const struct th_recording *recor
 				add(touched, record, event->blocks.words[k + 1]);
 		}
 	}
-}
-
-void
-th_resident_blocks_init(struct th_resident_blocks *touched,
-	const struct th_recording *recording, uint32_t account)
-{
-	find_blocks(touched, recording, account, NULL);
 }
 
 void
@@ -91,7 +83,7 @@ th_resident_mappings_init(struct th_resident_mappings *residency,
 
 		if (!(account->flags & TH_BREAKDOWN_HAS_PAGES) || account->time > to)
 			continue;
-		find_blocks(&blocks, recording, account->account, &records);
+		th_resident_blocks_init(&blocks, recording, account->account, &records);
 		th_array_append(residency, times, account->time);
 		th_array_append(residency, blocks, blocks);
 		residency->has_data |= blocks.words_count > 0;

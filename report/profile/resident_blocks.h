@@ -16,9 +16,10 @@ struct th_resident_blocks {
 	TH_ARRAY(uint64_t, words);
 };
 
-/* Reads the data of the snapshot with that number. */
+/* Reads the data of the snapshot with that number on the samples with these records; NULL: on all. */
 void th_resident_blocks_init(struct th_resident_blocks *touched,
-	const struct th_recording *recording, uint32_t account);
+	const struct th_recording *recording, uint32_t account,
+	const struct th_id_map *records);
 void th_resident_blocks_deinit(struct th_resident_blocks *touched);
 
 /* The word of TOUCHED for a sample; false: the snapshot has no data on it. */

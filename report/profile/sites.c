@@ -12,27 +12,18 @@
 #include "report/base/sort.h"
 #include "report/profile/values.h"
 
-bool
-th_sites_is_application(const struct th_frames *frames, uint32_t function)
-{
-	return th_frames_function(frames, function)->is_application;
-}
-
-/* Code of the C or C++ library, also where it was compiled into another module. */
-static bool
-is_runtime(const struct th_function *function)
-{
-	return function->is_plumbing || function->is_runtime;
-}
-
 uint32_t
 th_sites_client_length(const struct th_frames *frames, const struct th_path *path)
 {
-	uint32_t length = path->count;
+	for (uint32_t length = path->count; length; length--) {
+		const struct th_function *function = th_frames_function_of(
+			frames, path->frames[length - 1]);
 
-	while (length && is_runtime(th_frames_function_of(frames, path->frames[length - 1])))
-		length--;
-	return length < path->count ? length : 0;
+		/* The library's code may be compiled into another module. */
+		if (!function->is_plumbing && !function->is_runtime)
+			return length < path->count ? length : 0;
+	}
+	return 0;
 }
 
 uint32_t
@@ -41,12 +32,13 @@ th_sites_find_caller(const struct th_frames *frames, const struct th_path *path)
 	uint32_t runtime = TH_SITE_NO_FUNCTION;
 
 	for (uint32_t i = path->count; i-- > 0;) {
-		uint32_t function = th_frames_get(frames, path->frames[i])->function;
+		const struct th_function *function = th_frames_function_of(
+			frames, path->frames[i]);
 
-		if (th_sites_is_application(frames, function))
-			return function;
-		if (th_frames_function(frames, function)->kind == TH_KIND_JAVA)
-			runtime = function;
+		if (function->is_application || function->kind == TH_KIND_JAVA)
+			runtime = th_frames_function_at(frames, path->frames[i]);
+		if (function->is_application)
+			return runtime;
 	}
 	return runtime;
 }
@@ -80,7 +72,7 @@ th_sites_place(const struct th_frames *frames, const struct th_path *path)
 		.caller = TH_SITE_NO_FUNCTION,
 	};
 
-	if (!th_sites_is_application(frames, place.function))
+	if (!th_frames_function(frames, place.function)->is_application)
 		place.caller = th_sites_find_caller(frames, path);
 	if (place.caller == TH_SITE_NO_FUNCTION)
 		place.caller = find_client(frames, path);

@@ -31,9 +31,6 @@ struct th_sites {
 	TH_ARRAY(struct th_site, items); /* largest first, by the value of the view */
 };
 
-/* Whether a function is a Java method, and not one of the Java runtime. */
-bool th_sites_is_application(const struct th_frames *frames, uint32_t function);
-
 /*
  * For allocations by the C or C++ library: the number of frames of the path up to and including the
  * nearest to the allocation that is not the library's own. 0 if there is none or the library

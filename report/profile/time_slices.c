@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "report/base/allocate.h"
-#include "report/profile/sample_order.h"
+#include "report/profile/order.h"
 
 struct maker {
 	const struct th_profile *profile;
@@ -66,8 +66,7 @@ static struct th_time_slice
 cell_of(const struct maker *maker, uint32_t row, enum th_heap heap, size_t index)
 {
 	const struct th_profile *profile = maker->profile;
-	const struct th_lifetimes *lifetimes = &profile->lifetimes;
-	uint64_t end = lifetimes->ends[heap][index];
+	uint64_t end = profile->lifetimes.ends[heap][index];
 	bool has_end = end != TH_END_UNKNOWN && end <= profile->recording->end;
 	const struct th_sample *sample = &profile->recording->samples[heap].items[index];
 
@@ -76,8 +75,7 @@ cell_of(const struct maker *maker, uint32_t row, enum th_heap heap, size_t index
 		.birth = slice_of(maker->cells, sample->time),
 		.death = has_end ? slice_of(maker->cells, end) : TH_TIME_SLICE_NEVER,
 		.size = size_of(sample->size),
-		.is_temporary = th_lifetimes_follows(lifetimes, heap, index, &profile->end) &&
-				th_lifetimes_is_temporary(lifetimes, heap, index),
+		.is_temporary = th_profile_counts(profile, TH_MEASURE_TEMPORARY, heap, index),
 	};
 }
 
@@ -88,15 +86,12 @@ static void
 add_sample(const struct maker *maker, uint32_t cell, enum th_heap heap, size_t index)
 {
 	const struct th_profile *profile = maker->profile;
-	const struct th_lifetimes *lifetimes = &profile->lifetimes;
-	const struct th_calibration *calibration = &profile->heaps[heap];
-	const struct th_sample *sample = &profile->recording->samples[heap].items[index];
 
-	th_calibration_add(calibration, profile->recording, sample, &maker->alloc[cell]);
+	th_profile_add(profile, TH_MEASURE_ALLOC, heap, index, &maker->alloc[cell]);
+	/* With the weight of all whose end is known at the end of the recording. */
 	if (maker->cells->has_live &&
-		th_lifetimes_follows(lifetimes, heap, index, &profile->end))
-		th_lifetimes_add(lifetimes, calibration, heap, index, sample,
-			th_lifetimes_keep(lifetimes, heap, &profile->end), &maker->live[cell]);
+		th_lifetimes_follows(&profile->lifetimes, heap, index, &profile->end))
+		th_profile_add(profile, TH_MEASURE_TEMPORARY, heap, index, &maker->live[cell]);
 }
 
 static float

@@ -21,10 +21,8 @@ time_of(const struct th_recording *recording, const struct th_decoded_allocator 
 static struct th_estimate
 live_between(const struct th_profile *profile, uint64_t from, uint64_t to)
 {
-	const struct th_recording *recording = profile->recording;
-	const struct th_samples *samples = &recording->samples[TH_HEAP_NATIVE];
+	const struct th_samples *samples = &profile->recording->samples[TH_HEAP_NATIVE];
 	struct th_moment moment = th_lifetimes_moment(&profile->lifetimes, to);
-	double known = th_lifetimes_keep(&profile->lifetimes, TH_HEAP_NATIVE, &moment);
 	struct th_estimator sum = {0};
 
 	for (size_t i = 0; i < samples->items_count; i++) {
@@ -33,10 +31,8 @@ live_between(const struct th_profile *profile, uint64_t from, uint64_t to)
 		if (sample->time <= from ||
 			!th_lifetimes_is_live(&profile->lifetimes, TH_HEAP_NATIVE, i, &moment))
 			continue;
-		th_estimator_add_part(&sum, th_chunk_bytes(sample->size), sample->size,
-			th_recording_sample_interval(recording, sample),
-			(double)sample->keep * known,
-			th_calibration_factor(&profile->heaps[TH_HEAP_NATIVE], sample));
+		th_lifetimes_add_part(&profile->lifetimes, &profile->heaps[TH_HEAP_NATIVE],
+			TH_HEAP_NATIVE, sample, &moment, th_chunk_bytes(sample->size), &sum);
 	}
 	return th_profile_bytes(profile, TH_HEAP_NATIVE, TH_MEASURE_LIVE, &sum);
 }

@@ -85,7 +85,7 @@ th_breakdown_kind_of(const struct th_profile *profile, const struct th_row *row)
 		case TH_KIND_JAVA:
 			return is_found ? found : kind_below(profile, path.frames, at + 1);
 		case TH_KIND_NATIVE:
-			if (th_frames_is_runtime(profile->frames, number))
+			if (th_frames_function(profile->frames, number)->is_runtime)
 				break;
 			found = kind_of_function(profile, number);
 			is_found = true;

@@ -229,7 +229,7 @@ sum_blocks(struct th_breakdown *account, struct live_sums *sums)
 
 	trim_init(&sums->trim, profile->recording, account->head->account);
 	init_rows(account);
-	th_resident_blocks_init(&touched, profile->recording, account->head->account);
+	th_resident_blocks_init(&touched, profile->recording, account->head->account, NULL);
 	for (size_t i = 0; i < samples->items_count; i++) {
 		uint32_t row = profile->sample_rows[TH_HEAP_NATIVE][i];
 

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "report/base/allocate.h"
-#include "report/statistics/mean_interval.h"
 
 /* Bytes outside all thread records that a bounded window may ignore. */
 #define NEGLIGIBLE_PART 1e-3
@@ -42,7 +41,6 @@ struct work {
 	struct th_estimator cut;       /* last samples before the window's end */
 	struct th_estimator uncounted; /* samples of threads without a count */
 	struct th_estimator sampled;   /* all samples in the window, factor 1 */
-	double counted;                /* exact part of the total */
 	struct th_estimate total;
 };
 
@@ -78,13 +76,6 @@ account_of(const struct work *work, size_t thread)
 	return work->heap == TH_HEAP_MAPPED ? 0 : thread;
 }
 
-static struct thread_state *
-state_of(const struct work *work, const struct th_sample *sample, size_t *thread_ret)
-{
-	*thread_ret = account_of(work, th_recording_thread(work->recording, sample));
-	return &work->threads[*thread_ret];
-}
-
 static void
 add_sample(struct work *work, size_t thread, const struct th_sample *sample)
 {
@@ -105,8 +96,8 @@ learn_from_samples(struct work *work)
 
 	for (size_t i = 0; i < samples->items_count; i++) {
 		const struct th_sample *sample = &samples->items[i];
-		size_t index;
-		struct thread_state *thread = state_of(work, sample, &index);
+		size_t index = account_of(work, th_recording_thread(work->recording, sample));
+		struct thread_state *thread = &work->threads[index];
 
 		if (!sample->thread_bytes)
 			work->factors.threads[index].is_unknown = true;
@@ -193,10 +184,11 @@ static void
 find_total(struct work *work)
 {
 	struct th_estimator cut_from = {0};
+	double counted = bytes_before(&work->others_to) - bytes_before(&work->others_from);
 
-	work->counted = bytes_before(&work->others_to) - bytes_before(&work->others_from);
 	if (!is_bounded(work->window))
-		work->counted += (double)work->quiet_bytes;
+		counted += (double)work->quiet_bytes;
+	work->factors.others = counted;
 	for (size_t i = 0; i < work->thread_count; i++) {
 		const struct thread_state *thread = &work->threads[i];
 
@@ -204,11 +196,11 @@ find_total(struct work *work)
 			th_estimator_merge(&work->uncounted, &thread->sum);
 			continue;
 		}
-		work->counted += bytes_before(&thread->to) - bytes_before(&thread->from);
+		counted += bytes_before(&thread->to) - bytes_before(&thread->from);
 		add_last_sample(work, &thread->to, &work->cut);
 		add_last_sample(work, &thread->from, &cut_from);
 	}
-	work->total = th_estimate_exact(work->counted, 0);
+	work->total = th_estimate_exact(counted, 0);
 	if (!is_counted_to_end(work)) {
 		struct th_estimate cut = th_estimate_bytes(&work->cut, NULL, work->gap);
 
@@ -238,9 +230,6 @@ find_factors(struct th_calibration *calibration, struct work *work)
 		factors->threads[i].bytes = estimated_bytes(work, &thread->to) -
 					    estimated_bytes(work, &thread->from);
 	}
-	factors->others = bytes_before(&work->others_to) - bytes_before(&work->others_from);
-	if (!is_bounded(work->window))
-		factors->others += (double)work->quiet_bytes;
 	th_factors_find(factors, work->gap);
 	for (size_t i = 0; i < work->recording->thread_names_count; i++) {
 		size_t index = account_of(work, work->recording->thread_names[i].thread);
@@ -410,16 +399,6 @@ calibrate_as_share(struct th_calibration *calibration, const struct th_recording
 	th_calibration_deinit(&all);
 }
 
-static double *
-new_factors(size_t names, uint32_t classes)
-{
-	double *factors = th_allocate(names, classes * sizeof(*factors));
-
-	for (size_t i = 0; i < names * classes; i++)
-		factors[i] = 1;
-	return factors;
-}
-
 void
 th_calibration_init(struct th_calibration *calibration, const struct th_recording *recording,
 	enum th_heap heap, const struct th_window *window)
@@ -432,8 +411,10 @@ th_calibration_init(struct th_calibration *calibration, const struct th_recordin
 	calibration->live_gap = recording->is_ring ? thin_gap(recording, heap, window, true)
 						   : calibration->gap;
 	th_weight_classes_init(&calibration->classes, recording, heap);
-	calibration->factors = new_factors(
-		recording->thread_names_count, calibration->classes.count);
+	calibration->factors = th_allocate(recording->thread_names_count,
+		calibration->classes.count * sizeof(*calibration->factors));
+	for (size_t i = 0; i < recording->thread_names_count * calibration->classes.count; i++)
+		calibration->factors[i] = 1;
 	calibrate(calibration, recording, heap, window);
 	if (!calibration->is_calibrated && is_bounded(window))
 		calibrate_as_share(calibration, recording, heap, window);

@@ -114,6 +114,28 @@ th_estimator_add_part(struct th_estimator *estimator, double part, uint64_t size
 }
 
 void
+th_mean_interval_add(struct th_mean_interval *gaps, uint64_t size, uint64_t interval,
+	double keep, double unseen)
+{
+	double block = size ? (double)size : 1;
+	double distance = interval ? (double)interval : block;
+	double gap = distance / unseen;
+	/* The bytes that it represents, s/p, within a factor of 1.6. */
+	double bytes = (block > distance ? block : distance) / keep;
+
+	if (interval == 0 && keep == 1)
+		return;
+	gaps->bytes += bytes;
+	gaps->squares += bytes * gap * gap;
+}
+
+double
+th_mean_interval_thin(const struct th_mean_interval *gaps)
+{
+	return gaps->bytes > 0 ? sqrt(gaps->squares / gaps->bytes) : 0;
+}
+
+void
 th_sums_merge(struct th_sums *sums, const struct th_sums *other)
 {
 	sums->seen += other->seen;
@@ -316,15 +338,12 @@ th_estimate_sum(const struct th_estimate *a, const struct th_estimate *b)
 struct th_estimate
 th_estimate_difference(const struct th_estimate *a, const struct th_estimate *b)
 {
-	double estimate = a->estimate - b->estimate;
+	struct th_estimate less = *b;
 
-	return (struct th_estimate){
-		.estimate = estimate,
-		.low = estimate - hypot(a->estimate - a->low, b->high - b->estimate),
-		.high = estimate + hypot(a->high - a->estimate, b->estimate - b->low),
-		.samples = a->samples + b->samples,
-		.exact = a->exact && b->exact,
-	};
+	less.estimate = -b->estimate;
+	less.low = -b->high;
+	less.high = -b->low;
+	return th_estimate_sum(a, &less);
 }
 
 struct th_estimate

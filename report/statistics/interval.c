@@ -100,23 +100,19 @@ score_of(const struct th_unseen *unseen, double value, enum side side)
 		unseen->hits, missed, unseen->hit, unseen->miss, side == LOW ? tail : 1 - tail);
 }
 
-/* A lower limit of a share is an upper one of the rest. */
+/*
+ * The score less that of the limit, -1.96 or 1.96. A lower limit of a share is an upper one of the
+ * rest.
+ */
 static double
-score_at(const struct test *test, double value, enum side side)
+score_above_limit(const struct test *test, double value, enum side side)
 {
 	double score = test->share_weight * score_of(test->share, value, side);
 
 	if (test->rest)
 		score -= test->rest_weight *
 			 score_of(test->rest, test->total - value, side == LOW ? HIGH : LOW);
-	return score;
-}
-
-/* The score less that of the limit, -1.96 or 1.96. */
-static double
-score_above_limit(const struct test *test, double value, enum side side)
-{
-	return score_at(test, value, side) - (side == LOW ? -SCORE_LIMIT : SCORE_LIMIT);
+	return score - (side == LOW ? -SCORE_LIMIT : SCORE_LIMIT);
 }
 
 /*

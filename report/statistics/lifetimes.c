@@ -7,6 +7,7 @@
 #include "report/statistics/lifetimes.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -215,11 +216,19 @@ scale_followed(struct th_lifetimes *lifetimes, uint64_t young, struct few_groups
 	}
 }
 
+/* Fills `followed` and the sums beside it, and sets the ends of the objects that are followed or unknown. */
 static void
-find_followed_parts(struct th_lifetimes *lifetimes, uint64_t young)
+find_few_followed(struct th_lifetimes *lifetimes)
 {
+	const struct th_recording *recording = lifetimes->recording;
+	uint64_t young = last_start(recording);
+	size_t count = recording->samples[TH_HEAP_JAVA].items_count;
 	struct few_groups few = {0};
 
+	if (!follows_few(recording) || !count)
+		return;
+	lifetimes->followed = th_allocate(count, sizeof(float));
+	find_followed(lifetimes, young);
 	sum_followed(lifetimes, young, &few);
 	do
 		sum_pools(&few);
@@ -230,40 +239,21 @@ find_followed_parts(struct th_lifetimes *lifetimes, uint64_t young)
 	free(few.groups);
 }
 
-/* Fills `followed` and the sums beside it, and sets the ends of the objects that are followed or unknown. */
-static void
-find_few_followed(struct th_lifetimes *lifetimes)
-{
-	const struct th_recording *recording = lifetimes->recording;
-	uint64_t young = last_start(recording);
-	size_t count = recording->samples[TH_HEAP_JAVA].items_count;
-
-	if (!follows_few(recording) || !count)
-		return;
-	lifetimes->followed_count = count;
-	lifetimes->followed = th_allocate(count, sizeof(float));
-	find_followed(lifetimes, young);
-	find_followed_parts(lifetimes, young);
-}
-
 /* Ends */
 
 /* The native bit has the same value for mapped samples. */
 static_assert((int)TH_NATIVE_TRACKED == (int)TH_MAPPED_TRACKED, "one test for both heaps");
 
-/* Whether the library records the end of this sample, losses aside. */
-static bool
-is_tracked(enum th_heap heap, const struct th_sample *sample)
-{
-	return heap == TH_HEAP_JAVA || sample->flags & TH_NATIVE_TRACKED;
-}
-
 /* The end before any event is applied. */
 static uint64_t
 first_end(const struct th_recording *recording, enum th_heap heap, size_t index)
 {
-	if (!is_tracked(heap, &recording->samples[heap].items[index]) ||
-		(heap == TH_HEAP_JAVA && follows_few(recording)))
+	/* Whether the library records the end of this sample, losses aside. */
+	bool is_tracked = heap == TH_HEAP_JAVA ? !follows_few(recording)
+					       : recording->samples[heap].items[index].flags &
+							 TH_NATIVE_TRACKED;
+
+	if (!is_tracked)
 		return TH_END_UNKNOWN;
 	/* Mapped parts have their ends already. */
 	return heap == TH_HEAP_MAPPED ? recording->part_ends[index] : TH_END_NEVER;
@@ -315,7 +305,7 @@ forget_lost(struct th_lifetimes *lifetimes)
 
 	for (size_t i = 0; i < recording->losses_count; i++) {
 		size_t index = th_samples_find(
-			&recording->samples[TH_HEAP_JAVA], recording->losses[i].record, 0);
+			&recording->samples[TH_HEAP_JAVA], recording->losses[i], 0);
 
 		if (index != SIZE_MAX)
 			lifetimes->ends[TH_HEAP_JAVA][index] = TH_END_UNKNOWN;
@@ -605,9 +595,14 @@ th_lifetimes_is_temporary(const struct th_lifetimes *lifetimes, enum th_heap hea
 
 /* The peak */
 
-/* A change of the live bytes. */
+/* A change of the live bytes; of equal times, ends are applied before births. */
 struct change {
-	uint64_t time; /* first: they are sorted by it */
+	uint64_t key; /* time << 1 | is a birth; first: they are sorted by it */
+	double bytes;
+};
+
+struct peak {
+	uint64_t time;
 	double bytes;
 };
 
@@ -616,8 +611,7 @@ struct changes {
 	const struct th_lifetimes *lifetimes;
 	uint64_t from;
 	struct th_moment moment;
-	TH_ARRAY(struct change, births);
-	TH_ARRAY(struct change, ends);
+	TH_ARRAY(struct change, items);
 };
 
 static void
@@ -626,46 +620,36 @@ add_sample(struct changes *changes, const struct th_calibration *calibration, en
 {
 	const struct th_lifetimes *lifetimes = changes->lifetimes;
 	const struct th_sample *sample = &lifetimes->recording->samples[heap].items[index];
+	uint64_t birth = sample->time > changes->from ? sample->time : changes->from;
 	uint64_t end = lifetimes->ends[heap][index];
-	struct change change = {.time = sample->time};
 	struct th_estimator one = {0};
 
 	if (sample->time > changes->moment.time || end <= changes->from ||
 		!th_lifetimes_follows(lifetimes, heap, index, &changes->moment))
 		return;
 	th_lifetimes_add(lifetimes, calibration, heap, index, sample, keep, &one);
-	change.bytes = th_sums_point(&one.bytes);
-	if (change.time < changes->from)
-		change.time = changes->from;
-	th_array_append(changes, births, change);
-	change.time = end;
+	double bytes = th_sums_point(&one.bytes);
+	th_array_append(changes, items, ((struct change){birth << 1 | 1, bytes}));
 	if (end <= changes->moment.time)
-		th_array_append(changes, ends, change);
+		th_array_append(changes, items, ((struct change){end << 1, -bytes}));
 }
 
-/* Ends are applied before births of the same time. */
 static void
-look_for_peak(struct change *peak, struct changes *changes)
+look_for_peak(struct peak *peak, struct changes *changes)
 {
 	double bytes = 0;
-	size_t ended = 0;
 
-	th_sort_by_word(changes->births, changes->births_count, sizeof(*changes->births));
-	th_sort_by_word(changes->ends, changes->ends_count, sizeof(*changes->ends));
-	for (size_t i = 0; i < changes->births_count; i++) {
-		uint64_t time = changes->births[i].time;
-
-		while (ended < changes->ends_count && changes->ends[ended].time <= time)
-			bytes -= changes->ends[ended++].bytes;
-		bytes += changes->births[i].bytes;
+	th_sort_by_word(changes->items, changes->items_count, sizeof(*changes->items));
+	for (size_t i = 0; i < changes->items_count; i++) {
+		bytes += changes->items[i].bytes;
 		if (bytes > peak->bytes)
-			*peak = (struct change){time, bytes};
+			*peak = (struct peak){changes->items[i].key >> 1, bytes};
 	}
 }
 
 /* The level is constant over (from, to]. */
 static void
-look_into_span(struct change *peak, const struct th_lifetimes *lifetimes,
+look_into_span(struct peak *peak, const struct th_lifetimes *lifetimes,
 	const struct th_calibration *calibrations, unsigned heaps, uint64_t from, uint64_t to)
 {
 	struct changes changes = {.lifetimes = lifetimes,
@@ -683,8 +667,7 @@ look_into_span(struct change *peak, const struct th_lifetimes *lifetimes,
 			add_sample(&changes, &calibrations[heap], heap, keep, i);
 	}
 	look_for_peak(peak, &changes);
-	free(changes.births);
-	free(changes.ends);
+	free(changes.items);
 }
 
 struct th_moment
@@ -694,7 +677,7 @@ th_lifetimes_peak(const struct th_lifetimes *lifetimes,
 	const struct th_recording *recording = lifetimes->recording;
 	/* Of what had ended before, a ring has only a part: the sum is not precise enough. */
 	uint64_t from = recording->whole_from;
-	struct change peak = {.time = from ? from : recording->start};
+	struct peak peak = {.time = from ? from : recording->start};
 
 	for (size_t i = 0; i < recording->levels_count; i++) {
 		uint64_t to = recording->levels[i].time - 1;
@@ -706,4 +689,63 @@ th_lifetimes_peak(const struct th_lifetimes *lifetimes,
 	}
 	look_into_span(&peak, lifetimes, calibrations, heaps, from, recording->end);
 	return th_lifetimes_moment(lifetimes, peak.time);
+}
+
+/* The Java heap in use */
+
+/* The measurement nearest to `time`, of those at or after it, or at or before it. */
+static const struct th_decoded_heap_use *
+find_use(const struct th_recording *recording, uint64_t time, bool is_after)
+{
+	const struct th_decoded_heap_use *found = NULL;
+
+	for (size_t i = 0; i < recording->heap_uses_count; i++) {
+		const struct th_decoded_heap_use *use = &recording->heap_uses[i];
+
+		if (is_after ? use->time >= time && (!found || use->time < found->time)
+			     : use->time <= time && (!found || use->time > found->time))
+			found = use;
+	}
+	return found;
+}
+
+const struct th_decoded_heap_use *
+th_heap_use_after(const struct th_recording *recording, uint64_t time)
+{
+	return find_use(recording, time, true);
+}
+
+double
+th_heap_use_bound(const struct th_recording *recording,
+	const struct th_calibration *calibration, uint64_t time)
+{
+	const struct th_samples *samples = &recording->samples[TH_HEAP_JAVA];
+	const struct th_decoded_heap_use *use = find_use(recording, time, false);
+	struct th_estimator since = {0};
+
+	if (!use)
+		return calibration->bytes.high;
+	for (size_t i = 0; i < samples->items_count; i++) {
+		const struct th_sample *sample = &samples->items[i];
+
+		if (sample->time > use->time && sample->time <= time)
+			th_calibration_add(calibration, recording, sample, &since);
+	}
+	return fmin(calibration->bytes.high,
+		(double)use->used + th_calibration_bytes(calibration, &since).high);
+}
+
+struct th_estimate
+th_heap_use_clamp(const struct th_estimate *estimate, double bound)
+{
+	struct th_estimate result = *estimate;
+
+	result.estimate = fmin(result.estimate, bound);
+	/* Certainly above the bytes in use: it includes garbage that is not judged yet. */
+	if (result.low > bound) {
+		result.low = 0;
+		result.exact = false;
+	}
+	result.high = fmin(result.high, bound);
+	return result;
 }

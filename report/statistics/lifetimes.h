@@ -68,7 +68,6 @@ struct th_lifetimes {
 	 * others, by index; 0 = not followed. NULL: all are followed.
 	 */
 	float *followed;
-	size_t followed_count;
 	double followed_part; /* fraction of the older bytes whose samples are followed themselves */
 	bool is_unjudged; /* no followed object was judged, although there were some to judge */
 	TH_ARRAY(struct th_judgement, judgements); /* by time */
@@ -110,6 +109,26 @@ th_lifetimes_collections(const struct th_lifetimes *lifetimes, uint64_t from, ui
 #define TH_TEMPORARY_NS 100000000u
 bool th_lifetimes_is_temporary(
 	const struct th_lifetimes *lifetimes, enum th_heap heap, size_t index);
+
+/* The Java heap in use, as reported by the VM: an upper limit of live bytes. */
+
+/* The first measurement of the heap in use since `time`; NULL if there is none. */
+const struct th_decoded_heap_use *
+th_heap_use_after(const struct th_recording *recording, uint64_t time);
+
+/*
+ * Upper limit of the live bytes of the Java heap at `time`: bytes in use at the last
+ * measurement plus bytes allocated since, by `calibration` of that heap; all allocated bytes if
+ * there was no measurement.
+ */
+double th_heap_use_bound(const struct th_recording *recording,
+	const struct th_calibration *calibration, uint64_t time);
+
+/*
+ * Limits an estimate of bytes to `bound`. If even its lower limit is above, it includes
+ * garbage: the lower limit becomes 0, and it is not exact.
+ */
+struct th_estimate th_heap_use_clamp(const struct th_estimate *estimate, double bound);
 
 /* The probability that the end of a sample of `heap` is known at `moment`. */
 static inline double
@@ -198,22 +217,6 @@ th_lifetimes_calibration(const struct th_lifetimes *lifetimes,
 	return result;
 }
 
-/* is_unjudged, of this heap. */
-static inline bool
-th_lifetimes_is_unjudged(const struct th_lifetimes *lifetimes, enum th_heap heap)
-{
-	return heap == TH_HEAP_JAVA && lifetimes->is_unjudged;
-}
-
-/* How many samples a followed one represents, itself included. */
-static inline double
-th_lifetimes_weight(const struct th_lifetimes *lifetimes, enum th_heap heap, size_t index)
-{
-	return heap == TH_HEAP_JAVA && lifetimes->followed
-		       ? 1 / (double)lifetimes->followed[index]
-		       : 1;
-}
-
 /*
  * Adds the sample with that index to a sum about ends; `keep` from th_lifetimes_keep().
  * `sample` may be a part of it.
@@ -226,6 +229,19 @@ th_lifetimes_add(const struct th_lifetimes *lifetimes, const struct th_calibrati
 	if (heap == TH_HEAP_JAVA && lifetimes->followed)
 		keep *= (double)lifetimes->followed[index];
 	th_sample_add(sum, lifetimes->recording, sample, (double)sample->keep * keep,
+		th_calibration_factor(calibration, sample));
+}
+
+/* Adds a sample that is live at `moment`, of which only `part` bytes count. */
+static inline void
+th_lifetimes_add_part(const struct th_lifetimes *lifetimes,
+	const struct th_calibration *calibration, enum th_heap heap,
+	const struct th_sample *sample, const struct th_moment *moment, double part,
+	struct th_estimator *sum)
+{
+	th_estimator_add_part(sum, part, sample->size,
+		th_recording_sample_interval(lifetimes->recording, sample),
+		(double)sample->keep * th_lifetimes_keep(lifetimes, heap, moment),
 		th_calibration_factor(calibration, sample));
 }
 

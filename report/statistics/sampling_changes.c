@@ -17,12 +17,6 @@ struct state {
 	uint64_t heaps; /* bits 1 << enum th_heap */
 };
 
-static struct state
-state_at_start(const struct th_recording *recording)
-{
-	return (struct state){.heaps = th_recording_heaps(recording)};
-}
-
 static void
 apply(struct state *state, const struct th_decoded_control *change)
 {
@@ -50,7 +44,7 @@ uint64_t
 th_sampling_changes_sampled(
 	const struct th_recording *recording, enum th_heap heap, uint64_t from, uint64_t to)
 {
-	struct state state = state_at_start(recording);
+	struct state state = {.heaps = th_recording_heaps(recording)};
 	uint64_t last = from;
 	uint64_t sum = 0;
 

@@ -51,17 +51,6 @@ is_even(const struct th_sampling_density *density)
 	return true;
 }
 
-/* The first part with samples; 0 if there is none. */
-static unsigned
-first_known(const struct part_sums *sums)
-{
-	for (unsigned i = 0; i < TH_DENSITY_PARTS; i++) {
-		if (sums[i].samples > 0)
-			return i;
-	}
-	return 0;
-}
-
 void
 th_sampling_density_init(struct th_sampling_density *density,
 	const struct th_recording *recording, enum th_heap heap, uint64_t from, uint64_t to)
@@ -75,7 +64,9 @@ th_sampling_density_init(struct th_sampling_density *density,
 		return;
 	for (size_t i = 0; i < recording->samples[heap].items_count; i++)
 		add_sample(sums, recording, &recording->samples[heap].items[i], from, to);
-	unsigned known = first_known(sums);
+	unsigned known = 0; /* the last part with samples, or the first */
+	while (known + 1 < TH_DENSITY_PARTS && !(sums[known].samples > 0))
+		known++;
 	for (unsigned i = 0; i < TH_DENSITY_PARTS; i++) {
 		uint64_t start = start_of(from, to, i);
 		uint64_t end = start_of(from, to, i + 1);

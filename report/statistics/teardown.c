@@ -25,7 +25,6 @@
  * its own.  What a collection frees of its own tables, or a compiler, is no collapse.
  */
 struct blocks {
-	const struct th_recording *recording;
 	const struct th_lifetimes *lifetimes;
 	const bool *is_internal; /* by index of the thread: one of the VM */
 	enum th_heap heap;
@@ -120,7 +119,7 @@ add_sample(struct curve *curve, const struct th_recording *recording,
 static const struct th_samples *
 samples_of(const struct blocks *blocks)
 {
-	return &blocks->recording->samples[blocks->heap];
+	return &blocks->lifetimes->recording->samples[blocks->heap];
 }
 
 /* When a block that lived for `least` nanoseconds ended; TH_END_UNKNOWN: it does not count. */
@@ -131,7 +130,7 @@ end_of(const struct blocks *blocks, size_t index, uint64_t least)
 	uint64_t end = blocks->lifetimes->ends[blocks->heap][index];
 
 	if (end - sample->time < least ||
-		blocks->is_internal[th_recording_thread(blocks->recording, sample)])
+		blocks->is_internal[th_recording_thread(blocks->lifetimes->recording, sample)])
 		return TH_END_UNKNOWN;
 	return end;
 }
@@ -147,8 +146,8 @@ curve_create(const struct blocks *blocks, uint64_t from, uint64_t to, uint64_t l
 	curve->to = to;
 	curve->bins_per_ns = BINS / (double)(to - from);
 	for (size_t i = 0; i < samples->items_count; i++)
-		add_sample(
-			curve, blocks->recording, &samples->items[i], end_of(blocks, i, least));
+		add_sample(curve, blocks->lifetimes->recording, &samples->items[i],
+			end_of(blocks, i, least));
 	for (size_t i = 1; i <= BINS; i++)
 		curve->live[i] += curve->live[i - 1];
 	return curve;
@@ -214,7 +213,7 @@ static bool
 has_accumulated(const struct blocks *blocks, uint64_t from, uint64_t to)
 {
 	const struct th_samples *samples = samples_of(blocks);
-	uint64_t start = blocks->recording->start;
+	uint64_t start = blocks->lifetimes->recording->start;
 	uint64_t length = to - start;
 	uint64_t least = least_lifetime(length);
 	size_t count = 0, parts = 0;
@@ -260,7 +259,7 @@ static uint64_t
 start_of_fall(const struct blocks *blocks, const struct curve *last, size_t top)
 {
 	struct curve *all = curve_create(blocks, last->from, last->to, 0);
-	double least = (double)least_lifetime(last->to - blocks->recording->start);
+	double least = (double)least_lifetime(last->to - blocks->lifetimes->recording->start);
 	size_t bins = (size_t)(least * last->bins_per_ns);
 	uint64_t time = time_of(all, find_top(all, top > bins ? top - bins : 0, top));
 
@@ -272,7 +271,7 @@ start_of_fall(const struct blocks *blocks, const struct curve *last, size_t top)
 static uint64_t
 find_collapse(const struct blocks *blocks, uint64_t end)
 {
-	uint64_t start = blocks->recording->start;
+	uint64_t start = blocks->lifetimes->recording->start;
 	uint64_t length = end > start ? end - start : 0;
 	uint64_t part = length / LAST_PART < LAST_MOST_NS ? length / LAST_PART : LAST_MOST_NS;
 	uint64_t found = end;
@@ -320,23 +319,21 @@ first_mark(const struct th_recording *recording, enum th_teardown_cause cause)
 	return NULL;
 }
 
-/* Whether the process goes on with its work after `time`, by the samples of a heap. */
-static bool
-allocates_after(const struct th_recording *recording, enum th_heap heap, uint64_t time)
-{
-	const struct th_samples *samples = &recording->samples[heap];
-	size_t after = 0;
-
-	for (size_t i = 0; i < samples->items_count; i++)
-		after += samples->items[i].time > time;
-	return after * WORKS_PART > samples->items_count;
-}
-
+/* Whether the process goes on with its work after `time`, by the samples of one of the heaps. */
 static bool
 works_after(const struct th_recording *recording, uint64_t time)
 {
-	return allocates_after(recording, TH_HEAP_NATIVE, time) ||
-	       allocates_after(recording, TH_HEAP_JAVA, time);
+	bool works = false;
+
+	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+		const struct th_samples *samples = &recording->samples[heap];
+		size_t after = 0;
+
+		for (size_t i = 0; i < samples->items_count; i++)
+			after += samples->items[i].time > time;
+		works |= after * WORKS_PART > samples->items_count;
+	}
+	return works;
 }
 
 /* The mark of the end of the process itself; NULL: none. */
@@ -432,14 +429,13 @@ use_collection(struct th_teardown *teardown, const struct th_recording *recordin
 }
 
 static void
-look_for_collapse(struct th_teardown *teardown, const struct th_recording *recording,
-	const struct th_lifetimes *lifetimes, const bool *is_internal)
+look_for_collapse(struct th_teardown *teardown, const struct th_lifetimes *lifetimes,
+	const bool *is_internal)
 {
 	const uint64_t end = teardown->time;
 
 	for (int heap = TH_HEAP_NATIVE; heap <= TH_HEAP_MAPPED; heap++) {
-		const struct blocks blocks = {
-			recording, lifetimes, is_internal, (enum th_heap)heap};
+		const struct blocks blocks = {lifetimes, is_internal, (enum th_heap)heap};
 		uint64_t time = find_collapse(&blocks, end);
 
 		if (time >= teardown->time)
@@ -452,9 +448,11 @@ look_for_collapse(struct th_teardown *teardown, const struct th_recording *recor
 }
 
 void
-th_teardown_find(struct th_teardown *ret, const struct th_recording *recording,
-	const struct th_lifetimes *lifetimes, const bool *is_internal)
+th_teardown_find(
+	struct th_teardown *ret, const struct th_lifetimes *lifetimes, const bool *is_internal)
 {
+	const struct th_recording *recording = lifetimes->recording;
+
 	*ret = (struct th_teardown){.time = recording->end};
 	use_mark(ret, process_mark(recording));
 	use_mark(ret, vm_mark(recording, ret->time));
@@ -463,7 +461,7 @@ th_teardown_find(struct th_teardown *ret, const struct th_recording *recording,
 	use_collection(ret, recording);
 	/* Without an end, a fall is part of the process's work. */
 	if (ret->is_found || (recording->is_complete && !was_stopped(recording)))
-		look_for_collapse(ret, recording, lifetimes, is_internal);
+		look_for_collapse(ret, lifetimes, is_internal);
 }
 
 const char *
@@ -489,10 +487,10 @@ th_teardown_reason(const struct th_teardown *teardown)
 }
 
 double
-th_teardown_freed_part(const struct th_recording *recording,
+th_teardown_freed_part(
 	const struct th_lifetimes *lifetimes, enum th_heap heap, uint64_t from, uint64_t to)
 {
-	const struct th_samples *samples = &recording->samples[heap];
+	const struct th_samples *samples = &lifetimes->recording->samples[heap];
 	double live = 0;
 	double freed = 0;
 
@@ -501,7 +499,7 @@ th_teardown_freed_part(const struct th_recording *recording,
 
 		if (samples->items[i].time > from || end <= from)
 			continue;
-		double weight = th_sample_bytes(recording, &samples->items[i], 1);
+		double weight = th_sample_bytes(lifetimes->recording, &samples->items[i], 1);
 		live += weight;
 		freed += end <= to ? weight : 0;
 	}

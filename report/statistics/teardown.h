@@ -34,14 +34,14 @@ struct th_teardown {
  * thread end, in a process that goes on.  `is_internal`, by index of the thread: a thread of the
  * Java VM itself.
  */
-void th_teardown_find(struct th_teardown *ret, const struct th_recording *recording,
-	const struct th_lifetimes *lifetimes, const bool *is_internal);
+void th_teardown_find(
+	struct th_teardown *ret, const struct th_lifetimes *lifetimes, const bool *is_internal);
 
 /* What begins, as in "before ...": "the Java VM began to end".  Only if it was found. */
 const char *th_teardown_reason(const struct th_teardown *teardown);
 
 /* The part of the bytes of a heap (C or mapped) live at `from` that was freed up to `to`. */
-double th_teardown_freed_part(const struct th_recording *recording,
+double th_teardown_freed_part(
 	const struct th_lifetimes *lifetimes, enum th_heap heap, uint64_t from, uint64_t to);
 
 #endif

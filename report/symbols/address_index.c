@@ -68,17 +68,11 @@ th_address_index_extend_labels(
 	th_address_index_sort(index);
 }
 
-/* Number of ranges that start at or below `address`. */
-static size_t
-count_starts(const struct th_address_index *index, uint64_t address)
-{
-	return th_bisect(index->ranges_count, i, index->ranges[i].start <= address);
-}
-
 const struct th_address_range *
 th_address_index_find(const struct th_address_index *index, uint64_t address)
 {
-	size_t i = count_starts(index, address);
+	/* Ranges that start at or below it. */
+	size_t i = th_bisect(index->ranges_count, k, index->ranges[k].start <= address);
 
 	while (i-- > 0 && index->reach[i] > address) {
 		if (index->ranges[i].end > address)

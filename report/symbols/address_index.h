@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report/base/allocate.h"
+
 struct th_address_range {
 	uint64_t start;
 	uint64_t end;   /* one past the last address; == start: a label of unknown extent */
@@ -19,9 +21,7 @@ struct th_address_range {
 
 /* Zeroed: empty. */
 struct th_address_index {
-	struct th_address_range *ranges;
-	size_t ranges_count;
-	size_t ranges_capacity;
+	TH_ARRAY(struct th_address_range, ranges);
 	uint64_t
 		*reach; /* reach[i]: highest end of ranges[0..i]; bounds the search backwards */
 };

@@ -170,29 +170,10 @@ fold(struct th_paths *paths, size_t start, size_t end)
 	return paths->folds[number];
 }
 
-/* Whether two frames of the VM are adjacent; Java stacks seldom have any. */
-static bool
-has_vm_run(const struct th_paths *paths)
-{
-	bool was_vm = false;
-
-	for (size_t i = 0; i < paths->stack_count; i++) {
-		bool is_vm = is_kind(paths, paths->stack[i], TH_KIND_VM);
-
-		if (is_vm && was_vm)
-			return true;
-		was_vm = is_vm;
-	}
-	return false;
-}
-
 static void
 fold_vm_runs(struct th_paths *paths)
 {
 	size_t kept = 0;
-
-	if (!has_vm_run(paths))
-		return;
 
 	for (size_t i = 0; i < paths->stack_count;) {
 		size_t end = vm_run_end(paths, i);
@@ -210,15 +191,11 @@ fold_vm_runs(struct th_paths *paths)
 /* Whole stacks */
 
 static void
-push(struct th_paths *paths, uint32_t frame)
-{
-	th_array_append(paths, stack, frame);
-}
-
-static void
 push_special(struct th_paths *paths, const char *name)
 {
-	push(paths, th_frames_special(paths->frames, name, "", TH_KIND_VM));
+	uint32_t frame = th_frames_special(paths->frames, name, "", TH_KIND_VM);
+
+	th_array_append(paths, stack, frame);
 }
 
 /* Sets the current stack to the frames of these words. */
@@ -230,7 +207,7 @@ read_words(struct th_paths *paths, const struct th_words *words)
 		uint32_t count = th_frames_expand(paths->frames, words->words[i], &frames);
 
 		for (uint32_t k = 0; k < count; k++)
-			push(paths, frames[k]);
+			th_array_append(paths, stack, frames[k]);
 	}
 }
 
@@ -344,7 +321,7 @@ th_paths_intern(struct th_paths *paths, const uint32_t *frames, uint32_t count)
 {
 	paths->stack_count = 0;
 	for (uint32_t i = count; i-- > 0;)
-		push(paths, frames[i]);
+		th_array_append(paths, stack, frames[i]);
 	return intern_path(paths, false);
 }
 

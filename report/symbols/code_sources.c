@@ -64,14 +64,11 @@ learn(struct th_code_sources *sources, const struct th_decoded_code_source *sour
 		sources->program = location;
 }
 
-static void
-learn_all(struct th_code_sources *sources)
+void
+th_code_sources_init(struct th_code_sources *sources, const struct th_recording *recording,
+	struct th_strings *strings)
 {
-	const struct th_recording *recording = sources->recording;
-
-	if (sources->is_learnt)
-		return;
-	sources->is_learnt = true;
+	*sources = (struct th_code_sources){.recording = recording, .strings = strings};
 	for (size_t i = 0; i < recording->code_sources_count; i++)
 		learn(sources, &recording->code_sources[i]);
 	for (size_t i = 0; i < sources->locations_count && sources->program; i++)
@@ -128,8 +125,6 @@ struct th_code_owner
 th_code_sources_owner(struct th_code_sources *sources, const char *method)
 {
 	size_t package = package_length(method);
-
-	learn_all(sources);
 	uint32_t number = find_location(sources, method, package);
 	const char *location = number == TH_NO_STRING
 				       ? NULL

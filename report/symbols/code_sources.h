@@ -18,9 +18,8 @@ struct th_code_sources {
 	struct th_strings *strings;
 	struct th_id_map packages;     /* by string number, with dots */
 	TH_ARRAY(uint32_t, locations); /* string numbers, by number of the package */
-	bool is_learnt;
-	uint32_t program; /* location of its main class; 0 = not known */
-	bool is_nested;   /* the program's jar contains other locations, which are its parts */
+	uint32_t program;              /* location of its main class; 0 = not known */
+	bool is_nested; /* the program's jar contains other locations, which are its parts */
 };
 
 struct th_code_owner {
@@ -29,6 +28,9 @@ struct th_code_owner {
 	bool is_program;
 };
 
+/* Recording and strings must outlive the sources. */
+void th_code_sources_init(struct th_code_sources *sources, const struct th_recording *recording,
+	struct th_strings *strings);
 void th_code_sources_deinit(struct th_code_sources *sources);
 
 /*

@@ -63,12 +63,12 @@ wait_on(struct client *client, long done, long all)
 	(void)client;
 	(void)done;
 	(void)all;
-	if (!server.is_told)
+	if (!server.is_told) {
 		th_progress_clear();
-	if (!server.is_told)
 		th_notice("asking $DEBUGINFOD_URLS for debug information of %s "
 			  "(Ctrl-C to continue without it)",
 			server.module_path);
+	}
 	server.is_told = true;
 	return is_interrupted || th_clock_now() > server.deadline;
 }

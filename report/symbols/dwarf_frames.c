@@ -38,9 +38,7 @@ struct scoped_name {
 
 /* Names of one unit. Empty when zeroed. */
 struct names {
-	struct scoped_name *scoped; /* by offset */
-	size_t scoped_count;
-	size_t scoped_capacity;
+	TH_ARRAY(struct scoped_name, scoped); /* by offset */
 };
 
 struct unit {
@@ -48,9 +46,7 @@ struct unit {
 	Dwarf_Die die;      /* has the functions; from another file with split DWARF */
 	bool is_read;
 	struct th_address_index functions; /* value: index into function_dies */
-	Dwarf_Die *function_dies;
-	size_t function_dies_count;
-	size_t function_dies_capacity;
+	TH_ARRAY(Dwarf_Die, function_dies);
 	struct names names;
 };
 
@@ -59,20 +55,10 @@ struct th_dwarf {
 	uint64_t bias;
 	const struct th_address_index *code;
 	struct th_address_index unit_index; /* value: index into units */
-	struct unit *units;
-	size_t units_count;
-	size_t units_capacity;
+	TH_ARRAY(struct unit, units);
 };
 
 /* Names */
-
-static void
-names_deinit(struct names *names)
-{
-	for (size_t i = 0; i < names->scoped_count; i++)
-		free(names->scoped[i].name);
-	free(names->scoped);
-}
 
 /* Whether functions inside an entry with this tag have its name as a scope. */
 static bool
@@ -134,17 +120,15 @@ find_scoped(const struct names *names, Dwarf_Die *die)
 }
 
 /* The name of a function or of an inlined instance of one; strings live as long as `names`. */
-static struct th_dwarf_name
-find_name(const struct names *names, Dwarf_Die *function)
+static const char *
+find_name(const struct names *names, Dwarf_Die *function, bool *is_linkage_ret)
 {
-	struct th_dwarf_name name = {
-		.linkage = integrated_string(function, DW_AT_linkage_name)};
+	const char *name = integrated_string(function, DW_AT_linkage_name);
 
-	if (!name.linkage)
-		name.plain = find_scoped(names, function);
-	if (!name.linkage && !name.plain)
-		name.plain = integrated_string(function, DW_AT_name);
-	return name;
+	*is_linkage_ret = name;
+	if (!name)
+		name = find_scoped(names, function);
+	return name ? name : integrated_string(function, DW_AT_name);
 }
 
 /* "name::tail"; takes over `tail`. */
@@ -161,8 +145,8 @@ prepend_scope(const char *name, char *tail)
 static char *
 prepend_function(const struct names *names, Dwarf_Die *function, char *tail)
 {
-	struct th_dwarf_name found = find_name(names, function);
-	const char *symbol = found.linkage != NULL ? found.linkage : found.plain;
+	bool is_linkage;
+	const char *symbol = find_name(names, function, &is_linkage);
 	char *name = th_demangle(symbol != NULL ? symbol : "(unnamed)");
 
 	tail = prepend_scope(name, tail);
@@ -329,7 +313,9 @@ th_dwarf_destroy(struct th_dwarf *dwarf)
 		struct unit *unit = &dwarf->units[i];
 
 		th_address_index_deinit(&unit->functions);
-		names_deinit(&unit->names);
+		for (size_t k = 0; k < unit->names.scoped_count; k++)
+			free(unit->names.scoped[k].name);
+		free(unit->names.scoped);
 		free(unit->function_dies);
 	}
 	th_address_index_deinit(&dwarf->unit_index);
@@ -448,7 +434,7 @@ th_dwarf_lookup(struct th_dwarf *dwarf, uint64_t address,
 	for (size_t i = 0; i < count; i++) {
 		Dwarf_Die *die = &chain[count - 1 - i];
 
-		frames[i].name = find_name(&unit->names, die);
+		frames[i].name = find_name(&unit->names, die, &frames[i].is_linkage);
 		if (i == 0)
 			locate_address(unit, address - dwarf->bias, &frames[i]);
 		else

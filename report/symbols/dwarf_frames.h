@@ -10,6 +10,7 @@
 #define TH_REPORT_SYMBOLS_DWARF_FRAMES_H
 
 #include <elfutils/libdw.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,14 +18,13 @@
 
 struct th_dwarf;
 
-/* One of the two is set, unless the function has no name at all. */
-struct th_dwarf_name {
-	const char *linkage; /* mangled, or a C name */
-	const char *plain;   /* as in the source, with its scopes where they are known */
-};
-
 struct th_dwarf_frame {
-	struct th_dwarf_name name;
+	/*
+	 * The linkage name, mangled or of C, else the one in the source with its scopes where they are
+	 * known; NULL: the function has none.
+	 */
+	const char *name;
+	bool is_linkage;
 	const char *file; /* may be NULL */
 	uint32_t line;    /* 0 = not known */
 };

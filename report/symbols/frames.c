@@ -78,26 +78,13 @@ is_of_cpp_library(const char *name)
 	       th_text_begins(name, "operator new");
 }
 
-/* The last component of a path. */
-static struct th_text
-base_name(struct th_text name)
-{
-	const char *slash = name.length ? memrchr(name.bytes, '/', name.length) : NULL;
-
-	if (slash) {
-		name.length -= (uint32_t)(slash + 1 - name.bytes);
-		name.bytes = slash + 1;
-	}
-	return name;
-}
-
 /* What follows from the name of a function, or from its library. */
 static void
 find_owner(struct th_frames *frames, struct th_function *function, const char *name)
 {
 	const char *module = th_strings_get(&frames->strings, function->module);
 
-	function->is_runtime = th_is_runtime_module(base_name(th_text_of(module)));
+	function->is_runtime = th_is_runtime_module(th_text_of(th_text_base_name(module)));
 	if (function->kind == TH_KIND_JAVA) {
 		struct th_code_owner owner = th_code_sources_owner(&frames->sources, name);
 
@@ -158,10 +145,9 @@ intern_frame(struct th_frames *frames, struct th_frame frame)
 }
 
 uint32_t
-th_frames_special_function(struct th_frames *frames, const char *name, const char *module,
-	enum th_function_kind kind)
+th_frames_group(struct th_frames *frames, const char *name)
 {
-	return intern_function(frames, name, module, kind);
+	return intern_function(frames, name, "", TH_KIND_GROUP);
 }
 
 uint32_t
@@ -187,19 +173,13 @@ find_module(const struct th_frames *frames, uint32_t id)
 static struct th_text
 module_base_name(const struct th_decoded_module *module)
 {
-	return base_name(module ? module->path : (struct th_text){NULL, 0});
+	return th_text_last_part(module ? module->path : (struct th_text){NULL, 0});
 }
 
 static bool
 is_vm_module(const struct th_decoded_module *module)
 {
 	return th_text_equals(module_base_name(module), "libjvm.so");
-}
-
-static bool
-is_runtime_module(const struct th_decoded_module *module)
-{
-	return th_is_runtime_module(module_base_name(module));
 }
 
 /* A native module as the frames of its words need it; texts are the caller's. */
@@ -288,22 +268,15 @@ add_found_frame(struct th_frames *frames, uint64_t word, const struct th_symbol 
 	free(recorded);
 }
 
-/* At the first lookup. */
-static void
-open_files(struct th_frames *frames)
-{
-	if (!frames->symbols)
-		frames->symbols = th_symbols_create(frames->warn, frames->warn_data);
-	if (!frames->recorded.reach)
-		index_recorded_names(frames);
-}
-
 static void
 look_up_frames(struct th_frames *frames, uint64_t word, const struct native_module *module)
 {
 	const struct th_symbol *symbols;
 
-	open_files(frames);
+	if (!frames->symbols)
+		frames->symbols = th_symbols_create(frames->warn, frames->warn_data);
+	if (!frames->recorded.reach)
+		index_recorded_names(frames);
 	th_symbols_tolerate_missing(frames->symbols, has_recorded_names(frames, word));
 	size_t count = th_symbols_lookup(frames->symbols, module->path, module->build_id,
 		th_frame_offset(word), &symbols);
@@ -523,7 +496,7 @@ word_trait(const struct th_frames *frames, uint64_t word)
 	const struct th_decoded_module *module = find_module(frames, th_frame_module(word));
 	if (is_vm_module(module))
 		return OF_VM;
-	return is_runtime_module(module) ? 0 : OF_OTHERS;
+	return th_is_runtime_module(module_base_name(module)) ? 0 : OF_OTHERS;
 }
 
 static uint8_t
@@ -580,8 +553,7 @@ th_frames_create(const struct th_recording *recording, th_symbols_warn *warn, vo
 	frames->warn_data = warn_data;
 	frames->is_told = th_allocate(recording->remarks_count, sizeof(bool));
 	th_strings_init(&frames->strings);
-	frames->sources = (struct th_code_sources){
-		.recording = recording, .strings = &frames->strings};
+	th_code_sources_init(&frames->sources, recording, &frames->strings);
 	for (size_t i = 0; i < recording->methods_count; i++)
 		th_java_families_add(&frames->families, recording->methods[i].class_signature);
 	for (size_t i = 0; i < recording->classes_count; i++)
@@ -689,12 +661,6 @@ th_frames_is_generated(const struct th_frames *frames, uint32_t function)
 {
 	return frames->functions[function].kind == TH_KIND_JAVA &&
 	       strchr(th_frames_function_name(frames, function), '#');
-}
-
-bool
-th_frames_is_runtime(const struct th_frames *frames, uint32_t function)
-{
-	return frames->functions[function].is_runtime;
 }
 
 uint32_t

@@ -67,9 +67,8 @@ uint32_t th_frames_expand(struct th_frames *frames, uint64_t word, const uint32_
 uint32_t th_frames_special(struct th_frames *frames, const char *name, const char *module,
 	enum th_function_kind kind);
 
-/* The number of a function that is not in the log. */
-uint32_t th_frames_special_function(struct th_frames *frames, const char *name,
-	const char *module, enum th_function_kind kind);
+/* The number of a function that stands for a group. */
+uint32_t th_frames_group(struct th_frames *frames, const char *name);
 
 /* By number; pointers are valid until something is added. */
 const struct th_frame *th_frames_get(const struct th_frames *frames, uint32_t frame);
@@ -94,9 +93,6 @@ const char *th_frames_function_name(const struct th_frames *frames, uint32_t fun
  */
 const char *th_frames_library(const struct th_frames *frames, uint32_t function);
 bool th_frames_is_nameless(const struct th_frames *frames, uint32_t function);
-
-/* is_runtime of struct th_function. */
-bool th_frames_is_runtime(const struct th_frames *frames, uint32_t function);
 
 /* Whether it is a method of one of many classes that a program generates (java_names.h). */
 bool th_frames_is_generated(const struct th_frames *frames, uint32_t function);

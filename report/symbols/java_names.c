@@ -5,6 +5,7 @@
  */
 #include "report/symbols/java_names.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,26 +15,19 @@
 static const char *
 primitive_name(char signature)
 {
-	static const struct {
-		char signature;
-		const char *name;
-	} primitives[] = {
-		{'B', "byte"},
-		{'C', "char"},
-		{'D', "double"},
-		{'F', "float"},
-		{'I', "int"},
-		{'J', "long"},
-		{'S', "short"},
-		{'V', "void"},
-		{'Z', "boolean"},
+	static const char *const names[UCHAR_MAX + 1] = {
+		['B'] = "byte",
+		['C'] = "char",
+		['D'] = "double",
+		['F'] = "float",
+		['I'] = "int",
+		['J'] = "long",
+		['S'] = "short",
+		['V'] = "void",
+		['Z'] = "boolean",
 	};
 
-	for (size_t i = 0; i < sizeof(primitives) / sizeof(primitives[0]); i++) {
-		if (primitives[i].signature == signature)
-			return primitives[i].name;
-	}
-	return NULL;
+	return names[(unsigned char)signature];
 }
 
 static bool
@@ -119,22 +113,11 @@ element_of(struct th_text signature)
 /* More than the numbered classes of one name that people write, such as Scala's Tuple22. */
 #define FAMILY_LEAST 64
 
-/* The name without its package. */
-static struct th_text
-simple_name(struct th_text name)
-{
-	const char *slash = name.length ? memrchr(name.bytes, '/', name.length) : NULL;
-
-	return slash ? (struct th_text){slash + 1,
-			       name.length - (uint32_t)(slash + 1 - name.bytes)}
-		     : name;
-}
-
 /* The digits at the end of the outermost class: `Script12$Inner`, `$Proxy7`; empty: none. */
 static struct th_text
 number_in(struct th_text name)
 {
-	struct th_text simple = simple_name(name);
+	struct th_text simple = th_text_last_part(name);
 	const char *end = simple.length > 1 ? memchr(simple.bytes + 1, '$', simple.length - 1)
 					    : NULL;
 	size_t outer = end ? (size_t)(end - simple.bytes) : simple.length;
@@ -216,7 +199,7 @@ th_java_file_name(const struct th_java_families *families, struct th_text class_
 {
 	struct th_text name = element_of(class_signature);
 	struct th_text number = number_of_member(families, name);
-	struct th_text simple = simple_name(name);
+	struct th_text simple = th_text_last_part(name);
 	uint32_t before = (uint32_t)(number.bytes - simple.bytes);
 	uint32_t length = before + number.length;
 	bool has_number = number.length && file.length >= length &&

@@ -64,7 +64,7 @@ static const struct rule vm_rules[] = {
 
 /* Functions of allocators that are linked into libraries. */
 static const char *const arena_parts[] = {"je_", "jemalloc", "tcmalloc", "mi_arena", "mi_os_",
-	"mimalloc", "rpmalloc", "snmalloc", "mspace", "PartitionAlloc"};
+	"mimalloc", "rpmalloc", "snmalloc", "mspace", "PartitionAlloc", NULL};
 
 /* Iterates over the native functions of a stack, leaf first, up to the first Java frame. */
 struct walk {
@@ -72,11 +72,20 @@ struct walk {
 	const struct th_words *words;
 };
 
-typedef bool seen(const struct th_function *function, const char *name, const void *data);
+static bool
+contains_any(const char *name, const char *const *parts)
+{
+	while (*parts && !strstr(name, *parts))
+		parts++;
+	return *parts;
+}
 
-/* The first native function of a stack that `is` accepts; NULL: there is none. */
+/*
+ * The first native function of a stack, the C runtime's aside, whose name contains one of `parts`, and
+ * that is of the VM if `is_of_vm` is set; NULL: there is none.
+ */
 static const struct th_function *
-find_function(const struct walk *walk, seen *is, const void *data)
+find_function(const struct walk *walk, bool is_of_vm, const char *const *parts)
 {
 	const uint32_t *numbers;
 
@@ -87,42 +96,24 @@ find_function(const struct walk *walk, seen *is, const void *data)
 			walk->frames, walk->words->words[i], &numbers);
 
 		for (uint32_t j = 0; j < count; j++) {
-			const struct th_frame *frame = th_frames_get(walk->frames, numbers[j]);
-			const struct th_function *function = th_frames_function(
-				walk->frames, frame->function);
-			const char *name = th_frames_function_name(
-				walk->frames, frame->function);
+			const struct th_function *function = th_frames_function_of(
+				walk->frames, numbers[j]);
 
-			if (!th_frames_is_runtime(walk->frames, frame->function) &&
-				is(function, name, data))
+			if (!function->is_runtime &&
+				(!is_of_vm || function->kind == TH_KIND_VM) &&
+				contains_any(
+					th_frames_string(walk->frames, function->name), parts))
 				return function;
 		}
 	}
 	return NULL;
 }
 
-static bool
-is_any(const struct th_function *function, const char *name, const void *data)
+/* The same of the VM, with this part. */
+static const struct th_function *
+find_vm_function(const struct walk *walk, const char *part)
 {
-	(void)function, (void)name, (void)data;
-	return true;
-}
-
-static bool
-is_vm_part(const struct th_function *function, const char *name, const void *data)
-{
-	return function->kind == TH_KIND_VM && strstr(name, data);
-}
-
-static bool
-is_arena_function(const struct th_function *function, const char *name, const void *data)
-{
-	(void)function, (void)data;
-	for (size_t i = 0; i < sizeof(arena_parts) / sizeof(arena_parts[0]); i++) {
-		if (strstr(name, arena_parts[i]))
-			return true;
-	}
-	return false;
+	return find_function(walk, true, (const char *const[]){part, NULL});
 }
 
 /* Memory of the VM */
@@ -134,7 +125,7 @@ find_vm_rule(const struct walk *walk)
 	size_t last = sizeof(vm_rules) / sizeof(vm_rules[0]) - 1;
 
 	for (size_t i = 0; i < last; i++) {
-		if (find_function(walk, is_vm_part, vm_rules[i].part))
+		if (find_vm_function(walk, vm_rules[i].part))
 			return &vm_rules[i];
 	}
 	return &vm_rules[last];
@@ -153,7 +144,7 @@ reserver_of(const struct walk *walk, const struct th_recording *recording, uint3
 		const struct walk reserved = {
 			walk->frames, &recording->stacks[reservation->stack].frames};
 
-		if (!reservation->outer || !find_function(&reserved, is_vm_part, "uncommit"))
+		if (!reservation->outer || !find_vm_function(&reserved, "uncommit"))
 			return reserved;
 		place = reservation->outer;
 	}
@@ -208,12 +199,12 @@ th_mapped_names_label(struct th_frames *frames, const struct th_recording *recor
 
 	if (sample->class & TH_MAPPED_ARENA)
 		return th_frames_intern(frames, MALLOC_ARENA);
-	owner = find_function(&walk, is_any, NULL);
+	owner = find_function(&walk, false, (const char *const[]){"", NULL});
 	if (owner && owner->kind == TH_KIND_VM)
 		return th_frames_intern(
 			frames, vm_business(&walk, recording, sample) + strlen(VM_PREFIX));
 	if (!(sample->class & TH_MAPPED_FILE)) {
-		const struct th_function *arena = find_function(&walk, is_arena_function, NULL);
+		const struct th_function *arena = find_function(&walk, false, arena_parts);
 
 		if (arena)
 			return intern_arena(frames, arena);

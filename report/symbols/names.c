@@ -196,14 +196,15 @@ join_brackets(char *text)
 
 /*
  * Copies `text` to `output` (or only counts, if NULL), with the arguments of templates nested
- * `depth_max` deep or deeper replaced by an ellipsis. Returns the length.
+ * `depth_max` deep or deeper replaced by an ellipsis. Returns the length, and how deep they are nested.
  */
 static size_t
-elide(const char *text, size_t depth_max, char *output)
+elide(const char *text, size_t depth_max, char *output, size_t *deepest_ret)
 {
 	size_t depth = 0, length = 0;
 	const char *at = text;
 
+	*deepest_ret = 0;
 	while (*at != '\0') {
 		size_t skip = operator_length(text, at);
 		size_t step = skip != 0 ? skip : 1;
@@ -217,6 +218,7 @@ elide(const char *text, size_t depth_max, char *output)
 			length += step;
 		}
 		depth += opens;
+		*deepest_ret = depth > *deepest_ret ? depth : *deepest_ret;
 		if (opens && depth == depth_max) {
 			if (output)
 				memcpy(output + length, ELLIPSIS, strlen(ELLIPSIS));
@@ -227,25 +229,6 @@ elide(const char *text, size_t depth_max, char *output)
 	return length;
 }
 
-static size_t
-deepest_nesting(const char *text)
-{
-	size_t depth = 0, deepest = 0;
-
-	for (const char *at = text; *at != '\0'; at++) {
-		size_t skip = operator_length(text, at);
-
-		if (skip != 0) {
-			at += skip - 1;
-			continue;
-		}
-		depth += *at == '<';
-		depth -= *at == '>' && depth > 0;
-		deepest = depth > deepest ? depth : deepest;
-	}
-	return deepest;
-}
-
 /*
  * `text` as a new string of at most DISPLAY_MAX bytes: innermost arguments are dropped first.
  */
@@ -253,19 +236,16 @@ static char *
 abbreviate(const char *text)
 {
 	size_t length = strlen(text);
-	size_t depth = length > DISPLAY_MAX ? deepest_nesting(text) : 0;
-	char *output;
+	size_t depth, deepest;
 
 	if (length <= DISPLAY_MAX)
 		return th_format_new("%s", text);
-	while (depth > 1 && elide(text, depth, NULL) > DISPLAY_MAX)
+	elide(text, SIZE_MAX, NULL, &depth);
+	while (depth > 1 && elide(text, depth, NULL, &deepest) > DISPLAY_MAX)
 		depth--;
-	length = depth > 0 ? elide(text, depth, NULL) : length;
-	output = th_allocate(length + 1, 1);
-	if (depth > 0)
-		elide(text, depth, output);
-	else
-		memcpy(output, text, length);
+	depth = depth > 0 ? depth : SIZE_MAX;
+	char *output = th_allocate(elide(text, depth, NULL, &deepest) + 1, 1);
+	length = elide(text, depth, output, &deepest);
 	if (length > DISPLAY_MAX)
 		strcpy(output + DISPLAY_MAX - strlen(ELLIPSIS), ELLIPSIS);
 	return output;
@@ -333,12 +313,6 @@ is_word(char c)
 	return isalnum((unsigned char)c);
 }
 
-static bool
-is_hexadecimal(char c)
-{
-	return isxdigit((unsigned char)c);
-}
-
 /* Length of the UUID at the start of `text`; 0: there is none. */
 static size_t
 uuid_length(const char *text)
@@ -346,7 +320,8 @@ uuid_length(const char *text)
 	static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
 	size_t i = 0;
 
-	while (form[i] && (form[i] == 'x' ? is_hexadecimal(text[i]) : text[i] == form[i]))
+	while (form[i] &&
+		(form[i] == 'x' ? isxdigit((unsigned char)text[i]) : text[i] == form[i]))
 		i++;
 	return form[i] ? 0 : i;
 }

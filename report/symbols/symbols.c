@@ -46,7 +46,6 @@ struct file {
 };
 
 struct module {
-	uint64_t key; /* hash of path and build id: decides most comparisons */
 	char *path;
 	char *build_id;       /* lower case, "" = none; of every file that is used */
 	struct file files[2]; /* unless NULL: main and debug file, or one that is not usable */
@@ -64,8 +63,8 @@ struct th_symbols {
 	th_symbols_warn *warn;
 	void *warn_data;
 	bool tolerates_missing;
+	struct th_id_map module_ids; /* hash of path and build id */
 	TH_ARRAY(struct module *, modules);
-	size_t last_module;         /* cache: consecutive lookups are often in one module */
 	struct th_strings names;    /* of symbols */
 	TH_ARRAY(char *, displays); /* by number of the name */
 };
@@ -305,6 +304,7 @@ th_symbols_destroy(struct th_symbols *symbols)
 		free_module(symbols->modules[i]);
 	for (size_t i = 0; i < symbols->displays_count; i++)
 		free(symbols->displays[i]);
+	th_id_map_deinit(&symbols->module_ids);
 	free(symbols->modules);
 	free(symbols->displays);
 	th_strings_deinit(&symbols->names);
@@ -388,16 +388,6 @@ warn_mismatch(const struct th_symbols *symbols, const struct module *module,
 	symbols->warn(symbols->warn_data, text);
 }
 
-static char *
-copy_lower(const char *text)
-{
-	char *copy = th_format_new("%s", text);
-
-	for (char *c = copy; *c != '\0'; c++)
-		*c = *c >= 'A' && *c <= 'F' ? (char)(*c - 'A' + 'a') : *c;
-	return copy;
-}
-
 static void
 open_module(struct th_symbols *symbols, struct module *module)
 {
@@ -419,21 +409,16 @@ open_module(struct th_symbols *symbols, struct module *module)
 static struct module *
 find_module(struct th_symbols *symbols, const char *path, const char *build_id)
 {
-	uint64_t key = th_hash_next(th_hash_text(path), th_hash_text(build_id));
+	bool is_new;
+	uint32_t number = th_id_map_intern(&symbols->module_ids,
+		th_hash_next(th_hash_text(path), th_hash_text(build_id)), &is_new);
 
-	if (symbols->last_module < symbols->modules_count &&
-		symbols->modules[symbols->last_module]->key == key)
-		return symbols->modules[symbols->last_module];
-	for (size_t i = 0; i < symbols->modules_count; i++) {
-		if (symbols->modules[i]->key == key)
-			return symbols->modules[symbols->last_module = i];
-	}
+	if (!is_new)
+		return symbols->modules[number];
 	struct module *module = th_allocate(1, sizeof(*module));
-	module->key = key;
 	module->path = th_format_new("%s", path);
-	module->build_id = copy_lower(build_id);
+	module->build_id = th_format_new("%s", build_id);
 	open_module(symbols, module);
-	symbols->last_module = symbols->modules_count;
 	th_array_append(symbols, modules, module);
 	return module;
 }
@@ -463,24 +448,14 @@ is_mangled(const char *name)
  * (-g1) a function has no linkage name, and its plain name lacks the scope.
  */
 static bool
-is_better(const char *symbol, const struct th_dwarf_name *name)
+is_better(const char *symbol, const struct th_dwarf_frame *frame)
 {
-	return !name->linkage && (!name->plain || is_mangled(symbol));
-}
-
-/* An inlined function whose name cannot be read stays in the list, without a name. */
-static void
-fill_names(struct th_dwarf_frame *frames, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (!frames[i].name.linkage && !frames[i].name.plain)
-			frames[i].name.plain = "(unnamed)";
-	}
+	return !frame->is_linkage && (!frame->name || is_mangled(symbol));
 }
 
 /*
  * The functions at an address in the files of the module, innermost first; all but the last are
- * inlined. One of the two names of each is set. Returns their number, 0 = nothing is known;
+ * inlined. Returns their number, 0 = nothing is known;
  * frames[0] then still has file and line if the line table has them.
  */
 static size_t
@@ -501,9 +476,8 @@ look_up(struct module *module, uint64_t address,
 		frames[0] = location;
 		count = symbol != NULL;
 	}
-	if (count != 0 && symbol && is_better(symbol, &frames[count - 1].name))
-		frames[count - 1].name.linkage = symbol;
-	fill_names(frames, count);
+	if (count != 0 && symbol && is_better(symbol, &frames[count - 1]))
+		frames[count - 1].name = symbol;
 	return count;
 }
 
@@ -538,11 +512,9 @@ format_stand_in(const char *path, uint64_t address)
 static struct th_symbol
 make_symbol(struct th_symbols *symbols, const struct th_dwarf_frame *found)
 {
-	const char *symbol = found->name.linkage != NULL ? found->name.linkage
-							 : found->name.plain;
-
 	return (struct th_symbol){
-		.function = display_name(symbols, symbol),
+		/* An inlined function whose name cannot be read stays in the list. */
+		.function = display_name(symbols, found->name ? found->name : "(unnamed)"),
 		.file = found->file,
 		.line = found->line,
 		.is_named = true,

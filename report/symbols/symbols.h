@@ -53,7 +53,7 @@ void th_symbols_tolerate_missing(struct th_symbols *symbols, bool tolerate);
 /*
  * The functions at `address` (an ELF virtual address inside the instruction in question, as in
  * a frame word of the log) of the module loaded from `path`, whose build id was `build_id`
- * (hexadecimal; NULL or "" if it had none). Innermost first: an inlined function is before the
+ * (lower-case hexadecimal; NULL or "" if it had none). Innermost first: an inlined function is before the
  * one it was inlined into. Returns the number of symbols, at least 1; *frames_ret stays valid
  * until th_symbols_destroy(). `path` NULL or "": no module is known, the answer is the bare
  * address. Answers are cached.

@@ -31,9 +31,9 @@ th_tallied_site(const struct th_leaks *leaks, const struct th_tallied *tallied)
 	return (struct th_leak_site){
 		.heap = is_threads(tallied) ? TH_HEAP_NATIVE : TH_HEAP_JAVA,
 		.class_name = tallied->class_name,
-		.creator = th_sites_is_application(profile->frames, line->function),
+		.creator = th_frames_function(profile->frames, line->function)->is_application,
 		.path = tallied->path,
-		.thread = th_frames_special_function(profile->frames, "", "", TH_KIND_GROUP),
+		.thread = th_frames_group(profile->frames, ""),
 	};
 }
 

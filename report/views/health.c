@@ -243,15 +243,16 @@ add_notes(struct th_health *health, const struct th_recording *recording)
 static void
 add_followed(struct th_health *health, const struct th_lifetimes *lifetimes)
 {
+	size_t count = lifetimes->recording->samples[TH_HEAP_JAVA].items_count;
 	uint64_t followed = 0;
 
-	for (size_t i = 0; i < lifetimes->followed_count; i++)
+	for (size_t i = 0; lifetimes->followed && i < count; i++)
 		followed += lifetimes->followed[i] > 0;
 	if (lifetimes->followed)
 		add(health, false,
 			"{c} of {c} sampled Java objects were tracked: young GCs of this "
 			"collector keep tracked objects alive",
-			followed, lifetimes->followed_count);
+			followed, count);
 }
 
 static void

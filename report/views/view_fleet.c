@@ -156,25 +156,25 @@ print_snapshot(FILE *file, const char *label, const struct th_profile *profile)
 void
 th_view_diff(FILE *file, const struct th_diff *diff)
 {
-	const struct th_options *options = diff->sides[1].profile->options;
+	const struct th_options *options = diff->sides[1]->profile->options;
 	enum th_unit unit = th_values[options->value].unit;
 
-	print_snapshot(file, "old", diff->sides[0].profile);
-	print_snapshot(file, "new", diff->sides[1].profile);
+	print_snapshot(file, "old", diff->sides[0]->profile);
+	print_snapshot(file, "new", diff->sides[1]->profile);
 	th_view_filters(file, options);
 	struct table table = table_begin(file, options, true, "");
 	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		const struct th_difference *total = &diff->totals[heap];
 
-		if (th_profile_has_heap(diff->sides[0].profile, heap) ||
-			th_profile_has_heap(diff->sides[1].profile, heap))
+		if (th_profile_has_heap(diff->sides[0]->profile, heap) ||
+			th_profile_has_heap(diff->sides[1]->profile, heap))
 			print_total(
 				&table, total, th_estimate_interval(&total->change, unit).text);
 	}
 	fputc('\n', file);
 	for (size_t i = 0; i < diff->items_count; i++) {
 		const struct th_difference *item = &diff->items[i];
-		const struct th_leak_sites *places = diff->sides[item->side].places;
+		const struct th_leak_sites *places = diff->sides[item->side];
 
 		if (is_shown(&table, item))
 			print_row(&table, item, th_estimate_interval(&item->change, unit).text,
@@ -193,10 +193,9 @@ difference_json(const struct th_difference *difference)
 
 /* Root first, without line numbers, which may differ between the two sides. */
 static json_t *
-functions_json(const struct th_side *side, const struct th_leak_site *place)
+functions_json(const struct th_leak_sites *side, const struct th_leak_site *place)
 {
-	struct th_path_prefix_cursor step = th_path_prefixes_last(
-		&side->places->ways, place->way);
+	struct th_path_prefix_cursor step = th_path_prefixes_last(&side->ways, place->way);
 	json_t *list = json_array();
 	uint32_t function;
 
@@ -209,8 +208,8 @@ functions_json(const struct th_side *side, const struct th_leak_site *place)
 static json_t *
 item_json(const struct th_diff *diff, const struct th_difference *difference)
 {
-	const struct th_side *side = &diff->sides[difference->side];
-	const struct th_leak_site *place = &side->places->items[difference->place];
+	const struct th_leak_sites *side = diff->sides[difference->side];
+	const struct th_leak_site *place = &side->items[difference->place];
 
 	return th_json_set(difference_json(difference), "class? frames",
 		th_frames_string(side->profile->frames, place->class_name),
@@ -227,8 +226,8 @@ side_json(const struct th_profile *profile)
 void
 th_view_diff_json(FILE *file, const struct th_diff *diff)
 {
-	const struct th_profile *old_profile = diff->sides[0].profile;
-	const struct th_profile *new_profile = diff->sides[1].profile;
+	const struct th_profile *old_profile = diff->sides[0]->profile;
+	const struct th_profile *new_profile = diff->sides[1]->profile;
 
 	fprintf(file, "{\"twinheap\": 1,\n \"value\": \"%s\"",
 		th_values[new_profile->options->value].name);

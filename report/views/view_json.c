@@ -34,7 +34,7 @@ set_figures(const struct th_profile *profile, json_t *json, enum th_heap heap,
 {
 	for (enum th_measure measure = 0; measure < TH_MEASURES; measure++) {
 		bool is_known = sums && (measure != TH_MEASURE_TOUCHED ||
-						th_profile_knows_touched(profile, heap));
+						(heap == TH_HEAP_NATIVE && profile->account));
 		struct th_estimate bytes, objects;
 
 		if (is_known)

@@ -470,8 +470,8 @@ frames_json(const struct th_leaks *leaks, const struct th_leak_site *place)
 
 	if (!place->internal)
 		return th_json_list(th_frame_texts_mark(path.frames, path.count));
-	return th_json_list(th_json_function(frames,
-		th_frames_special_function(frames, place->internal, "", TH_KIND_GROUP), "", 0));
+	return th_json_list(
+		th_json_function(frames, th_frames_group(frames, place->internal), "", 0));
 }
 
 static json_t *
@@ -603,7 +603,8 @@ finding_json(
 			th_json_set(json, "await_finalizer", leaks->finalizers.waiting);
 	}
 	if (evidence->verdict == TH_VERDICT_LEAK) {
-		th_json_set(json, "level node lines", th_leak_level_name(finding.level),
+		th_json_set(json, "level node lines",
+			finding.level == TH_LEVEL_PATH ? "path" : "line",
 			node_json(leaks, &finding), finding.lines);
 		if (!is_for_page || finding.next != UINT32_MAX)
 			th_json_set(json, "heaps", heaps_json(leaks, finding));

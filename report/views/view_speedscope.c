@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "report/base/line.h"
-#include "report/profile/row_order.h"
+#include "report/profile/order.h"
 #include "report/statistics/sampling_changes.h"
 #include "report/views/parts.h"
 

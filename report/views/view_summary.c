@@ -16,7 +16,6 @@
 #include "report/base/terminal.h"
 #include "report/profile/mapped_use.h"
 #include "report/profile/sites.h"
-#include "report/statistics/heap_use.h"
 #include "report/views/parts.h"
 
 /* Sites listed for each heap in the brief form. */
@@ -195,7 +194,7 @@ print_live_total(FILE *file, const struct th_profile *profile, enum th_heap heap
 
 	if (!th_profile_has_heap(profile, heap))
 		return;
-	if (th_lifetimes_is_unjudged(&profile->lifetimes, heap)) {
+	if (heap == TH_HEAP_JAVA && profile->lifetimes.is_unjudged) {
 		th_print(file, "{-12} {9}  up to {b}: no GC so far, reachability is unknown\n",
 			th_heap_title(heap), "unknown", bytes.high);
 		return;
@@ -530,7 +529,7 @@ print_brief_heap(FILE *file, const struct th_profile *profile, enum th_heap heap
 	struct th_text moment = {text, (uint32_t)strcspn(text, ",")};
 	th_print(file, "{}: {b} allocated ({i}), {c} samples; ", th_heap_title(heap), &bytes,
 		&bytes, bytes.samples);
-	if (th_lifetimes_is_unjudged(&profile->lifetimes, heap))
+	if (heap == TH_HEAP_JAVA && profile->lifetimes.is_unjudged)
 		th_print(file, "up to {b} live {}\n", live.high, moment);
 	else
 		th_print(file, "{b} live {} ({i})\n", &live, moment, &live);

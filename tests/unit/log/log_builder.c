@@ -407,8 +407,9 @@ void
 log_collection(struct log_builder *log, uint32_t from_ms, uint32_t to_ms, uint32_t number,
 	const char *kind)
 {
+	log->paused += time_at(to_ms) - time_at(from_ms);
 	log_add_fields(log, TH_EVENT_COLLECTION, LOG_U64(time_at(from_ms)),
-		LOG_U64(time_at(to_ms)), LOG_U64(0), LOG_U32(number), LOG_TEXT(kind));
+		LOG_U64(time_at(to_ms)), LOG_U64(log->paused), LOG_U32(number), LOG_TEXT(kind));
 }
 
 void

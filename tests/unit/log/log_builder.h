@@ -15,6 +15,7 @@ struct log_builder {
 	unsigned char *bytes;
 	size_t length;
 	size_t capacity;
+	uint64_t paused; /* by collections so far, ns */
 };
 
 #define LOG_START 1000000000u /* CLOCK_MONOTONIC at which the logs of tests begin */

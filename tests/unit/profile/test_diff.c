@@ -52,9 +52,7 @@ compare(struct compared *compared)
 {
 	for (int i = 0; i < 2; i++)
 		th_leak_sites_init(&compared->places[i], compared->sides[i].profile);
-	th_diff_init(&compared->diff,
-		&(struct th_side){compared->sides[0].profile, &compared->places[0]},
-		&(struct th_side){compared->sides[1].profile, &compared->places[1]});
+	th_diff_init(&compared->diff, &compared->places[0], &compared->places[1]);
 }
 
 static void

@@ -571,8 +571,7 @@ test_difference_by_group(void **state)
 			"--at", i ? "end" : "5.05", NULL);
 		th_leak_sites_init(&places[i], sides[i].profile);
 	}
-	th_diff_init(&diff, &(struct th_side){sides[0].profile, &places[0]},
-		&(struct th_side){sides[1].profile, &places[1]});
+	th_diff_init(&diff, &places[0], &places[1]);
 	/* What grew, what stayed: libwork.so with both of its stacks, Java. */
 	assert_int_equal(diff.items_count, 2);
 	const struct th_difference *first = &diff.items[0];

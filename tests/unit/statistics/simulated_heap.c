@@ -7,8 +7,6 @@
 
 #include <stdlib.h>
 
-#include "report/statistics/mean_interval.h"
-
 static void
 draw(struct simulated_heap *heap, struct simulated_thread *thread)
 {

@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-#include "report/statistics/mean_interval.h"
+#include "report/statistics/estimate.h"
 
 #define INTERVAL ((uint64_t)512 * 1024)
 
@@ -91,21 +91,6 @@ test_certain_samples_say_nothing(void **state)
 	assert_true(th_mean_interval_thin(&gaps) == 2000);
 }
 
-/* From a damaged log. */
-static void
-test_impossible_probabilities_do_no_harm(void **state)
-{
-	static const double keeps[] = {0, -1, 2, NAN, INFINITY, 1e-320};
-	struct th_mean_interval gaps = {0};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(keeps) / sizeof(keeps[0]); i++)
-		for (size_t k = 0; k < 2; k++)
-			th_mean_interval_add(&gaps, k ? UINT64_MAX : 0, k ? UINT64_MAX : 0,
-				keeps[i], keeps[i]);
-	assert_false(isnan(th_mean_interval_thin(&gaps)));
-}
-
 int
 main(void)
 {
@@ -115,7 +100,6 @@ main(void)
 		cmocka_unit_test(test_bytes_count_and_not_samples),
 		cmocka_unit_test(test_large_blocks_bring_their_bytes),
 		cmocka_unit_test(test_certain_samples_say_nothing),
-		cmocka_unit_test(test_impossible_probabilities_do_no_harm),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

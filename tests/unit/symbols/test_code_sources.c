@@ -17,7 +17,6 @@ static struct fixture {
 	struct th_decoded_code_source items[SOURCES_MAX];
 	struct th_recording recording;
 	struct th_strings strings;
-	struct th_code_sources sources;
 } fixture;
 
 static int
@@ -27,8 +26,6 @@ begin(void **state)
 	memset(&fixture, 0, sizeof(fixture));
 	fixture.recording.code_sources = fixture.items;
 	th_strings_init(&fixture.strings);
-	fixture.sources = (struct th_code_sources){
-		.recording = &fixture.recording, .strings = &fixture.strings};
 	return 0;
 }
 
@@ -36,7 +33,6 @@ static int
 end(void **state)
 {
 	(void)state;
-	th_code_sources_deinit(&fixture.sources);
 	th_strings_deinit(&fixture.strings);
 	return 0;
 }
@@ -55,8 +51,11 @@ enum owner { RUNTIME, LIBRARY, PROGRAM };
 static void
 expect(const char *method, enum owner expected, const char *library)
 {
-	struct th_code_owner owner = th_code_sources_owner(&fixture.sources, method);
+	struct th_code_sources sources;
 
+	th_code_sources_init(&sources, &fixture.recording, &fixture.strings);
+	struct th_code_owner owner = th_code_sources_owner(&sources, method);
+	th_code_sources_deinit(&sources);
 	assert_int_equal(owner.is_runtime   ? RUNTIME
 			 : owner.is_program ? PROGRAM
 					    : LIBRARY,

@@ -235,25 +235,6 @@ test_answers_are_remembered(void **state)
 	th_symbols_destroy(symbols);
 }
 
-/* The build id of the log may be in either case. */
-static void
-test_upper_case_build_id(void **state)
-{
-	char upper[TH_BUILD_ID_TEXT];
-	size_t count;
-	unsigned warnings;
-	const struct th_symbol *frames;
-
-	(void)state;
-	strcpy(upper, fixture.build_id);
-	for (char *c = upper; *c != '\0'; c++)
-		*c = *c >= 'a' ? (char)(*c - 'a' + 'A') : *c;
-	frames = look_up(
-		fixture.library, upper, fixture.address[MARK_PLAIN], &count, &warnings);
-	assert_string_equal(frames[0].function, "th_fixture_plain");
-	assert_int_equal(warnings, 0);
-}
-
 /* Stripped copies */
 
 static void
@@ -773,7 +754,6 @@ main(void)
 		cmocka_unit_test(test_inlined_functions_innermost_first),
 		cmocka_unit_test(test_line_of_the_instruction_itself),
 		cmocka_unit_test(test_answers_are_remembered),
-		cmocka_unit_test(test_upper_case_build_id),
 		cmocka_unit_test(test_dynamic_symbols_when_stripped),
 		cmocka_unit_test(test_offset_when_nothing_names_it),
 		cmocka_unit_test(test_symbol_table_without_debug_information),

@@ -97,12 +97,11 @@ static void
 print_diff(FILE *file, const struct th_recording *recording, const struct th_profile *profile)
 {
 	struct th_leak_sites places;
-	struct th_side side = {profile, &places};
 	struct th_diff diff;
 
 	(void)recording;
 	th_leak_sites_init(&places, profile);
-	th_diff_init(&diff, &side, &side);
+	th_diff_init(&diff, &places, &places);
 	th_view_diff(file, &diff);
 	th_view_diff_json(file, &diff);
 	th_diff_deinit(&diff);
