@@ -63,7 +63,6 @@ th_recorder_start(const struct th_recorder_settings *settings)
 		return false;
 	th_ring_on_thread(th_thread_is_alive);
 	th_capture_start(settings->depth);
-	th_native_start();
 	if (settings->seen & 1u << TH_HEAP_MAPPED)
 		th_mapping_start(settings->seed);
 	th_breakdown_start(settings->heaps & 1u << TH_HEAP_MAPPED);
@@ -93,7 +92,6 @@ th_recorder_end(void)
 	if (!th_cas_acq_rel(&recorder.has_ended, &not_yet, 1))
 		return;
 	th_housekeeping_run();
-	th_live_blocks_settle();
 	th_recorder_stop();
 	th_mapping_log_use();
 	th_thread_log_bytes(true);

@@ -78,22 +78,6 @@ static struct {
 	pid_t process;
 } first TH_AT_START;
 
-static void
-log_free(uint64_t sample, uint64_t time, uint32_t thread)
-{
-	const struct th_event_native_free event = {
-		.sample = sample, .time = time, .thread = thread};
-
-	if (sample != SAMPLE_PENDING && th_in_flight_state() == TH_IN_FLIGHT_OPEN)
-		th_log_append(TH_EVENT_NATIVE_FREE, &event, NULL, 0);
-}
-
-void
-th_native_start(void)
-{
-	th_live_blocks_on_late_free(log_free);
-}
-
 void
 th_native_keep_countdowns(void)
 {
@@ -142,10 +126,7 @@ append_native(struct th_sample *sample)
 	uint64_t id = th_log_append_sample(
 		TH_EVENT_NATIVE_ALLOC, event, TH_COUNTER_NATIVE_SAMPLES);
 	if (tracked && id) {
-		/*
-		 * Cannot be deferred either: the block's free will find a sample that is being
-		 * written.
-		 */
+		/* Its free will find a sample that is being written. */
 		if (!th_live_blocks_insert(address, id))
 			th_log_count(TH_COUNTER_LIVE_FREES_LOST, 1);
 		probe_alloc(address, event->size, weight_of(event));
@@ -309,14 +290,18 @@ th_native_unlink(void *block)
 void
 th_native_freed(uint64_t sample)
 {
-	if (!sample)
+	struct th_event_native_free event = {.sample = sample};
+
+	if (!sample || sample == SAMPLE_PENDING || th_in_flight_state() != TH_IN_FLIGHT_OPEN)
 		return;
 	/*
 	 * A signal handler that allocates must not wait for the log to grow in the interrupted
 	 * code.
 	 */
 	th_guard_enter();
-	log_free(sample, th_clock_now(), th_thread.record ? th_thread.record->id : 0);
+	event.time = th_clock_now();
+	event.thread = th_thread.record ? th_thread.record->id : 0;
+	th_log_append(TH_EVENT_NATIVE_FREE, &event, NULL, 0);
 	th_guard_leave();
 }
 
