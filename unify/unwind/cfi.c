@@ -16,8 +16,7 @@
 
 enum {
 	CFA_NOP = 0x00,
-	CFA_SET_LOC,
-	CFA_ADVANCE_LOC1,
+	CFA_ADVANCE_LOC1 = 0x02,
 	CFA_ADVANCE_LOC2,
 	CFA_ADVANCE_LOC4,
 	CFA_OFFSET_EXTENDED,
@@ -38,11 +37,9 @@ enum {
 	CFA_VAL_OFFSET,
 	CFA_VAL_OFFSET_SF,
 	CFA_VAL_EXPRESSION,
-	CFA_MIPS_ADVANCE_LOC8 = 0x1d,
 	CFA_NEGATE_RA_STATE_WITH_PC = 0x2c, /* aarch64 */
 	CFA_NEGATE_RA_STATE = 0x2d,         /* aarch64 */
 	CFA_GNU_ARGS_SIZE = 0x2e,
-	CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
 	/* The operand is in the low six bits. */
 	CFA_ADVANCE_LOC = 0x40,
 	CFA_OFFSET = 0x80,
@@ -149,10 +146,6 @@ run_location(struct interpreter *interpreter, uint8_t operation)
 	struct th_cursor *code = &interpreter->code;
 
 	switch (operation) {
-	case CFA_SET_LOC:
-		interpreter->location = th_cursor_pointer(
-			code, interpreter->fde->pointer_encoding, 0);
-		return true;
 	case CFA_ADVANCE_LOC1:
 		advance(interpreter, th_cursor_u8(code));
 		return true;
@@ -161,9 +154,6 @@ run_location(struct interpreter *interpreter, uint8_t operation)
 		return true;
 	case CFA_ADVANCE_LOC4:
 		advance(interpreter, th_cursor_u32(code));
-		return true;
-	case CFA_MIPS_ADVANCE_LOC8:
-		advance(interpreter, th_cursor_u64(code));
 		return true;
 	default:
 		return false;
@@ -218,10 +208,6 @@ run_register(struct interpreter *interpreter, uint8_t operation)
 		return true;
 	case CFA_OFFSET_EXTENDED_SF:
 		set_rule(interpreter, column, TH_CFI_AT_OFFSET, factored_signed(interpreter));
-		return true;
-	case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
-		set_rule(interpreter, column, TH_CFI_AT_OFFSET,
-			(int64_t)(0 - (uint64_t)factored(interpreter)));
 		return true;
 	case CFA_VAL_OFFSET:
 		set_rule(interpreter, column, TH_CFI_IS_OFFSET, factored(interpreter));
