@@ -45,7 +45,6 @@
 #include "unify/mapped/mapping.h"
 #include "unify/recording/housekeeping.h"
 #include "unify/recording/recorder.h"
-#include "unify/recording/teardown.h"
 #include "unify/resident/breakdown.h"
 #include "unify/sample/capture.h"
 #include "unify/sample/in_flight.h"
