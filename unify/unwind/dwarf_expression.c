@@ -97,71 +97,6 @@ dereference(struct machine *machine)
 	push(machine, value);
 }
 
-static bool
-run_constant(struct machine *machine, uint8_t operation)
-{
-	struct th_cursor *code = &machine->code;
-
-	switch (operation) {
-	case OP_CONST8U:
-	case OP_CONST8S:
-		push(machine, th_cursor_u64(code));
-		return true;
-	case OP_CONST1U:
-		push(machine, th_cursor_u8(code));
-		return true;
-	case OP_CONST1S:
-		push(machine, (uintptr_t)(int8_t)th_cursor_u8(code));
-		return true;
-	case OP_CONST2U:
-		push(machine, th_cursor_u16(code));
-		return true;
-	case OP_CONST2S:
-		push(machine, (uintptr_t)(int16_t)th_cursor_u16(code));
-		return true;
-	case OP_CONST4U:
-		push(machine, th_cursor_u32(code));
-		return true;
-	case OP_CONST4S:
-		push(machine, (uintptr_t)(int32_t)th_cursor_u32(code));
-		return true;
-	case OP_CONSTU:
-		push(machine, th_cursor_uleb(code));
-		return true;
-	case OP_CONSTS:
-		push(machine, (uintptr_t)th_cursor_sleb(code));
-		return true;
-	default:
-		return false;
-	}
-}
-
-static bool
-run_unary(struct machine *machine, uint8_t operation)
-{
-	uintptr_t value;
-
-	switch (operation) {
-	case OP_DUP:
-		value = pop(machine);
-		push(machine, value);
-		push(machine, value);
-		return true;
-	case OP_DROP:
-		pop(machine);
-		return true;
-	case OP_PLUS_UCONST:
-		value = pop(machine);
-		push(machine, value + th_cursor_uleb(&machine->code));
-		return true;
-	case OP_DEREF:
-		dereference(machine);
-		return true;
-	default:
-		return false;
-	}
-}
-
 static uintptr_t
 combine(struct machine *machine, uint8_t operation, uintptr_t a, uintptr_t b)
 {
@@ -210,14 +145,63 @@ run_binary(struct machine *machine, uint8_t operation)
 static void
 run_operation(struct machine *machine)
 {
-	uint8_t operation = th_cursor_u8(&machine->code);
+	struct th_cursor *code = &machine->code;
+	uint8_t operation = th_cursor_u8(code);
+	uintptr_t value;
 
-	if (operation >= OP_LIT0 && operation <= OP_LIT31)
+	switch (operation) {
+	case OP_LIT0 ... OP_LIT31:
 		push(machine, operation - OP_LIT0);
-	else if (operation >= OP_BREG0 && operation <= OP_BREG31)
+		break;
+	case OP_BREG0 ... OP_BREG31:
 		push_register(machine, operation - OP_BREG0);
-	else if (!run_constant(machine, operation) && !run_unary(machine, operation))
+		break;
+	case OP_CONST8U:
+	case OP_CONST8S:
+		push(machine, th_cursor_u64(code));
+		break;
+	case OP_CONST1U:
+		push(machine, th_cursor_u8(code));
+		break;
+	case OP_CONST1S:
+		push(machine, (uintptr_t)(int8_t)th_cursor_u8(code));
+		break;
+	case OP_CONST2U:
+		push(machine, th_cursor_u16(code));
+		break;
+	case OP_CONST2S:
+		push(machine, (uintptr_t)(int16_t)th_cursor_u16(code));
+		break;
+	case OP_CONST4U:
+		push(machine, th_cursor_u32(code));
+		break;
+	case OP_CONST4S:
+		push(machine, (uintptr_t)(int32_t)th_cursor_u32(code));
+		break;
+	case OP_CONSTU:
+		push(machine, th_cursor_uleb(code));
+		break;
+	case OP_CONSTS:
+		push(machine, (uintptr_t)th_cursor_sleb(code));
+		break;
+	case OP_DUP:
+		value = pop(machine);
+		push(machine, value);
+		push(machine, value);
+		break;
+	case OP_DROP:
+		pop(machine);
+		break;
+	case OP_PLUS_UCONST:
+		value = pop(machine);
+		push(machine, value + th_cursor_uleb(code));
+		break;
+	case OP_DEREF:
+		dereference(machine);
+		break;
+	default:
 		run_binary(machine, operation);
+	}
 }
 
 bool
