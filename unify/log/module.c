@@ -15,7 +15,6 @@
 #include "unify/base/memory.h"
 #include "unify/base/real_dlsym.h"
 #include "unify/base/safe_read.h"
-#include "unify/base/system.h"
 #include "unify/log/module_elf.h"
 #include "unify/shared/bisect.h"
 #include "unify/shared/hash.h"
@@ -24,7 +23,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
-#include <sched.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
@@ -43,10 +41,6 @@
 _Static_assert(SLOTS_CHUNKS <= TH_OBSERVED_CHUNKS_MAX, "copied at once");
 /* Maximum number of objects in a snapshot; further ones are not found. */
 #define SNAPSHOT_MAX 2048u
-
-/* Attempts at a snapshot after a load, while other threads take theirs. */
-#define FOLLOW_TURNS 32
-#define FOLLOW_NAP_NS 100000
 
 /* struct dl_find_object of glibc 2.35's <dlfcn.h>, for builds on older ones. */
 struct found_object {
@@ -291,7 +285,7 @@ struct snapshot {
 
 static struct snapshot snapshots[2];
 static uint32_t current_snapshot;       /* atomic */
-static struct th_spinlock refresh_lock; /* only tried, never waited for */
+static struct th_spinlock refresh_lock; /* held while the other list is rewritten */
 
 static struct th_module *
 module_at(const struct snapshot *snapshot, size_t i)
@@ -349,7 +343,7 @@ take_snapshot(void)
 	uint32_t next;
 	bool is_complete;
 
-	if (!th_trylock(&refresh_lock))
+	if (!th_lock_bounded(&refresh_lock))
 		return;
 	th_loader_visit(read_changes, &changes);
 	next = !th_load_relaxed(&current_snapshot);
@@ -432,20 +426,10 @@ th_module_follow_loader(void)
 	int saved_errno = errno;
 	uint64_t changes;
 
-	if (!use_snapshot)
-		return;
-	if (!th_loader_visit(read_changes, &changes))
-		changes = th_load_relaxed(&seen_changes);
 	/* A snapshot that another thread is taking may have begun before the load. */
-	for (int turn = 0; turn < FOLLOW_TURNS; turn++) {
-		if (changes == th_load_relaxed(&seen_changes))
-			break;
+	if (use_snapshot && th_loader_visit(read_changes, &changes) &&
+		changes != th_load_relaxed(&seen_changes))
 		take_snapshot();
-		if (turn < FOLLOW_TURNS / 2)
-			sched_yield();
-		else
-			th_system_nap(FOLLOW_NAP_NS);
-	}
 	errno = saved_errno;
 }
 
