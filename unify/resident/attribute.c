@@ -62,7 +62,6 @@ make(struct th_breakdown_rows *rows, const struct th_breakdown_key *key, uint32_
 	return row;
 }
 
-/* The last rows hold amounts without names, one for each category. */
 static struct th_breakdown_row *
 find_or_make(struct th_breakdown_rows *rows, const struct th_breakdown_key *key)
 {

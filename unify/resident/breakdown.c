@@ -450,7 +450,7 @@ th_breakdown_look(struct th_breakdown_subject *subject, uint64_t now, bool on_ag
 {
 	if (!may_begin())
 		return;
-	if (th_breakdown_plan_is_look_due(&subject->plan, now))
+	if (now >= subject->plan.next_look)
 		look(subject, now, on_agent_thread);
 	th_unlock(&breakdown.busy);
 }
