@@ -283,11 +283,8 @@ start(void)
 		th_log_note(1,
 			"the kernel forbids process_vm_readv here: the bytes of a thread "
 			"are known as of its last sample, and totals are estimates");
-	if (th_recorder_start(&settings))
-		return RECORDING;
-	th_message("no memory for the tables; this process is not recorded");
-	th_log_close();
-	return OFF;
+	th_recorder_start(&settings);
+	return RECORDING;
 }
 
 static void

@@ -53,7 +53,7 @@ th_recorder_wait(const struct th_recorder_settings *settings, void (*begin)(void
 		th_mapping_wait(settings->seed, settings->limits.interval, begin);
 }
 
-bool
+void
 th_recorder_start(const struct th_recorder_settings *settings)
 {
 	recorder.settings = *settings;
@@ -61,8 +61,6 @@ th_recorder_start(const struct th_recorder_settings *settings)
 	th_housekeeping_start(th_recorder_end);
 	th_control_begin(settings->heaps);
 	th_control_set_seen(settings->seen);
-	if (!th_stack_table_init())
-		return false;
 	th_ring_on_thread(th_thread_is_alive);
 	th_capture_start(settings->depth);
 	if (settings->seen & 1u << TH_HEAP_MAPPED)
@@ -76,7 +74,6 @@ th_recorder_start(const struct th_recorder_settings *settings)
 	 */
 	if (!th_thread.record || !th_thread.record->has_drawn)
 		th_thread_postpone(0);
-	return true;
 }
 
 /* After exit() the destructor that sees the return of main runs as well. */

@@ -26,11 +26,10 @@ struct th_recorder_settings {
 void th_recorder_wait(const struct th_recorder_settings *settings, void (*begin)(void));
 
 /*
- * Maps the tables and starts recording into the log, which must exist.  The calling thread is
- * sampled at once, other existing threads after they have allocated some MiB.  False: out of
- * memory.  Not from the malloc path.
+ * Starts recording into the log, which must exist.  The calling thread is sampled at once, other
+ * existing threads after they have allocated some MiB.  Not from the malloc path.
  */
-bool th_recorder_start(const struct th_recorder_settings *settings);
+void th_recorder_start(const struct th_recorder_settings *settings);
 
 /*
  * Marks in the log that the process or its Java VM begins to end, once for each cause but SIGNAL, with the
