@@ -31,7 +31,7 @@
 
 static struct {
 	struct th_recorder_settings settings;
-	uint32_t has_ended; /* atomic: th_recorder_end() was called */
+	uint32_t has_ended;                     /* atomic: th_recorder_end() was called */
 	uint32_t teardowns[TH_TEARDOWN_CAUSES]; /* atomic: 1 = the log has this cause */
 } recorder;
 

@@ -45,7 +45,8 @@ find(struct th_breakdown_rows *rows, const struct th_breakdown_key *key, uint32_
 		struct th_breakdown_row *row = &rows->items[i];
 
 		if (row->hash == hash && row->category == key->category &&
-			row->stack == key->stack && !strncmp(row->name, key->name, NAME_MAX_LENGTH))
+			row->stack == key->stack &&
+			!strncmp(row->name, key->name, NAME_MAX_LENGTH))
 			return row;
 	}
 	return NULL;

@@ -29,7 +29,7 @@ _Static_assert(SHARDS <= TH_OBSERVED_CHUNKS_MAX, "copied at once");
 
 struct slot {
 	uintptr_t address; /* 0 = empty */
-	uint64_t sample; /* atomic; 0: the block was freed while the lock was not to be had */
+	uint64_t sample;   /* atomic; 0: the block was freed while the lock was not to be had */
 };
 
 struct shard {
