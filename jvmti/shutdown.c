@@ -20,7 +20,7 @@
 #include "jvmti/heap/full_collection.h"
 #include "jvmti/vm/vm_exports.h"
 #include "unify/base/atomic.h"
-#include "unify/recording/teardown.h"
+#include "unify/recording/recorder.h"
 
 #define HOOKS_CLASS "java.lang.ApplicationShutdownHooks"
 #define HOOKS_FIELD "hooks"

@@ -44,7 +44,6 @@
 #include "unify/mapped/mapping.h"
 #include "unify/recording/housekeeping.h"
 #include "unify/recording/recorder.h"
-#include "unify/recording/teardown.h"
 #include "unify/resident/breakdown.h"
 #include "unify/sample/capture.h"
 #include "unify/sample/in_flight.h"
@@ -283,11 +282,8 @@ start(void)
 		th_log_note(1,
 			"the kernel forbids process_vm_readv here: the bytes of a thread "
 			"are known as of its last sample, and totals are estimates");
-	if (th_recorder_start(&settings))
-		return RECORDING;
-	th_message("no memory for the tables; this process is not recorded");
-	th_log_close();
-	return OFF;
+	th_recorder_start(&settings);
+	return RECORDING;
 }
 
 static void

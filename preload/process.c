@@ -46,10 +46,10 @@ has_preload(int descriptor)
 	char variable[VARIABLE_MAX];
 	char chunk[4096];
 	size_t length = 0;
-	size_t got;
+	ssize_t got;
 
-	while ((got = th_proc_file_chunk(descriptor, chunk, sizeof(chunk))) > 0) {
-		for (size_t i = 0; i < got; i++) {
+	while ((got = th_system_read(descriptor, chunk, sizeof(chunk))) > 0) {
+		for (ssize_t i = 0; i < got; i++) {
 			variable[length] = chunk[i];
 			if (!chunk[i] && is_preload_of_ours(variable))
 				return true;

@@ -12,8 +12,6 @@
 
 #include "unify/shared/bisect.h"
 
-/* Sections examined, at most; linkers put the symbol tables last. */
-#define SECTIONS_MAX 65536u
 #define SEGMENTS_MAX 256u
 #define DYNAMIC_MAX 1024u
 /* Buckets of a GNU hash table, at most: one for every two to four symbols. */
@@ -58,20 +56,6 @@ read_section(const struct th_elf_bytes *from, const ElfW(Ehdr) * header, uint64_
 	return read_at(from, header->e_shoff + index * sizeof(*ret), ret, sizeof(*ret));
 }
 
-/* Number of section headers; with more than 65,279 it is in the first of them. */
-static uint64_t
-count_sections(const struct th_elf_bytes *from, const ElfW(Ehdr) * header)
-{
-	ElfW(Shdr) first;
-	uint64_t count = header->e_shnum;
-
-	if (!header->e_shoff || header->e_shentsize != sizeof(first))
-		return 0;
-	if (!count)
-		count = read_section(from, header, 0, &first) ? first.sh_size : 0;
-	return count < SECTIONS_MAX ? count : SECTIONS_MAX;
-}
-
 static bool
 use_section(const struct th_elf_bytes *from, const ElfW(Ehdr) * header,
 	const ElfW(Shdr) * section, struct table *table)
@@ -94,13 +78,12 @@ find_in_sections(const struct th_elf_bytes *from, struct table *table)
 {
 	ElfW(Ehdr) header;
 	ElfW(Shdr) section;
-	uint64_t count;
 	bool found = false;
 
-	if (!read_header(from, &header))
+	if (!read_header(from, &header) || !header.e_shoff ||
+		header.e_shentsize != sizeof(section))
 		return false;
-	count = count_sections(from, &header);
-	for (uint64_t i = 1; i < count; i++) {
+	for (unsigned i = 1; i < header.e_shnum; i++) {
 		if (!read_section(from, &header, i, &section))
 			return found;
 		if (section.sh_type == SHT_SYMTAB)

@@ -26,8 +26,7 @@ struct region {
 
 static struct {
 	struct region regions[REGIONS_MAX];
-	uint32_t count;   /* atomic; may exceed the array size */
-	uint32_t retired; /* atomic: regions that were retired, about */
+	uint32_t count; /* atomic; may exceed the array size */
 } memory;
 
 static void
@@ -100,18 +99,14 @@ listed(void)
 static void *
 take_retired(size_t bytes)
 {
-	if (!th_load_relaxed(&memory.retired))
-		return NULL;
 	for (uint32_t i = 0; i < listed(); i++) {
 		struct region *region = &memory.regions[i];
 		uint32_t is_retired = 1;
 
 		/* Pairs with the release in th_memory_retire(): the pages are zero. */
 		if (th_load_acquire(&region->is_retired) && region->bytes == bytes &&
-			th_cas_acq_rel(&region->is_retired, &is_retired, 0)) {
-			th_add_relaxed(&memory.retired, -1);
+			th_cas_acq_rel(&region->is_retired, &is_retired, 0))
 			return region->start;
-		}
 	}
 	return NULL;
 }
@@ -139,7 +134,6 @@ th_memory_retire(void *start)
 			continue;
 		clear(start, region->bytes);
 		th_store_release(&region->is_retired, 1);
-		th_add_relaxed(&memory.retired, 1);
 		return;
 	}
 }

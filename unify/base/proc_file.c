@@ -11,25 +11,16 @@
 #include "unify/base/system.h"
 
 size_t
-th_proc_file_chunk(int descriptor, char *buffer, size_t capacity)
-{
-	ssize_t got = th_system_read(descriptor, buffer, capacity);
-
-	return got < 0 ? 0 : (size_t)got;
-}
-
-size_t
 th_proc_file_read(const char *path, char *buffer, size_t capacity)
 {
 	int saved_errno = errno;
 	int descriptor = th_system_open(path, O_RDONLY | O_CLOEXEC, 0);
 	size_t filled = 0;
-	size_t got;
+	ssize_t got;
 
 	while (descriptor >= 0 && filled < capacity - 1 &&
-		(got = th_proc_file_chunk(descriptor, buffer + filled, capacity - 1 - filled)) >
-			0)
-		filled += got;
+		(got = th_system_read(descriptor, buffer + filled, capacity - 1 - filled)) > 0)
+		filled += (size_t)got;
 	if (descriptor >= 0)
 		th_system_close(descriptor);
 	buffer[filled] = '\0';

@@ -16,12 +16,6 @@
 size_t th_proc_file_read(const char *path, char *buffer, size_t capacity);
 
 /*
- * One read(2), retried a limited number of times when interrupted by signals; 0 at the end or
- * on failure. [any]
- */
-size_t th_proc_file_chunk(int descriptor, char *buffer, size_t capacity);
-
-/*
  * Parses the decimal number at *text, after leading blanks, and advances *text past it.  False:
  * there is none, or it does not fit. [any]
  */

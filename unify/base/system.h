@@ -37,6 +37,7 @@ th_system_close(int descriptor)
 	return (int)syscall(SYS_close, descriptor);
 }
 
+/* Retried if interrupted by signals. */
 static inline ssize_t
 th_system_read(int descriptor, void *buffer, size_t bytes)
 {

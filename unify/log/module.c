@@ -15,7 +15,6 @@
 #include "unify/base/memory.h"
 #include "unify/base/real_dlsym.h"
 #include "unify/base/safe_read.h"
-#include "unify/base/system.h"
 #include "unify/log/module_elf.h"
 #include "unify/shared/bisect.h"
 #include "unify/shared/hash.h"
@@ -24,7 +23,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
-#include <sched.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
@@ -43,10 +41,6 @@
 _Static_assert(SLOTS_CHUNKS <= TH_OBSERVED_CHUNKS_MAX, "copied at once");
 /* Maximum number of objects in a snapshot; further ones are not found. */
 #define SNAPSHOT_MAX 2048u
-
-/* Attempts at a snapshot after a load, while other threads take theirs. */
-#define FOLLOW_TURNS 32
-#define FOLLOW_NAP_NS 100000
 
 /* struct dl_find_object of glibc 2.35's <dlfcn.h>, for builds on older ones. */
 struct found_object {
@@ -281,21 +275,23 @@ find_or_register(const struct object *object)
 /*
  * The objects found by the last refresh, sorted by address, in two lists.  The one that is not
  * `current` is rewritten, by one thread at a time, and then becomes current.  A reader that is
- * overtaken by two refreshes sees a change of its list's generation.
+ * overtaken by two refreshes may miss an object, but finds no wrong one: it checks the range of what it
+ * finds, which is constant.
  */
 struct snapshot {
-	uint32_t generation; /* atomic; odd = being written */
-	uint32_t count;
-	struct {
-		uintptr_t start;
-		uintptr_t end;
-		uint32_t id;
-	} objects[SNAPSHOT_MAX];
+	uint32_t count;             /* atomic */
+	uint32_t ids[SNAPSHOT_MAX]; /* atomic; not 0 below any count so far */
 };
 
 static struct snapshot snapshots[2];
 static uint32_t current_snapshot;       /* atomic */
-static struct th_spinlock refresh_lock; /* only tried, never waited for */
+static struct th_spinlock refresh_lock; /* held while the other list is rewritten */
+
+static struct th_module *
+module_at(const struct snapshot *snapshot, size_t i)
+{
+	return &slot_of(th_load_relaxed(&snapshot->ids[i]))->module;
+}
 
 static void
 insert_sorted(struct snapshot *snapshot, const struct th_module *module)
@@ -304,12 +300,11 @@ insert_sorted(struct snapshot *snapshot, const struct th_module *module)
 
 	if (i == SNAPSHOT_MAX)
 		return;
-	for (; i && snapshot->objects[i - 1].start > module->start; i--)
-		snapshot->objects[i] = snapshot->objects[i - 1];
-	th_store_relaxed(&snapshot->objects[i].start, module->start);
-	th_store_relaxed(&snapshot->objects[i].end, module->end);
-	th_store_relaxed(&snapshot->objects[i].id, module->id);
-	th_store_relaxed(&snapshot->count, snapshot->count + 1);
+	for (; i && module_at(snapshot, i - 1)->start > module->start; i--)
+		th_store_relaxed(&snapshot->ids[i], snapshot->ids[i - 1]);
+	th_store_relaxed(&snapshot->ids[i], module->id);
+	/* Pairs with the acquire in find_in_snapshot(): there are so many ids. */
+	th_store_release(&snapshot->count, snapshot->count + 1);
 }
 
 static int
@@ -348,20 +343,13 @@ take_snapshot(void)
 	uint32_t next;
 	bool is_complete;
 
-	if (!th_trylock(&refresh_lock))
+	if (!th_lock_bounded(&refresh_lock))
 		return;
 	th_loader_visit(read_changes, &changes);
 	next = !th_load_relaxed(&current_snapshot);
 	snapshot = &snapshots[next];
-	th_add_acq_rel(&snapshot->generation, 1);
-	/*
-	 * Pairs with the fence in find_in_snapshot: a reader that sees changes of the list also
-	 * sees the odd generation.
-	 */
-	__atomic_thread_fence(__ATOMIC_RELEASE);
 	th_store_relaxed(&snapshot->count, 0);
 	is_complete = th_loader_visit(add_object, snapshot);
-	th_add_acq_rel(&snapshot->generation, 1);
 	/* Pairs with the acquire in find_in_snapshot: the list is complete. */
 	if (is_complete) {
 		th_store_release(&current_snapshot, next);
@@ -370,33 +358,20 @@ take_snapshot(void)
 	th_unlock(&refresh_lock);
 }
 
-/* The id of the last object that starts at or before `pc`, if it contains `pc`; else 0. */
-static uint32_t
-search_snapshot(const struct snapshot *snapshot, uintptr_t pc)
-{
-	size_t begun = th_bisect(th_load_relaxed(&snapshot->count), i,
-		th_load_relaxed(&snapshot->objects[i].start) <= pc);
-
-	if (!begun || pc >= th_load_relaxed(&snapshot->objects[begun - 1].end))
-		return 0;
-	return th_load_relaxed(&snapshot->objects[begun - 1].id);
-}
-
 static struct th_module *
 find_in_snapshot(uintptr_t pc)
 {
 	const struct snapshot *snapshot = &snapshots[th_load_acquire(&current_snapshot)];
-	uint32_t generation = th_load_acquire(&snapshot->generation);
-	uint32_t id = search_snapshot(snapshot, pc);
+	size_t begun = th_bisect(
+		th_load_acquire(&snapshot->count), i, module_at(snapshot, i)->start <= pc);
+	struct th_module *module = begun ? module_at(snapshot, begun - 1) : NULL;
 	struct th_safe_read memory = {0};
-	struct th_module *module;
 
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	if (!id || generation & 1 || th_load_relaxed(&snapshot->generation) != generation)
-		return NULL;
-	module = &slot_of(id)->module;
 	/* The object may have been unloaded since. */
-	return th_is_readable(&memory, module->start, 1) ? module : NULL;
+	return module && pc >= module->start && pc < module->end &&
+			       th_is_readable(&memory, module->start, 1)
+		       ? module
+		       : NULL;
 }
 
 /* Interface */
@@ -451,20 +426,10 @@ th_module_follow_loader(void)
 	int saved_errno = errno;
 	uint64_t changes;
 
-	if (!use_snapshot)
-		return;
-	if (!th_loader_visit(read_changes, &changes))
-		changes = th_load_relaxed(&seen_changes);
 	/* A snapshot that another thread is taking may have begun before the load. */
-	for (int turn = 0; turn < FOLLOW_TURNS; turn++) {
-		if (changes == th_load_relaxed(&seen_changes))
-			break;
+	if (use_snapshot && th_loader_visit(read_changes, &changes) &&
+		changes != th_load_relaxed(&seen_changes))
 		take_snapshot();
-		if (turn < FOLLOW_TURNS / 2)
-			sched_yield();
-		else
-			th_system_nap(FOLLOW_NAP_NS);
-	}
 	errno = saved_errno;
 }
 
@@ -472,12 +437,6 @@ void
 th_module_reset(void)
 {
 	refresh_lock.held = 0;
-	/*
-	 * Odd: another thread was writing it.  It is not current, and the next refresh rewrites
-	 * it.
-	 */
-	for (int i = 0; i < 2; i++)
-		snapshots[i].generation += snapshots[i].generation & 1;
 }
 
 void

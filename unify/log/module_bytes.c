@@ -27,7 +27,7 @@ read_image(const struct th_elf_bytes *from, uint64_t at, void *to, size_t count)
 	const struct th_module_bytes *bytes = (const struct th_module_bytes *)from;
 
 	return at <= bytes->end && count <= bytes->end - at &&
-	       th_observed_copy(bytes->start + at, to, count);
+	       th_observed_copy(from->bias + at, to, count);
 }
 
 static bool
@@ -152,7 +152,6 @@ static void
 open_image(const struct th_elf *elf, const struct th_module *module, uint64_t unloads,
 	struct th_module_bytes *ret)
 {
-	ret->start = elf->bias;
 	ret->end = module->end - elf->bias;
 	ret->unloads = unloads;
 	ret->elf = (struct th_elf_bytes){

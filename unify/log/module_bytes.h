@@ -24,7 +24,6 @@ enum th_module_source {
 
 struct th_module_bytes {
 	struct th_elf_bytes elf; /* for reading; first */
-	uintptr_t start;         /* IMAGE: load bias */
 	uint64_t end;            /* IMAGE: end as an ELF virtual address */
 	int descriptor;          /* PATH, MAP_FILES; else -1 */
 	uint64_t unloads;        /* IMAGE: number of objects unloaded until it was opened */

@@ -42,12 +42,6 @@ hash_frames(const uint64_t *frames, size_t count, uint32_t flags)
 	return th_hash_mix(hash) | 1;
 }
 
-bool
-th_stack_table_init(void)
-{
-	return use_of(1) != NULL;
-}
-
 uint32_t
 th_stack_table_intern(
 	const uint64_t *frames, size_t count, uint32_t flags, uint32_t **logged_ret)

@@ -14,9 +14,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Maps the table; false: out of memory.  Once. */
-bool th_stack_table_init(void);
-
 /*
  * The id (1..) of a stack of `count` frame words, leaf first, under `flags` (enum
  * th_stack_flag); 0 if the table is full.  **logged_ret, atomic, is 0 until a caller has

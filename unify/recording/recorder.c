@@ -5,6 +5,8 @@
  */
 #include "unify/recording/recorder.h"
 
+#include <string.h>
+
 #include "unify/base/atomic.h"
 #include "unify/base/memory.h"
 #include "unify/log/log.h"
@@ -14,7 +16,6 @@
 #include "unify/mapped/mapping.h"
 #include "unify/recording/control.h"
 #include "unify/recording/housekeeping.h"
-#include "unify/recording/teardown.h"
 #include "unify/resident/breakdown.h"
 #include "unify/resident/remote_tables.h"
 #include "unify/sample/capture.h"
@@ -30,7 +31,8 @@
 
 static struct {
 	struct th_recorder_settings settings;
-	uint32_t has_ended; /* atomic: th_recorder_end() was called */
+	uint32_t has_ended;                     /* atomic: th_recorder_end() was called */
+	uint32_t teardowns[TH_TEARDOWN_CAUSES]; /* atomic: 1 = the log has this cause */
 } recorder;
 
 const struct th_recorder_settings *
@@ -51,7 +53,7 @@ th_recorder_wait(const struct th_recorder_settings *settings, void (*begin)(void
 		th_mapping_wait(settings->seed, settings->limits.interval, begin);
 }
 
-bool
+void
 th_recorder_start(const struct th_recorder_settings *settings)
 {
 	recorder.settings = *settings;
@@ -59,11 +61,8 @@ th_recorder_start(const struct th_recorder_settings *settings)
 	th_housekeeping_start(th_recorder_end);
 	th_control_begin(settings->heaps);
 	th_control_set_seen(settings->seen);
-	if (!th_stack_table_init())
-		return false;
 	th_ring_on_thread(th_thread_is_alive);
 	th_capture_start(settings->depth);
-	th_native_start();
 	if (settings->seen & 1u << TH_HEAP_MAPPED)
 		th_mapping_start(settings->seed);
 	th_breakdown_start(settings->heaps & 1u << TH_HEAP_MAPPED);
@@ -75,7 +74,37 @@ th_recorder_start(const struct th_recorder_settings *settings)
 	 */
 	if (!th_thread.record || !th_thread.record->has_drawn)
 		th_thread_postpone(0);
-	return true;
+}
+
+/* After exit() the destructor that sees the return of main runs as well. */
+static bool
+is_new_teardown(enum th_teardown_cause cause)
+{
+	uint32_t not_yet = 0;
+
+	if (cause == TH_TEARDOWN_MAIN_RETURNED &&
+		th_load_relaxed(&recorder.teardowns[TH_TEARDOWN_EXIT]))
+		return false;
+	return cause == TH_TEARDOWN_SIGNAL ||
+	       th_cas_acq_rel(&recorder.teardowns[cause], &not_yet, 1);
+}
+
+void
+th_teardown_begins(enum th_teardown_cause cause, const char *detail)
+{
+	struct th_event_teardown event = {.cause = cause};
+	struct th_log_part part = th_log_text(detail);
+
+	/* Keeps the log from being closed meanwhile. */
+	if (!th_in_flight_begin())
+		return;
+	if (is_new_teardown(cause)) {
+		th_mapping_log_use();
+		th_thread_starts_log();
+		event.time = th_clock_now();
+		th_log_append(TH_EVENT_TEARDOWN, &event, &part, 1);
+	}
+	th_in_flight_end();
 }
 
 void
@@ -93,7 +122,6 @@ th_recorder_end(void)
 	if (!th_cas_acq_rel(&recorder.has_ended, &not_yet, 1))
 		return;
 	th_housekeeping_run();
-	th_live_blocks_settle();
 	th_recorder_stop();
 	th_mapping_log_use();
 	th_thread_log_bytes(true);
@@ -137,7 +165,7 @@ th_recorder_restart(void)
 	th_housekeeping_reset();
 	recorder.has_ended = 0;
 	th_control_reset();
-	th_teardown_reset();
+	memset(recorder.teardowns, 0, sizeof(recorder.teardowns));
 	th_breakdown_restart();
 	th_live_blocks_clear();
 	th_mapping_restart();
@@ -157,7 +185,7 @@ th_recorder_reset(void)
 	th_housekeeping_reset();
 	recorder.has_ended = 0;
 	th_control_reset();
-	th_teardown_reset();
+	memset(recorder.teardowns, 0, sizeof(recorder.teardowns));
 	th_breakdown_reset();
 	th_live_blocks_reset();
 	th_mapping_reset();

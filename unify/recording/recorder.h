@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "unify/sample/plan.h"
+#include "unify/shared/log_format.h"
 
 /* What a recording samples, as set by the user (preload/settings.h) or by default. */
 struct th_recorder_settings {
@@ -25,11 +26,18 @@ struct th_recorder_settings {
 void th_recorder_wait(const struct th_recorder_settings *settings, void (*begin)(void));
 
 /*
- * Maps the tables and starts recording into the log, which must exist.  The calling thread is
- * sampled at once, other existing threads after they have allocated some MiB.  False: out of
- * memory.  Not from the malloc path.
+ * Starts recording into the log, which must exist.  The calling thread is sampled at once, other
+ * existing threads after they have allocated some MiB.  Not from the malloc path.
  */
-bool th_recorder_start(const struct th_recorder_settings *settings);
+void th_recorder_start(const struct th_recorder_settings *settings);
+
+/*
+ * Marks in the log that the process or its Java VM begins to end, once for each cause but SIGNAL, with the
+ * exact bytes of mapped memory.  What is freed from then on was held until then: the report takes live
+ * values before (report/statistics/teardown.h).  `detail` may be NULL.  Does nothing unless this process
+ * is recorded.  The guard must be held.  Preserves errno. [any]
+ */
+void th_teardown_begins(enum th_teardown_cause cause, const char *detail);
 
 /* Stops recording and waits for captures in flight, for at most a second. [any] */
 void th_recorder_stop(void);

@@ -199,12 +199,12 @@ th_address_space_read_file(struct th_address_space *space, const char *name)
 	char path[TH_OBSERVED_PATH_MAX];
 	int saved_errno = errno;
 	int descriptor = th_system_open(th_observed_path(name, path), O_RDONLY | O_CLOEXEC, 0);
-	size_t got = 0;
+	ssize_t got;
 
 	th_address_space_begin(space);
 	while (descriptor >= 0 &&
-		(got = th_proc_file_chunk(descriptor, space->buffer, BUFFER_BYTES)) > 0)
-		th_address_space_feed(space, space->buffer, got);
+		(got = th_system_read(descriptor, space->buffer, BUFFER_BYTES)) > 0)
+		th_address_space_feed(space, space->buffer, (size_t)got);
 	if (descriptor >= 0)
 		th_system_close(descriptor);
 	errno = saved_errno;

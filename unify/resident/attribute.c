@@ -19,6 +19,9 @@
  */
 #define FILE_ROW_LEAST (256u << 10)
 
+/* Of a longer name of a row the beginning is stored. */
+#define NAME_MAX_LENGTH (TH_MAPPING_PATH_MAX - 1)
+
 /* Maximum number of ranges into which a partly resident malloc heap is divided. */
 #define STRETCHES_OF_HEAP 64
 /* Minimum size of these ranges. */
@@ -32,7 +35,7 @@
 static uint32_t
 hash_of(const char *name)
 {
-	return (uint32_t)th_hash_bytes(TH_HASH_START, name, strlen(name));
+	return (uint32_t)th_hash_bytes(TH_HASH_START, name, strnlen(name, NAME_MAX_LENGTH));
 }
 
 static struct th_breakdown_row *
@@ -42,7 +45,8 @@ find(struct th_breakdown_rows *rows, const struct th_breakdown_key *key, uint32_
 		struct th_breakdown_row *row = &rows->items[i];
 
 		if (row->hash == hash && row->category == key->category &&
-			row->stack == key->stack && !strcmp(row->name, key->name))
+			row->stack == key->stack &&
+			!strncmp(row->name, key->name, NAME_MAX_LENGTH))
 			return row;
 	}
 	return NULL;
@@ -55,11 +59,10 @@ make(struct th_breakdown_rows *rows, const struct th_breakdown_key *key, uint32_
 
 	*row = (struct th_breakdown_row){
 		.category = key->category, .stack = key->stack, .hash = hash};
-	strcpy(row->name, key->name);
+	strncpy(row->name, key->name, NAME_MAX_LENGTH);
 	return row;
 }
 
-/* The last rows hold amounts without names, one for each category. */
 static struct th_breakdown_row *
 find_or_make(struct th_breakdown_rows *rows, const struct th_breakdown_key *key)
 {
@@ -91,13 +94,7 @@ void
 th_breakdown_rows_add(struct th_breakdown_rows *rows, const struct th_breakdown_key *key,
 	const struct th_breakdown_amount *amount)
 {
-	char name[TH_MAPPING_PATH_MAX];
-	size_t length = strnlen(key->name, sizeof(name) - 1);
-	const struct th_breakdown_key kept = {key->category, key->stack, name};
-
-	memcpy(name, key->name, length);
-	name[length] = '\0';
-	add_amount(&find_or_make(rows, &kept)->amount, amount);
+	add_amount(&find_or_make(rows, key)->amount, amount);
 }
 
 void

@@ -232,7 +232,7 @@ struct resident {
 	uint64_t file;
 };
 
-/* /proc/PID/statm: size, resident, shared, in pages. */
+/* /proc/PID/statm: size, resident, shared, in pages.  0 if the process has ended. */
 static struct resident
 read_resident(void)
 {
@@ -246,13 +246,6 @@ read_resident(void)
 	for (int i = 0; i < 3; i++)
 		th_proc_number(&at, &pages[i]);
 	return (struct resident){pages[1] * page_bytes, pages[2] * page_bytes};
-}
-
-/* Resident bytes of the process, from statm; 0: it has ended. */
-static uint64_t
-resident_now(void)
-{
-	return read_resident().all;
 }
 
 /* Writes a RESIDENT and returns its bytes; 0: the process has ended. */
@@ -326,7 +319,7 @@ fill(struct th_breakdown_tables *tables, const struct th_cgroup *group, bool on_
 	collect_claims(&tables->claims);
 	th_breakdown_owners_settle(tables);
 	th_breakdown_divide(tables);
-	event->counted = resident_now();
+	event->counted = read_resident().all;
 	event->resident = tables->space.resident;
 	event->swapped = tables->space.swapped;
 	event->mappings = tables->space.count;
@@ -450,7 +443,7 @@ th_breakdown_look(struct th_breakdown_subject *subject, uint64_t now, bool on_ag
 {
 	if (!may_begin())
 		return;
-	if (th_breakdown_plan_is_look_due(&subject->plan, now))
+	if (now >= subject->plan.next_look)
 		look(subject, now, on_agent_thread);
 	th_unlock(&breakdown.busy);
 }

@@ -63,12 +63,6 @@ th_breakdown_plan_init(struct th_breakdown_plan *plan, uint64_t now, uint64_t us
 
 /* Reads of the resident size */
 
-bool
-th_breakdown_plan_is_look_due(const struct th_breakdown_plan *plan, uint64_t now)
-{
-	return now >= plan->next_look;
-}
-
 /* Between LOOK_LEAST_NS and a second. */
 static uint64_t
 look_spacing(uint64_t wanted)

@@ -34,11 +34,7 @@ struct th_breakdown_plan {
 /* `used` here and below: CPU time of the process so far. */
 void th_breakdown_plan_init(struct th_breakdown_plan *plan, uint64_t now, uint64_t used);
 
-/*
- * Whether the resident size is due to be read; and the notification that it was read at `now`,
- * with its value.  [any]
- */
-bool th_breakdown_plan_is_look_due(const struct th_breakdown_plan *plan, uint64_t now);
+/* The resident size, due at `next_look`, was read at `now`. [any] */
 void th_breakdown_plan_looked(struct th_breakdown_plan *plan, uint64_t now, uint64_t resident);
 
 /* Whether a breakdown is due at `resident` bytes, and why. [any] */

@@ -13,8 +13,6 @@
 #include "unify/base/atomic.h"
 #include "unify/base/memory.h"
 #include "unify/log/log.h"
-#include "unify/sample/thread.h"
-#include "unify/shared/clock.h"
 
 #define SHARD_BITS 8
 #define SLOT_BITS 10
@@ -29,58 +27,23 @@ _Static_assert(SHARDS <= TH_OBSERVED_CHUNKS_MAX, "copied at once");
 /* Slots that th_live_blocks_each() copies under one hold of a shard's lock: 1 KiB of stack. */
 #define SLOTS_AT_ONCE FIRST_SLOTS
 
-/* Changes of a shard that wait; few threads wait for one lock at the same time: there are many locks. */
-#define DEFERRED_MAX 8
-
 struct slot {
 	uintptr_t address; /* 0 = empty */
-	uint64_t sample;
+	uint64_t sample;   /* atomic; 0: the block was freed while the lock was not to be had */
 };
-
-/* A change that was deferred because the holder of the lock was not running. */
-struct change {
-	uintptr_t address;
-	uint64_t sample; /* sample to insert; 0: the block was freed */
-	uint64_t time;
-	uint32_t thread;
-};
-
-/*
- * Any thread queues changes without a lock; the next holder of the lock applies them before its own.
- * They are applied in the order of queueing if one call returned before the next began, which holds
- * for all changes of one block.
- */
-struct deferred {
-	uint32_t waiting; /* atomic: number of cells in use */
-	uint64_t tickets; /* atomic */
-	struct {
-		uint32_t state; /* atomic: FREE, CLAIMED, READY */
-		uint64_t ticket;
-		struct change change;
-	} cells[DEFERRED_MAX];
-};
-enum { FREE, CLAIMED, READY };
 
 struct shard {
 	struct th_spinlock lock;
 	uint32_t count;
 	uint32_t is_large; /* atomic: all slots are in use, not only the first */
-	struct deferred deferred;
 	struct slot slots[SLOTS];
 };
 
 uint32_t th_live_blocks_filter[1u << (TH_LIVE_BLOCKS_FILTER_BITS - 5)];
 
-/* Blocks whose deferred removal was applied under the lock. */
-struct late {
-	uint32_t count;
-	struct change items[DEFERRED_MAX];
-};
-
 static struct shard *shards[SHARDS]; /* atomic; NULL: no entries yet */
 static uint64_t total;               /* atomic: entries of all shards */
 static uint64_t lock_ns = TH_LOCK_NS;
-static th_live_blocks_freed *on_late_free;
 static uintptr_t pins[TH_LIVE_BLOCKS_PINS_MAX];
 static unsigned pin_count;
 
@@ -127,7 +90,7 @@ next_slot(const struct shard *shard, uint32_t slot)
 static void
 set_bit(uint32_t bit)
 {
-	__atomic_fetch_or(&th_live_blocks_filter[bit / 32], 1u << bit % 32, __ATOMIC_SEQ_CST);
+	__atomic_fetch_or(&th_live_blocks_filter[bit / 32], 1u << bit % 32, __ATOMIC_RELAXED);
 }
 
 static bool
@@ -135,67 +98,6 @@ is_pinned(uint32_t bit)
 {
 	for (unsigned i = 0; i < pin_count; i++)
 		if (th_live_blocks_bit(pins[i]) == bit)
-			return true;
-	return false;
-}
-
-/* Deferred changes */
-
-/* False: the queue is full. */
-static bool
-queue_change(struct deferred *deferred, const struct change *change)
-{
-	for (unsigned i = 0; i < DEFERRED_MAX; i++) {
-		uint32_t state = FREE;
-
-		if (!th_cas_acq_rel(&deferred->cells[i].state, &state, CLAIMED))
-			continue;
-		deferred->cells[i].ticket = th_add_acq_rel(&deferred->tickets, 1);
-		deferred->cells[i].change = *change;
-		th_add_acq_rel(&deferred->waiting, 1);
-		__atomic_store_n(&deferred->cells[i].state, READY, __ATOMIC_SEQ_CST);
-		return true;
-	}
-	return false;
-}
-
-/* Pairs with the store in queue_change(): the change is complete. */
-static bool
-is_ready(const struct deferred *deferred, unsigned i)
-{
-	return __atomic_load_n(&deferred->cells[i].state, __ATOMIC_SEQ_CST) == READY;
-}
-
-/* Removes the oldest complete change; false: there is none.  Under the lock. */
-static bool
-take_change(struct deferred *deferred, struct change *ret)
-{
-	unsigned oldest = DEFERRED_MAX;
-
-	if (!th_load_acquire(&deferred->waiting))
-		return false;
-	for (unsigned i = 0; i < DEFERRED_MAX; i++)
-		if (is_ready(deferred, i) &&
-			(oldest == DEFERRED_MAX ||
-				deferred->cells[i].ticket < deferred->cells[oldest].ticket))
-			oldest = i;
-	if (oldest == DEFERRED_MAX)
-		return false;
-	*ret = deferred->cells[oldest].change;
-	th_add_acq_rel(&deferred->waiting, -1u);
-	th_store_release(&deferred->cells[oldest].state, FREE);
-	return true;
-}
-
-/* Whether a block with this bit waits. */
-static bool
-waits(const struct deferred *deferred, uint32_t bit)
-{
-	if (!th_load_acquire(&deferred->waiting))
-		return false;
-	for (unsigned i = 0; i < DEFERRED_MAX; i++)
-		if (is_ready(deferred, i) &&
-			th_live_blocks_bit(deferred->cells[i].change.address) == bit)
 			return true;
 	return false;
 }
@@ -210,13 +112,9 @@ clear_bit(const struct shard *shard, uintptr_t address)
 		i = next_slot(shard, i))
 		if (th_live_blocks_bit(shard->slots[i].address) == bit)
 			return;
-	if (is_pinned(bit))
-		return;
-	__atomic_fetch_and(
-		&th_live_blocks_filter[bit / 32], ~(1u << bit % 32), __ATOMIC_SEQ_CST);
-	/* Deferring a block precedes setting its bit: one of the two threads sees the other. */
-	if (waits(&shard->deferred, bit))
-		set_bit(bit);
+	if (!is_pinned(bit))
+		__atomic_fetch_and(
+			&th_live_blocks_filter[bit / 32], ~(1u << bit % 32), __ATOMIC_RELAXED);
 }
 
 /* The slot of `address`, or the empty slot where it belongs. */
@@ -300,75 +198,41 @@ take(struct shard *shard, uintptr_t address)
 	return sample;
 }
 
-/* Applies the deferred changes. */
-static void
-apply_deferred(struct shard *shard, struct late *late)
+/*
+ * Without the lock, whose holder is not running: the entry stays, in which nothing but the sample
+ * changes.
+ */
+static uint64_t
+mark_freed(struct shard *shard, uintptr_t address)
 {
-	struct change item;
+	struct slot *slot = &shard->slots[find_slot(shard, address)];
+	uint64_t sample = th_load_relaxed(&slot->sample);
 
-	while (late->count < DEFERRED_MAX && take_change(&shard->deferred, &item)) {
-		if (item.sample) {
-			if (!put(shard, item.address, item.sample))
-				th_log_count(TH_COUNTER_LIVE_TABLE_FULL, 1);
-			continue;
-		}
-		item.sample = take(shard, item.address);
-		if (item.sample)
-			late->items[late->count++] = item;
+	if (slot->address != address || !th_cas_acq_rel(&slot->sample, &sample, 0)) {
+		th_log_count(TH_COUNTER_LIVE_FREES_LOST, 1);
+		return 0;
 	}
+	return sample;
 }
 
-/* Entering and leaving a shard */
+/* Entering a shard */
 
 static bool
-enter(struct shard *shard, struct late *late)
+enter(struct shard *shard)
 {
-	late->count = 0;
-	if (!th_lock_within(&shard->lock, lock_ns))
-		return false;
-	apply_deferred(shard, late);
-	return true;
-}
-
-static void
-leave(struct shard *shard, const struct late *late)
-{
-	th_unlock(&shard->lock);
-	for (uint32_t i = 0; i < late->count; i++)
-		if (on_late_free)
-			on_late_free(late->items[i].sample, late->items[i].time,
-				late->items[i].thread);
-}
-
-static bool
-defer(struct shard *shard, uintptr_t address, uint64_t sample)
-{
-	const struct change item = {
-		.address = address,
-		.sample = sample,
-		.time = th_clock_now(),
-		.thread = th_thread.record ? th_thread.record->id : 0,
-	};
-
-	if (!queue_change(&shard->deferred, &item))
-		return false;
-	set_bit(th_live_blocks_bit(address));
-	return true;
+	return th_lock_within(&shard->lock, lock_ns);
 }
 
 bool
 th_live_blocks_insert(uintptr_t address, uint64_t sample)
 {
 	struct shard *shard = th_memory_map_once(place_of(address), sizeof(*shard));
-	struct late late;
 	bool entered;
 
-	if (!shard)
+	if (!shard || !enter(shard))
 		return false;
-	if (!enter(shard, &late))
-		return defer(shard, address, sample);
 	entered = put(shard, address, sample);
-	leave(shard, &late);
+	th_unlock(&shard->lock);
 	return entered;
 }
 
@@ -376,42 +240,15 @@ uint64_t
 th_live_blocks_remove(uintptr_t address)
 {
 	struct shard *shard = shard_of(address);
-	struct late late;
 	uint64_t sample;
 
 	if (!shard)
 		return 0;
-	if (!enter(shard, &late)) {
-		if (!defer(shard, address, 0))
-			th_log_count(TH_COUNTER_LIVE_FREES_LOST, 1);
-		return 0;
-	}
+	if (!enter(shard))
+		return mark_freed(shard, address);
 	sample = take(shard, address);
-	leave(shard, &late);
+	th_unlock(&shard->lock);
 	return sample;
-}
-
-void
-th_live_blocks_on_late_free(th_live_blocks_freed *freed)
-{
-	on_late_free = freed;
-}
-
-void
-th_live_blocks_settle(void)
-{
-	struct late late;
-
-	for (uint32_t i = 0; i < SHARDS; i++) {
-		struct shard *shard = th_load_acquire(&shards[i]);
-
-		if (!shard || !th_load_relaxed(&shard->deferred.waiting))
-			continue;
-		if (enter(shard, &late))
-			leave(shard, &late);
-		th_log_count(
-			TH_COUNTER_LIVE_FREES_LOST, th_load_relaxed(&shard->deferred.waiting));
-	}
 }
 
 void
@@ -432,17 +269,16 @@ th_live_blocks_wait(uint64_t ns)
 static uint32_t
 copy_slots(struct shard *shard, uint32_t first, struct slot *copy)
 {
-	struct late late;
 	uint32_t count = 0;
 
-	if (!enter(shard, &late)) {
+	if (!enter(shard)) {
 		th_log_count(TH_COUNTER_LOCKS_GIVEN_UP, 1);
 		return 0;
 	}
 	for (uint32_t i = first; i < first + SLOTS_AT_ONCE; i++)
-		if (shard->slots[i].address)
+		if (shard->slots[i].address && shard->slots[i].sample)
 			copy[count++] = shard->slots[i];
-	leave(shard, &late);
+	th_unlock(&shard->lock);
 	return count;
 }
 
@@ -487,9 +323,8 @@ th_live_blocks_clear(void)
 {
 	for (uint32_t i = 0; i < SHARDS; i++) {
 		struct shard *shard = th_load_acquire(&shards[i]);
-		struct late late;
 
-		if (!shard || !enter(shard, &late))
+		if (!shard || !enter(shard))
 			continue;
 		for (uint32_t k = 0; k < slots_of(shard); k++)
 			while (shard->slots[k].address)
@@ -540,11 +375,8 @@ th_live_blocks_observe(const void *part)
 			!th_observed_copy(
 				(uintptr_t)theirs[i], shards[i], sizeof(struct shard)))
 			return false;
-	for (uint32_t i = 0; i < SHARDS; i++) {
-		if (!shards[i])
-			continue;
-		shards[i]->lock.held = 0;
-		shards[i]->deferred = (struct deferred){.waiting = 0};
-	}
+	for (uint32_t i = 0; i < SHARDS; i++)
+		if (shards[i])
+			shards[i]->lock.held = 0;
 	return true;
 }

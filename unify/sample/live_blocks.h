@@ -51,34 +51,18 @@ th_live_blocks_may_hold(const void *block)
 
 /*
  * Inserts a block.  An existing entry for the address (its free was missed) is replaced.  False
- * if the shard is full or cannot be mapped; the block is then not tracked.  The guard must be
- * held.
- *
- * If the holder of the shard's lock is not running, this and th_live_blocks_remove() defer
- * their change; the next holder of the lock applies it. [in-malloc]
+ * if the shard is full, cannot be mapped, or the holder of its lock is not running; the block is
+ * then not tracked.  The guard must be held. [in-malloc]
  */
 bool th_live_blocks_insert(uintptr_t address, uint64_t sample);
 
 /*
  * Removes a block, before it is actually freed: afterwards another thread may get the same
- * address.  Returns its sample; 0 if there was none, or the removal was deferred.  A removal
- * that cannot be deferred either is counted as LIVE_FREES_LOST.  The guard must be held.
- * [in-malloc]
+ * address.  Returns its sample; 0 if there was none.  If the holder of the shard's lock is not
+ * running, the entry stays without its sample until the address is used again; a block that is not
+ * found then is counted as LIVE_FREES_LOST.  The guard must be held. [in-malloc]
  */
 uint64_t th_live_blocks_remove(uintptr_t address);
-
-/*
- * Called when a deferred removal is applied: the block was freed at `time`, by `thread`.  It
- * may run in any call of this table. [in-malloc]
- */
-typedef void th_live_blocks_freed(uint64_t sample, uint64_t time, uint32_t thread);
-void th_live_blocks_on_late_free(th_live_blocks_freed *freed);
-
-/*
- * Applies all deferred changes; those that still cannot be applied are counted.  At the end.
- * [any]
- */
-void th_live_blocks_settle(void);
 
 /*
  * Calls `visit` for every block in the table.  Blocks that are in the table during the whole

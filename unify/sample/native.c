@@ -78,22 +78,6 @@ static struct {
 	pid_t process;
 } first TH_AT_START;
 
-static void
-log_free(uint64_t sample, uint64_t time, uint32_t thread)
-{
-	const struct th_event_native_free event = {
-		.sample = sample, .time = time, .thread = thread};
-
-	if (sample != SAMPLE_PENDING && th_in_flight_state() == TH_IN_FLIGHT_OPEN)
-		th_log_append(TH_EVENT_NATIVE_FREE, &event, NULL, 0);
-}
-
-void
-th_native_start(void)
-{
-	th_live_blocks_on_late_free(log_free);
-}
-
 void
 th_native_keep_countdowns(void)
 {
@@ -142,10 +126,7 @@ append_native(struct th_sample *sample)
 	uint64_t id = th_log_append_sample(
 		TH_EVENT_NATIVE_ALLOC, event, TH_COUNTER_NATIVE_SAMPLES);
 	if (tracked && id) {
-		/*
-		 * Cannot be deferred either: the block's free will find a sample that is being
-		 * written.
-		 */
+		/* Its free will find a sample that is being written. */
 		if (!th_live_blocks_insert(address, id))
 			th_log_count(TH_COUNTER_LIVE_FREES_LOST, 1);
 		probe_alloc(address, event->size, weight_of(event));
@@ -310,8 +291,9 @@ void
 th_native_freed(uint64_t sample)
 {
 	struct th_thread_record *record = th_thread.record;
+	struct th_event_native_free event = {.sample = sample, .thread = record ? record->id : 0};
 
-	if (!sample)
+	if (!sample || sample == SAMPLE_PENDING || th_in_flight_state() != TH_IN_FLIGHT_OPEN)
 		return;
 	/*
 	 * A signal handler that allocates must not wait for the log to grow in the interrupted
@@ -319,9 +301,10 @@ th_native_freed(uint64_t sample)
 	 */
 	th_guard_enter();
 	/* A thread that runs Cleaners may have no sample of its own, and is recognized by its name. */
-	if (record && !record->logged && th_in_flight_state() == TH_IN_FLIGHT_OPEN)
+	if (record && !record->logged)
 		th_thread_log(record);
-	log_free(sample, th_clock_now(), record ? record->id : 0);
+	event.time = th_clock_now();
+	th_log_append(TH_EVENT_NATIVE_FREE, &event, NULL, 0);
 	th_guard_leave();
 }
 

@@ -12,9 +12,6 @@
 
 #include "unify/shared/log_format.h"
 
-/* From now on frees that were deferred (live_blocks.h) are recorded. */
-void th_native_start(void);
-
 /*
  * Defers the recording until a first sample is due, by countdowns with this mean.  Then `begin`
  * is called, which must start the recording, and that sample is its first; or does not, and is

@@ -169,17 +169,22 @@ stream_seed(uint32_t id)
 	return th_random_next(&random) ^ (uint64_t)id * 0x9e3779b97f4a7c15u;
 }
 
+static bool
+lock(void)
+{
+	if (th_lock_bounded(&registry.lock))
+		return true;
+	th_log_count(TH_COUNTER_LOCKS_GIVEN_UP, 1);
+	return false;
+}
+
 /* A record under a new id, linked into the list of all; NULL if there is none. */
 static struct th_thread_record *
 take_record(void)
 {
 	struct th_thread_record *record;
 
-	/*
-	 * A holder runs a few dozen instructions; after a wait this long it is considered
-	 * stopped.
-	 */
-	if (!th_lock_bounded(&registry.lock))
+	if (!lock())
 		return NULL;
 	record = registry.unused;
 	if (record) {
@@ -196,15 +201,6 @@ take_record(void)
 		record->id = ++registry.last_id;
 	th_unlock(&registry.lock);
 	return record;
-}
-
-static bool
-lock(void)
-{
-	if (th_lock_bounded(&registry.lock))
-		return true;
-	th_log_count(TH_COUNTER_LOCKS_GIVEN_UP, 1);
-	return false;
 }
 
 static void

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A two-way set-associative table.  Each entry is a sequence lock without waiting: odd means
- * being written; a copy is valid if the number was even and has not changed.  A process that
- * forks while another thread writes leaves one unusable entry in the child.
+ * A two-way set-associative table of versioned entries (version.h).  A process that forks while
+ * another thread writes leaves one unusable entry in the child.
  */
 #include "unify/unwind/cache.h"
 
-#include "unify/base/atomic.h"
+#include "unify/base/version.h"
 
 #include <string.h>
 
@@ -19,7 +18,7 @@
 #define RULE_WORDS (sizeof(struct th_rule) / sizeof(uint64_t))
 
 struct entry {
-	uint64_t sequence;
+	uint32_t version;
 	uint64_t key;
 	uint64_t words[RULE_WORDS];
 } __attribute__((aligned(64)));
@@ -39,39 +38,32 @@ set_of(uint64_t key)
 static inline bool
 read_entry(const struct entry *entry, uint64_t key, struct th_rule *ret)
 {
-	/* Pairs with the release at the end of write_entry: the whole entry is stored. */
-	uint64_t sequence = th_load_acquire(&entry->sequence);
+	uint32_t version = th_version_read(&entry->version);
 	uint64_t a, b, c, d;
 
-	if (sequence & 1 || th_load_relaxed(&entry->key) != key)
+	if (th_load_relaxed(&entry->key) != key)
 		return false;
-	/*
-	 * Each pairs with the release store of the same word: a reader that sees a word of a
-	 * later writer sees its odd number below.
-	 */
-	a = th_load_acquire(&entry->words[0]);
-	b = th_load_acquire(&entry->words[1]);
-	c = th_load_acquire(&entry->words[2]);
-	d = th_load_acquire(&entry->words[3]);
-	if (th_load_relaxed(&entry->sequence) != sequence)
-		return false;
+	a = th_load_relaxed(&entry->words[0]);
+	b = th_load_relaxed(&entry->words[1]);
+	c = th_load_relaxed(&entry->words[2]);
+	d = th_load_relaxed(&entry->words[3]);
 	memcpy(ret, (const uint64_t[RULE_WORDS]){a, b, c, d}, sizeof(*ret));
-	return true;
+	return th_version_is_still(&entry->version, version);
 }
 
 static void
 write_entry(struct entry *entry, uint64_t key, const struct th_rule *rule)
 {
 	uint64_t words[RULE_WORDS];
-	uint64_t sequence = th_load_relaxed(&entry->sequence);
+	uint32_t version;
 
-	if (sequence & 1 || !th_cas_acq_rel(&entry->sequence, &sequence, sequence + 1))
+	if (!th_version_begin(&entry->version, &version))
 		return;
 	memcpy(words, rule, sizeof(words));
-	th_store_release(&entry->key, key);
+	th_store_relaxed(&entry->key, key);
 	for (unsigned i = 0; i < RULE_WORDS; i++)
-		th_store_release(&entry->words[i], words[i]);
-	th_store_release(&entry->sequence, sequence + 2);
+		th_store_relaxed(&entry->words[i], words[i]);
+	th_version_end(&entry->version, version);
 }
 
 bool
@@ -87,7 +79,7 @@ th_rule_store(uint64_t key, const struct th_rule *rule)
 {
 	struct entry *set = set_of(key);
 	/* The way that was written less often is the older one. */
-	bool second = th_load_relaxed(&set[1].sequence) < th_load_relaxed(&set[0].sequence);
+	bool second = th_load_relaxed(&set[1].version) < th_load_relaxed(&set[0].version);
 
 	write_entry(&set[second], key, rule);
 }

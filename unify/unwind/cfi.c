@@ -16,8 +16,7 @@
 
 enum {
 	CFA_NOP = 0x00,
-	CFA_SET_LOC,
-	CFA_ADVANCE_LOC1,
+	CFA_ADVANCE_LOC1 = 0x02,
 	CFA_ADVANCE_LOC2,
 	CFA_ADVANCE_LOC4,
 	CFA_OFFSET_EXTENDED,
@@ -38,11 +37,9 @@ enum {
 	CFA_VAL_OFFSET,
 	CFA_VAL_OFFSET_SF,
 	CFA_VAL_EXPRESSION,
-	CFA_MIPS_ADVANCE_LOC8 = 0x1d,
 	CFA_NEGATE_RA_STATE_WITH_PC = 0x2c, /* aarch64 */
 	CFA_NEGATE_RA_STATE = 0x2d,         /* aarch64 */
 	CFA_GNU_ARGS_SIZE = 0x2e,
-	CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
 	/* The operand is in the low six bits. */
 	CFA_ADVANCE_LOC = 0x40,
 	CFA_OFFSET = 0x80,
@@ -143,140 +140,109 @@ restore_state(struct interpreter *interpreter)
 		interpreter->row = interpreter->remembered[--interpreter->remembered_count];
 }
 
-static bool
-run_location(struct interpreter *interpreter, uint8_t operation)
-{
-	struct th_cursor *code = &interpreter->code;
-
-	switch (operation) {
-	case CFA_SET_LOC:
-		interpreter->location = th_cursor_pointer(
-			code, interpreter->fde->pointer_encoding, 0);
-		return true;
-	case CFA_ADVANCE_LOC1:
-		advance(interpreter, th_cursor_u8(code));
-		return true;
-	case CFA_ADVANCE_LOC2:
-		advance(interpreter, th_cursor_u16(code));
-		return true;
-	case CFA_ADVANCE_LOC4:
-		advance(interpreter, th_cursor_u32(code));
-		return true;
-	case CFA_MIPS_ADVANCE_LOC8:
-		advance(interpreter, th_cursor_u64(code));
-		return true;
-	default:
-		return false;
-	}
-}
-
-static bool
-run_cfa(struct interpreter *interpreter, uint8_t operation)
-{
-	struct th_cfi_row *row = &interpreter->row;
-	uint64_t column;
-
-	switch (operation) {
-	case CFA_DEF_CFA:
-		column = th_cursor_uleb(&interpreter->code);
-		set_cfa(interpreter, column, (int64_t)th_cursor_uleb(&interpreter->code));
-		return true;
-	case CFA_DEF_CFA_SF:
-		column = th_cursor_uleb(&interpreter->code);
-		set_cfa(interpreter, column, factored_signed(interpreter));
-		return true;
-	case CFA_DEF_CFA_REGISTER:
-		column = th_cursor_uleb(&interpreter->code);
-		interpreter->code.failed |= row->cfa_is_expression;
-		set_cfa(interpreter, column, row->cfa_offset);
-		return true;
-	case CFA_DEF_CFA_OFFSET:
-		set_cfa_offset(interpreter, (int64_t)th_cursor_uleb(&interpreter->code));
-		return true;
-	case CFA_DEF_CFA_OFFSET_SF:
-		set_cfa_offset(interpreter, factored_signed(interpreter));
-		return true;
-	case CFA_DEF_CFA_EXPRESSION:
-		row->cfa_is_expression = true;
-		row->cfa_offset = take_expression(interpreter);
-		return true;
-	default:
-		return false;
-	}
-}
-
 /* The operations whose first operand is a register. */
-static bool
+static void
 run_register(struct interpreter *interpreter, uint8_t operation)
 {
-	struct th_cursor at_operand = interpreter->code;
 	uint64_t column = th_cursor_uleb(&interpreter->code);
 
 	switch (operation) {
 	case CFA_OFFSET_EXTENDED:
 		set_rule(interpreter, column, TH_CFI_AT_OFFSET, factored(interpreter));
-		return true;
+		break;
 	case CFA_OFFSET_EXTENDED_SF:
 		set_rule(interpreter, column, TH_CFI_AT_OFFSET, factored_signed(interpreter));
-		return true;
-	case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
-		set_rule(interpreter, column, TH_CFI_AT_OFFSET,
-			(int64_t)(0 - (uint64_t)factored(interpreter)));
-		return true;
+		break;
 	case CFA_VAL_OFFSET:
 		set_rule(interpreter, column, TH_CFI_IS_OFFSET, factored(interpreter));
-		return true;
+		break;
 	case CFA_VAL_OFFSET_SF:
 		set_rule(interpreter, column, TH_CFI_IS_OFFSET, factored_signed(interpreter));
-		return true;
+		break;
 	case CFA_RESTORE_EXTENDED:
 		restore_rule(interpreter, column);
-		return true;
+		break;
 	case CFA_UNDEFINED:
 		set_rule(interpreter, column, TH_CFI_UNDEFINED, 0);
-		return true;
+		break;
 	case CFA_SAME_VALUE:
 		set_rule(interpreter, column, TH_CFI_SAME, 0);
-		return true;
+		break;
 	case CFA_REGISTER:
 		set_rule(interpreter, column, TH_CFI_REGISTER,
 			(int64_t)th_cursor_uleb(&interpreter->code));
-		return true;
+		break;
 	case CFA_EXPRESSION:
 		set_rule(interpreter, column, TH_CFI_AT_EXPRESSION,
 			take_expression(interpreter));
-		return true;
+		break;
 	case CFA_VAL_EXPRESSION:
 		set_rule(interpreter, column, TH_CFI_IS_EXPRESSION,
 			take_expression(interpreter));
-		return true;
+		break;
 	default:
-		interpreter->code = at_operand;
-		return false;
+		interpreter->code.failed = true;
 	}
 }
 
-static bool
-run_state(struct interpreter *interpreter, uint8_t operation)
+/* The other ones with a byte of their own. */
+static void
+run_extended(struct interpreter *interpreter, uint8_t operation)
 {
+	struct th_cursor *code = &interpreter->code;
+	struct th_cfi_row *row = &interpreter->row;
+	uint64_t column;
+
 	switch (operation) {
 	case CFA_NOP:
-		return true;
+		break;
+	case CFA_ADVANCE_LOC1:
+		advance(interpreter, th_cursor_u8(code));
+		break;
+	case CFA_ADVANCE_LOC2:
+		advance(interpreter, th_cursor_u16(code));
+		break;
+	case CFA_ADVANCE_LOC4:
+		advance(interpreter, th_cursor_u32(code));
+		break;
+	case CFA_DEF_CFA:
+		column = th_cursor_uleb(code);
+		set_cfa(interpreter, column, (int64_t)th_cursor_uleb(code));
+		break;
+	case CFA_DEF_CFA_SF:
+		column = th_cursor_uleb(code);
+		set_cfa(interpreter, column, factored_signed(interpreter));
+		break;
+	case CFA_DEF_CFA_REGISTER:
+		column = th_cursor_uleb(code);
+		code->failed |= row->cfa_is_expression;
+		set_cfa(interpreter, column, row->cfa_offset);
+		break;
+	case CFA_DEF_CFA_OFFSET:
+		set_cfa_offset(interpreter, (int64_t)th_cursor_uleb(code));
+		break;
+	case CFA_DEF_CFA_OFFSET_SF:
+		set_cfa_offset(interpreter, factored_signed(interpreter));
+		break;
+	case CFA_DEF_CFA_EXPRESSION:
+		row->cfa_is_expression = true;
+		row->cfa_offset = take_expression(interpreter);
+		break;
 	case CFA_REMEMBER_STATE:
 		remember_state(interpreter);
-		return true;
+		break;
 	case CFA_RESTORE_STATE:
 		restore_state(interpreter);
-		return true;
+		break;
 	case CFA_NEGATE_RA_STATE:
 	case CFA_NEGATE_RA_STATE_WITH_PC:
-		interpreter->row.is_signed = !interpreter->row.is_signed;
-		return true;
+		row->is_signed = !row->is_signed;
+		break;
 	case CFA_GNU_ARGS_SIZE:
-		th_cursor_uleb(&interpreter->code);
-		return true;
+		th_cursor_uleb(code);
+		break;
 	default:
-		return false;
+		run_register(interpreter, operation);
 	}
 }
 
@@ -289,19 +255,16 @@ run_instruction(struct interpreter *interpreter)
 	switch (operation & CFA_PRIMARY) {
 	case CFA_ADVANCE_LOC:
 		advance(interpreter, operand);
-		return;
+		break;
 	case CFA_OFFSET:
 		set_rule(interpreter, operand, TH_CFI_AT_OFFSET, factored(interpreter));
-		return;
+		break;
 	case CFA_RESTORE:
 		restore_rule(interpreter, operand);
-		return;
-	default:
 		break;
+	default:
+		run_extended(interpreter, operation);
 	}
-	if (!run_location(interpreter, operation) && !run_cfa(interpreter, operation) &&
-		!run_state(interpreter, operation) && !run_register(interpreter, operation))
-		interpreter->code.failed = true;
 }
 
 /* Executes [from, to) until it has advanced beyond the wanted pc. */

@@ -31,8 +31,6 @@ enum {
 	TH_PE_FORMAT = 0x0f,
 	TH_PE_PCREL = 0x10,
 	TH_PE_DATAREL = 0x30,
-	TH_PE_APPLICATION = 0x70,
-	TH_PE_INDIRECT = 0x80,
 	TH_PE_OMIT = 0xff,
 };
 

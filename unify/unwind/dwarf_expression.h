@@ -11,8 +11,7 @@
 
 /*
  * Evaluates the `bytes` bytes of expression at `code`, with *initial, if not NULL, on the
- * stack.  False: an unknown operation, an unavailable register or memory, or too many
- * operations. [in-malloc]
+ * stack.  False: an unknown operation, or an unavailable register or memory. [in-malloc]
  */
 bool th_expression_evaluate(const uint8_t *code, size_t bytes, const uintptr_t *initial,
 	const struct th_cpu *cpu, struct th_safe_read *memory, uintptr_t *ret);

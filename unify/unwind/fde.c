@@ -12,8 +12,6 @@
 
 /* The encoding of every linker: 32-bit offsets from the header. */
 #define TABLE_ENCODING (TH_PE_DATAREL | TH_PE_SDATA4)
-/* Maximum entries visited in a search without a table, some 10 ns each. */
-#define LINEAR_MAX 65536
 
 struct table_entry {
 	int32_t start;
@@ -22,8 +20,7 @@ struct table_entry {
 
 struct header {
 	uintptr_t address;
-	uintptr_t eh_frame;              /* 0 = unknown */
-	const struct table_entry *table; /* NULL = none that can be searched */
+	const struct table_entry *table;
 	size_t count;
 };
 
@@ -39,6 +36,7 @@ cursor_at(const struct th_module *module, uintptr_t address)
 	};
 }
 
+/* False: none with a table that can be searched. */
 static bool
 read_header(const struct th_module *module, struct header *ret)
 {
@@ -50,17 +48,15 @@ read_header(const struct th_module *module, struct header *ret)
 	uint8_t table_encoding = th_cursor_u8(&cursor);
 
 	*ret = (struct header){.address = address};
-	if (version != 1 || cursor.failed)
+	if (version != 1 || cursor.failed || count_encoding == TH_PE_OMIT ||
+		table_encoding != TABLE_ENCODING)
 		return false;
 	if (frame_encoding != TH_PE_OMIT)
-		ret->eh_frame = th_cursor_pointer(&cursor, frame_encoding, address);
-	if (count_encoding == TH_PE_OMIT || table_encoding != TABLE_ENCODING)
-		return !cursor.failed;
+		th_cursor_formatted(&cursor, frame_encoding);
 	ret->count = th_cursor_pointer(&cursor, count_encoding, address);
-	if (!cursor.failed && (uintptr_t)cursor.at % sizeof(int32_t) == 0 &&
-		ret->count <= th_cursor_left(&cursor) / sizeof(*ret->table))
-		ret->table = (const struct table_entry *)cursor.at;
-	return !cursor.failed;
+	ret->table = (const struct table_entry *)cursor.at;
+	return !cursor.failed && (uintptr_t)cursor.at % sizeof(int32_t) == 0 &&
+	       ret->count <= th_cursor_left(&cursor) / sizeof(*ret->table);
 }
 
 /* Address of the FDE whose function is the last to start at or before `pc`; 0 if none. */
@@ -178,32 +174,6 @@ read_fde(const struct th_module *module, uintptr_t address, struct th_fde *ret)
 	return !cursor.failed;
 }
 
-static bool
-covers(const struct th_fde *fde, uintptr_t pc)
-{
-	return pc >= fde->start && pc < fde->end;
-}
-
-/* Searches entry by entry, for a module without a table. */
-static bool
-search_linear(
-	const struct th_module *module, uintptr_t eh_frame, uintptr_t pc, struct th_fde *ret)
-{
-	struct th_cursor cursor = cursor_at(module, eh_frame);
-
-	for (unsigned i = 0; i < LINEAR_MAX && !th_cursor_is_done(&cursor); i++) {
-		struct th_cursor entry = cursor;
-		uintptr_t address = (uintptr_t)cursor.at;
-
-		if (!open_entry(&entry))
-			return false;
-		if (read_fde(module, address, ret) && covers(ret, pc))
-			return true;
-		cursor.at = entry.end;
-	}
-	return false;
-}
-
 bool
 th_fde_find(const struct th_module *module, uintptr_t pc, struct th_fde *ret)
 {
@@ -212,8 +182,6 @@ th_fde_find(const struct th_module *module, uintptr_t pc, struct th_fde *ret)
 
 	if (!module->eh_frame_hdr || !read_header(module, &header))
 		return false;
-	if (!header.table)
-		return header.eh_frame && search_linear(module, header.eh_frame, pc, ret);
 	address = search_table(&header, pc);
-	return address && read_fde(module, address, ret) && covers(ret, pc);
+	return address && read_fde(module, address, ret) && pc >= ret->start && pc < ret->end;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the unwind information of a pc in a module's own .eh_frame: through the sorted table of
- * PT_GNU_EH_FRAME, or, without one, entry by entry.
+ * Finds the unwind information of a pc in a module's own .eh_frame, through the sorted table of
+ * PT_GNU_EH_FRAME.  Without one, which linkers only leave out of objects that they cannot parse, there is
+ * none.
  */
 #ifndef TH_UNIFY_UNWIND_FDE_H
 #define TH_UNIFY_UNWIND_FDE_H

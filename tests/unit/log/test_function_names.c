@@ -33,7 +33,6 @@ start(void **state)
 	library = dlopen(LIBRARY, RTLD_NOW);
 	assert_non_null(library);
 	assert_true(th_module_init());
-	assert_true(th_stack_table_init());
 	log_fixture_open(LARGE);
 	return 0;
 }

@@ -18,7 +18,7 @@ start_empty(void **state)
 {
 	(void)state;
 	th_stack_log_reset();
-	return !th_stack_table_init();
+	return 0;
 }
 
 static uint32_t

@@ -63,21 +63,12 @@ test_arithmetic(void **state)
 	ASSERT_EVALUATES(12, DW_OP_lit7, DW_OP_lit5, DW_OP_plus);
 	ASSERT_EVALUATES(2, DW_OP_lit7, DW_OP_lit5, DW_OP_minus);
 	ASSERT_EVALUATES(35, DW_OP_lit7, DW_OP_lit5, DW_OP_mul);
-	ASSERT_EVALUATES(-3, DW_OP_lit7, DW_OP_neg, DW_OP_lit2, DW_OP_div);
-	ASSERT_EVALUATES(-7, DW_OP_lit7, DW_OP_lit1, DW_OP_neg, DW_OP_div);
-	ASSERT_EVALUATES(2, DW_OP_lit7, DW_OP_lit5, DW_OP_mod);
 	ASSERT_EVALUATES(5, DW_OP_lit7, DW_OP_lit5, DW_OP_and);
 	ASSERT_EVALUATES(7, DW_OP_lit3, DW_OP_lit5, DW_OP_or);
-	ASSERT_EVALUATES(6, DW_OP_lit3, DW_OP_lit5, DW_OP_xor);
-	ASSERT_EVALUATES(-8, DW_OP_lit7, DW_OP_not);
-	ASSERT_EVALUATES(7, DW_OP_lit7, DW_OP_neg, DW_OP_abs);
 	ASSERT_EVALUATES(56, DW_OP_lit7, DW_OP_lit3, DW_OP_shl);
-	ASSERT_EVALUATES(UINTPTR_MAX >> 3, DW_OP_lit1, DW_OP_neg, DW_OP_lit3, DW_OP_shr);
-	ASSERT_EVALUATES(-1, DW_OP_lit1, DW_OP_neg, DW_OP_lit3, DW_OP_shra);
+	ASSERT_EVALUATES(UINTPTR_MAX >> 3, DW_OP_const1s, 0xff, DW_OP_lit3, DW_OP_shr);
 	ASSERT_EVALUATES(0, DW_OP_lit1, DW_OP_const1u, 64, DW_OP_shl);
 	ASSERT_EVALUATES(207, DW_OP_lit7, DW_OP_plus_uconst, 0xc8, 0x01);
-	ASSERT_FAILS(DW_OP_lit7, DW_OP_lit0, DW_OP_div);
-	ASSERT_FAILS(DW_OP_lit7, DW_OP_lit0, DW_OP_mod);
 }
 
 static void
@@ -85,9 +76,9 @@ test_comparisons(void **state)
 {
 	(void)state;
 	/* Signed: -1 < 1. */
-	ASSERT_EVALUATES(1, DW_OP_lit1, DW_OP_neg, DW_OP_lit1, DW_OP_lt);
-	ASSERT_EVALUATES(0, DW_OP_lit1, DW_OP_neg, DW_OP_lit1, DW_OP_ge);
-	ASSERT_EVALUATES(0, DW_OP_lit1, DW_OP_neg, DW_OP_lit1, DW_OP_gt);
+	ASSERT_EVALUATES(1, DW_OP_const1s, 0xff, DW_OP_lit1, DW_OP_lt);
+	ASSERT_EVALUATES(0, DW_OP_const1s, 0xff, DW_OP_lit1, DW_OP_ge);
+	ASSERT_EVALUATES(0, DW_OP_const1s, 0xff, DW_OP_lit1, DW_OP_gt);
 	ASSERT_EVALUATES(1, DW_OP_lit1, DW_OP_lit1, DW_OP_le);
 	ASSERT_EVALUATES(1, DW_OP_lit1, DW_OP_lit1, DW_OP_eq);
 	ASSERT_EVALUATES(0, DW_OP_lit1, DW_OP_lit1, DW_OP_ne);
@@ -99,28 +90,8 @@ test_stack_operations(void **state)
 	(void)state;
 	ASSERT_EVALUATES(4, DW_OP_lit2, DW_OP_dup, DW_OP_plus);
 	ASSERT_EVALUATES(1, DW_OP_lit1, DW_OP_lit2, DW_OP_drop);
-	ASSERT_EVALUATES(1, DW_OP_lit1, DW_OP_lit2, DW_OP_over);
-	ASSERT_EVALUATES(1, DW_OP_lit1, DW_OP_lit2, DW_OP_lit3, DW_OP_pick, 2);
-	ASSERT_EVALUATES(1, DW_OP_lit1, DW_OP_lit2, DW_OP_swap);
-	/* 1 2 3 becomes 3 1 2. */
-	ASSERT_EVALUATES(2, DW_OP_lit1, DW_OP_lit2, DW_OP_lit3, DW_OP_rot);
-	ASSERT_EVALUATES(1, DW_OP_lit1, DW_OP_lit2, DW_OP_lit3, DW_OP_rot, DW_OP_drop);
 	ASSERT_FAILS(DW_OP_drop);
 	ASSERT_FAILS(DW_OP_lit1, DW_OP_plus);
-	ASSERT_FAILS(DW_OP_lit1, DW_OP_pick, 1);
-}
-
-static void
-test_jumps(void **state)
-{
-	(void)state;
-	ASSERT_EVALUATES(1, DW_OP_lit1, DW_OP_skip, 1, 0, DW_OP_lit2);
-	ASSERT_EVALUATES(1, DW_OP_lit1, DW_OP_lit1, DW_OP_bra, 1, 0, DW_OP_lit2);
-	ASSERT_EVALUATES(2, DW_OP_lit1, DW_OP_lit0, DW_OP_bra, 1, 0, DW_OP_lit2);
-	/* Forever, and out of the expression. */
-	ASSERT_FAILS(DW_OP_lit1, DW_OP_skip, 0xfd, 0xff);
-	ASSERT_FAILS(DW_OP_lit1, DW_OP_skip, 1, 0);
-	ASSERT_FAILS(DW_OP_lit1, DW_OP_skip, 0xf0, 0xff);
 }
 
 static void
@@ -133,12 +104,8 @@ test_registers_and_memory(void **state)
 	th_cpu_set(&cpu, 3, (uintptr_t)words);
 	ASSERT_EVALUATES((uintptr_t)words + 8, DW_OP_breg3, 8);
 	ASSERT_EVALUATES((uintptr_t)words - 8, DW_OP_breg3, 0x78);
-	ASSERT_EVALUATES((uintptr_t)words + 8, DW_OP_bregx, 3, 8);
 	ASSERT_EVALUATES(42, DW_OP_breg3, 8, DW_OP_deref);
-	ASSERT_EVALUATES(0x7788, DW_OP_breg3, 0, DW_OP_deref_size, 2);
-	ASSERT_FAILS(DW_OP_breg3, 0, DW_OP_deref_size, 9);
 	ASSERT_FAILS(DW_OP_breg4, 0);
-	ASSERT_FAILS(DW_OP_bregx, 99, 0);
 	ASSERT_FAILS(DW_OP_lit8, DW_OP_deref);
 }
 
@@ -152,7 +119,9 @@ test_malformed_expressions(void **state)
 	ASSERT_FAILS(DW_OP_const2u, 1);
 	ASSERT_FAILS(DW_OP_constu, 0x80);
 	ASSERT_FAILS(DW_OP_lit1, DW_OP_call_frame_cfa);
-	ASSERT_FAILS(DW_OP_nop);
+	ASSERT_FAILS(DW_OP_lit7, DW_OP_lit5, DW_OP_div);
+	ASSERT_FAILS(DW_OP_lit1, DW_OP_skip, 0xfd, 0xff);
+	ASSERT_FAILS(DW_OP_breg31, 0);
 	memset(deep, DW_OP_lit1, sizeof(deep));
 	assert_true(evaluate(deep, 16, &found));
 	assert_false(evaluate(deep, 17, &found));
@@ -184,7 +153,6 @@ main(void)
 		cmocka_unit_test(test_arithmetic),
 		cmocka_unit_test(test_comparisons),
 		cmocka_unit_test(test_stack_operations),
-		cmocka_unit_test(test_jumps),
 		cmocka_unit_test(test_registers_and_memory),
 		cmocka_unit_test(test_malformed_expressions),
 		cmocka_unit_test(test_plt_expression),
