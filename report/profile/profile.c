@@ -138,17 +138,19 @@ static struct th_row
 row_for(const struct th_profile *profile, const struct th_subject *subject)
 {
 	struct th_filter *filter = profile->filter;
-	struct th_row row = {
+	uint32_t path = profile->is_whole ? subject->path : th_filter_shape(filter, subject);
+	uint32_t shown = th_filter_below_internal(filter, subject, path);
+
+	return (struct th_row){
 		.heap = subject->heap,
 		.thread = subject->thread,
 		.class_name = subject->class_name,
-		.path = profile->is_whole ? subject->path : th_filter_shape(filter, subject),
+		.path = path,
+		.shown = shown,
 		.is_internal = subject->is_internal,
-		.shows_internal = th_filter_shows_internal(filter, subject),
+		.shows_internal = shown != path,
 		.shows_thread = th_filter_shows_thread(filter, subject),
 	};
-
-	return row;
 }
 
 static bool
