@@ -116,7 +116,7 @@ may_answer(const struct th_target *target, uint32_t number, int waited_ms)
 	if (waited_ms < WAIT_MS)
 		return true;
 	return th_running_is_alive(header) &&
-	       (header->control.begun == number || (header->has_server && target->is_patient &&
+	       (header->control.begun == number || (header->has_server && !target->is_quiet &&
 							   waited_ms < SERVER_WAIT_MS));
 }
 
@@ -189,6 +189,8 @@ explain_silence(const struct th_target *target, const struct th_request *request
 	if (!th_running_is_alive(&target->header))
 		return th_error_create(
 			TH_ERROR_UNREADABLE, "%s: the process has ended", target->path);
+	if (target->is_quiet)
+		return NULL;
 	if (target->header.has_server) {
 		th_notice("submitted; takes effect when the process runs again");
 		return NULL;
@@ -231,12 +233,6 @@ take_breakdown(const struct th_target *target)
 			(int)target->pid, th_outside_problem(status));
 }
 
-static bool
-is_flush(uint32_t verb)
-{
-	return verb == TH_CONTROL_FLUSH || verb == TH_CONTROL_STOP;
-}
-
 /* Closing the log releases the lock. */
 static bool
 lock(const struct th_target *target)
@@ -270,12 +266,11 @@ th_request_ask(struct th_target *target, const struct th_request *request)
 		return explain_lock(target);
 	if (!th_running_read(target->descriptor, &target->header))
 		return th_error_create_errno(TH_ERROR_UNREADABLE, "%s", target->path);
-	target->is_patient = true;
+	if (request->verb == TH_CONTROL_FLUSH || request->verb == TH_CONTROL_STOP)
+		take_breakdown(target);
 	uint32_t number = target->header.control.asked;
 	if (!wait_until_served(target, number))
 		return explain_backlog(target, request);
-	if (is_flush(request->verb))
-		take_breakdown(target);
 	if (!write_request(target, request, ++number))
 		return th_error_create_errno(TH_ERROR_OUTPUT, "%s", target->path);
 	wake_server(target);
@@ -293,17 +288,9 @@ th_request_current_log(const char *text, char **path_ret)
 	if (error)
 		return error;
 	error = th_target_open(*path_ret, true, &target);
-	if (!error && th_running_is_alive(&target.header) && lock(&target) &&
-		th_running_read(target.descriptor, &target.header)) {
-		uint32_t number = target.header.control.asked + 1;
-
-		if (wait_until_served(&target, number - 1) &&
-			write_request(&target, &request, number)) {
-			wake_server(&target);
-			wait_until_served(&target, number);
-		}
-		take_breakdown(&target);
-	}
+	target.is_quiet = true;
+	if (!error && th_running_is_alive(&target.header))
+		error = th_request_ask(&target, &request);
 	th_error_destroy(error);
 	th_target_close(&target);
 	return NULL;
