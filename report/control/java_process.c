@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "report/base/log_text.h"
 #include "report/control/running.h"
 
 #define LIBRARY "libtwinheap"
@@ -66,14 +67,13 @@ read_release(const char *libjvm, struct th_java_process *ret)
 
 /* Removes what the kernel appends to the path of a deleted file. */
 static void
-copy_path(char *ret, size_t bytes, const char *path)
+copy_path(char ret[PATH_MAX], const char *path)
 {
 	static const char deleted[] = " (deleted)";
-	size_t length = strlen(path);
+	bool is_deleted = th_text_ends(th_text_of(path), deleted);
 
-	if (length > strlen(deleted) && !strcmp(path + length - strlen(deleted), deleted))
-		length -= strlen(deleted);
-	snprintf(ret, bytes, "%.*s", (int)length, path);
+	snprintf(ret, PATH_MAX, "%.*s", (int)(strlen(path) - (is_deleted ? strlen(deleted) : 0)),
+		path);
 }
 
 static void
@@ -82,11 +82,11 @@ read_mapped_file(const char *path, struct th_java_process *ret, char libjvm_ret[
 	const char *name = strrchr(path, '/') + 1;
 
 	if (!strncmp(name, "libjvm.so", 9))
-		copy_path(libjvm_ret, PATH_MAX, path);
+		copy_path(libjvm_ret, path);
 	else if (!strncmp(name, "libj9vm", 7))
 		ret->is_openj9 = true;
 	else if (!strncmp(name, LIBRARY ".", strlen(LIBRARY ".")))
-		copy_path(ret->library, sizeof(ret->library), path);
+		copy_path(ret->library, path);
 }
 
 static void

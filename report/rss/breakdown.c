@@ -69,16 +69,6 @@ th_breakdown_pool(const struct th_recording *recording, uint32_t account, const 
 
 /* Exact figures of the log */
 
-static bool
-is_of_vm(struct th_text name)
-{
-	static const char tail[] = "libjvm.so";
-	const size_t length = sizeof(tail) - 1;
-
-	return name.length >= length &&
-	       !memcmp(name.bytes + name.length - length, tail, length);
-}
-
 /*
  * The line of a row; TH_BREAKDOWN_KINDS for malloc's own memory, which is divided by samples.
  */
@@ -103,7 +93,7 @@ kind_of_row(const struct th_decoded_account_row *row)
 		[TH_MEMORY_UNKNOWN] = TH_BREAKDOWN_UNEXPLAINED,
 	};
 
-	if (row->category == TH_MEMORY_MAPPED && is_of_vm(row->name))
+	if (row->category == TH_MEMORY_MAPPED && th_text_ends(row->name, "libjvm.so"))
 		return TH_BREAKDOWN_VM;
 	return by_category[row->category];
 }
