@@ -6,7 +6,6 @@
 #include "report/base/terminal.h"
 #include "report/commands/commands.h"
 #include "report/commands/files.h"
-#include "report/holders/holders.h"
 #include "report/ledger/ledger.h"
 #include "report/profile/profile.h"
 #include "report/profile/values.h"
