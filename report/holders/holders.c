@@ -139,15 +139,18 @@ th_held_samples_deinit(struct th_held_samples *held)
 
 /* Paths */
 
-static const char *const kinds[TH_HOLDER_KINDS] = {
-	[TH_HOLDER_STATIC] = "static",
-	[TH_HOLDER_JNI_GLOBAL] = "jni-global",
-	[TH_HOLDER_THREAD] = "thread",
-	[TH_HOLDER_STACK] = "stack",
-	[TH_HOLDER_LOADER] = "loader",
-	[TH_HOLDER_FIELD] = "field",
-	[TH_HOLDER_ELEMENT] = "element",
-	[TH_HOLDER_VM] = "vm",
+static const struct {
+	const char *name;
+	const char *words;
+} kinds[TH_HOLDER_KINDS] = {
+	[TH_HOLDER_STATIC] = {"static", "static "},
+	[TH_HOLDER_JNI_GLOBAL] = {"jni-global", "JNI global of "},
+	[TH_HOLDER_THREAD] = {"thread", "thread "},
+	[TH_HOLDER_STACK] = {"stack", "local variable of "},
+	[TH_HOLDER_LOADER] = {"loader", "class loader "},
+	[TH_HOLDER_FIELD] = {"field", ""},
+	[TH_HOLDER_ELEMENT] = {"element", ""},
+	[TH_HOLDER_VM] = {"vm", "the VM "},
 };
 
 struct chain {
@@ -238,8 +241,11 @@ holder_init(const struct th_held_samples *held, uint32_t step, struct th_holder 
 	find_chain(held, step, &chain);
 	uint32_t skipped = is_thread_local(&chain) ? 4 : 0;
 	for (uint32_t i = 0; i < chain.count; i += i ? 1 : 1 + skipped) {
+		bool is_local = !i && skipped;
+		uint32_t kind = chain.steps[i]->kind;
 		struct th_holder_element element = {
-			.kind = !i && skipped ? "thread-local" : kinds[chain.steps[i]->kind],
+			.kind = is_local ? "thread-local" : kinds[kind].name,
+			.words = is_local ? "thread local of " : kinds[kind].words,
 			.name = clean_name(chain.steps[i]->name),
 		};
 

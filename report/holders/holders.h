@@ -17,8 +17,9 @@
 
 /* An element of a path; root first. */
 struct th_holder_element {
-	const char *kind; /* "static", "jni-global", "thread-local", "field", ... */
-	char *name;       /* printable */
+	const char *kind;  /* "static", "jni-global", "thread-local", "field", ... */
+	const char *words; /* "static ", "JNI global of ", ...: in front of the name of a root */
+	char *name;        /* printable */
 };
 
 struct th_holder {

@@ -20,29 +20,6 @@
 /* Elements at the begin of a path that are left out if the path above has them, too. */
 #define SHARED_MIN 4
 
-/* "static ", "JNI global of ", ...: what the first element of a path is. */
-static const char *
-root_words(const struct th_holder_element *element)
-{
-	static const struct {
-		const char *kind;
-		const char *words;
-	} roots[] = {
-		{"static", "static "},
-		{"jni-global", "JNI global of "},
-		{"thread-local", "thread local of "},
-		{"thread", "thread "},
-		{"stack", "local variable of "},
-		{"loader", "class loader "},
-		{"vm", "the VM "},
-	};
-
-	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++)
-		if (!strcmp(element->kind, roots[i].kind))
-			return roots[i].words;
-	return "";
-}
-
 static enum th_elision *
 choose(struct th_frames *frames, const struct th_holder *holder)
 {
@@ -71,7 +48,7 @@ th_holder_parts_path(struct th_frames *frames, const struct th_holder *holder)
 		if (gap)
 			th_print(line.stream, "({} more)", gap);
 		else
-			th_print(line.stream, "{}{}", root_words(&holder->path[i]),
+			th_print(line.stream, "{}{}", holder->path[i].words,
 				holder->path[i].name);
 		i += gap ? gap - 1 : 0;
 	}
@@ -220,7 +197,7 @@ print_holder(FILE *file, const struct th_profile *profile, const struct th_holde
 	print_sums(file, holder);
 	for (size_t i = 0; i < holder->path_count; i++) {
 		th_print(file, "{}{}{}\n", i ? "           -> " : "      ",
-			root_words(&holder->path[i]), holder->path[i].name);
+			holder->path[i].words, holder->path[i].name);
 		if (!i && shared) {
 			th_print(file, "           -> ({} more, as above)\n", shared - 1);
 			i = shared - 1;
