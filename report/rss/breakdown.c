@@ -16,11 +16,7 @@
 #define COUNT_HOLDS_NS (10 * (uint64_t)TH_NS_PER_S)
 
 /* clang-format off: keeps one entry per line */
-static const struct {
-	const char *label;
-	const char *name;
-	bool is_estimate;
-} kinds[TH_BREAKDOWN_KINDS] = {
+const struct th_breakdown_kind_names th_breakdown_kinds[TH_BREAKDOWN_KINDS] = {
 	[TH_BREAKDOWN_JAVA_HEAP] = {"Java heap", "java_heap", false},
 	[TH_BREAKDOWN_METASPACE] = {"metaspace, class space", "metaspace", false},
 	[TH_BREAKDOWN_CLASS_SPACE] = {"class space", "class_space", false},
@@ -42,18 +38,6 @@ static const struct {
 	[TH_BREAKDOWN_UNEXPLAINED] = {"unexplained", "unexplained", false},
 };
 /* clang-format on */
-
-const char *
-th_breakdown_label(enum th_breakdown_kind kind)
-{
-	return kinds[kind].label;
-}
-
-const char *
-th_breakdown_name(enum th_breakdown_kind kind)
-{
-	return kinds[kind].name;
-}
 
 const struct th_decoded_pool *
 th_breakdown_pool(const struct th_recording *recording, uint32_t account, const char *name)
@@ -251,7 +235,7 @@ finish(struct th_breakdown *account)
 		struct th_breakdown_line *line = &account->lines[kind];
 
 		th_sort(line->parts, line->parts_count, by_resident);
-		if (!kinds[kind].is_estimate && kind != TH_BREAKDOWN_UNEXPLAINED)
+		if (!th_breakdown_kinds[kind].is_estimate && kind != TH_BREAKDOWN_UNEXPLAINED)
 			line->resident = th_estimate_exact(line->resident.estimate, 0);
 	}
 }
