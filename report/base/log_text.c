@@ -41,6 +41,14 @@ th_text_ends(struct th_text text, const char *end)
 }
 
 bool
+th_text_is_number(const char *string)
+{
+	size_t length = strlen(string);
+
+	return length && length < 10 && strspn(string, "0123456789") == length;
+}
+
+bool
 th_text_begins(const char *string, const char *start)
 {
 	return !strncmp(string, start, strlen(start));

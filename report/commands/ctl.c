@@ -74,18 +74,11 @@ read_interval(const char *value, struct th_request *request)
 	return th_size_parse(value, &request->value) && request->value <= INT32_MAX;
 }
 
-/* At most this many digits, so the number cannot overflow. */
-static bool
-is_number(const char *text)
-{
-	return text[0] && strlen(text) < 10 && text[strspn(text, "0123456789")] == '\0';
-}
-
 static bool
 read_rate(const char *value, struct th_request *request)
 {
 	request->value = strtoull(value, NULL, 10);
-	return is_number(value) && request->value <= 1000000;
+	return th_text_is_number(value) && request->value <= 1000000;
 }
 
 static bool

@@ -271,18 +271,12 @@ th_running_log(pid_t pid)
 	return found;
 }
 
-static bool
-is_pid(const char *text)
-{
-	return text[0] && strlen(text) < 10 && text[strspn(text, "0123456789")] == '\0';
-}
-
 struct th_error *
 th_running_find(const char *text, char **path_ret)
 {
 	struct stat status;
 
-	if (!is_pid(text) || !stat(text, &status)) {
+	if (!th_text_is_number(text) || !stat(text, &status)) {
 		*path_ret = th_format_new("%s", text);
 		return NULL;
 	}

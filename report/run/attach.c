@@ -407,19 +407,16 @@ resume(struct attach *attach, bool *is_done_ret)
 {
 	const struct th_request request = {.verb = TH_CONTROL_RESUME};
 	struct th_target target;
-	struct th_error *error;
-	char pid[16];
 
-	*is_done_ret = false;
 	attach->log = th_running_log(attach->process.pid);
+	*is_done_ret = attach->log;
 	if (!attach->log)
 		return NULL;
-	*is_done_ret = true;
-	snprintf(pid, sizeof(pid), "%d", (int)attach->process.pid);
-	error = th_target_open(pid, true, &target);
+	struct th_error *error = th_target_open(attach->log, true, &target);
 	if (!error && !target.header.paused)
 		error = th_error_create(TH_ERROR_REFUSED,
-			"process %s: is already recorded in %s", pid, attach->log);
+			"process %d: is already recorded in %s", (int)attach->process.pid,
+			attach->log);
 	if (!error)
 		error = th_request_ask(&target, &request);
 	th_target_close(&target);
