@@ -561,17 +561,12 @@ th_export_pprof(FILE *file, const struct th_export_part *part)
 void
 th_view_pprof(FILE *file, const struct th_profile *profile)
 {
-	const struct th_recording *recording = profile->recording;
 	th_export_row *rows = th_export_rows(profile);
-	const struct th_export_part part = {
-		.profile = profile,
-		.rows = rows,
-		.values = TH_EXPORT_ALL,
-		.start = th_export_time(recording, recording->start),
-		.duration = recording->end - recording->start,
-	};
+	struct th_export_part parts[2];
 
-	th_export_pprof(file, &part);
+	th_export_both(profile, rows, NULL, parts);
+	parts[0].values = TH_EXPORT_ALL;
+	th_export_pprof(file, parts);
 	free(rows);
 }
 
