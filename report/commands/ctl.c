@@ -175,9 +175,8 @@ is_over(const struct th_log_header *header)
 	return header->state == TH_LOG_COMPLETE || !th_running_is_alive(header);
 }
 
-/* For a recording that is over: until the library last updated its log. */
-static double
-seconds_recorded(const struct th_log_header *header)
+double
+th_status_seconds(const struct th_log_header *header)
 {
 	uint64_t end = is_over(header) ? header->control.looked : th_clock_now();
 
@@ -271,7 +270,7 @@ print_status(const struct th_target *target)
 
 	th_print(stdout,
 		"pid {}, {}, log {}\nrecorded {s}, {c} samples, {b}\n{} {}{}\ninterval {}\n{}",
-		pid_of(header), state_of(header), log, seconds_recorded(header),
+		pid_of(header), state_of(header), log, th_status_seconds(header),
 		th_status_samples(header), header->tail, over ? "sampled" : "samples",
 		heaps_of(header),
 		header->java_elsewhere ? "; another agent samples the Java heap" : "",
@@ -293,7 +292,7 @@ print_status_json(const struct th_target *target)
 		th_json("twinheap pid state log recorded_s samples log_bytes heaps "
 			"java_elsewhere interval_bytes limits last_second",
 			1, pid_of(header), state_of(header), th_text_of(target->path),
-			seconds_recorded(header), th_status_samples(header), header->tail,
+			th_status_seconds(header), th_status_samples(header), header->tail,
 			th_json_heap_names(header->heaps), (bool)header->java_elsewhere,
 			th_json("configured current", header->interval, interval_of(header)),
 			th_json("cpu_share samples_per_second?",
