@@ -206,9 +206,8 @@ static void
 print_rows(FILE *file, const struct th_profile *profile)
 {
 	uint32_t *order = th_allocate(profile->rows_count, sizeof(*order));
-	struct th_frame_texts texts;
+	struct th_frame_texts texts = {.frames = profile->frames};
 
-	th_frame_texts_init(&texts, profile->frames);
 	for (uint32_t i = 0; i < profile->rows_count; i++)
 		order[i] = i;
 	th_sort_with(order, profile->rows_count, compare, profile);
