@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A request is written field by field; its number is written last, under a file lock that only
+ * The number of a request is written last, behind its other fields, under a file lock that only
  * the tool takes.  With a JVM the agent thread sleeps on a futex in the page, and is woken.  Without one, a
  * thread whose sample is due polls it, at most every 10 ms.  In a process that allocates almost
  * nothing a request waits, but it takes effect before the next sample and before the end.
@@ -88,16 +88,13 @@ wake_server(struct th_target *target)
 static bool
 write_request(const struct th_target *target, const struct th_request *request, uint32_t number)
 {
-	char name[TH_CONTROL_NAME_MAX] = "";
-	uint32_t verb = request->verb;
+	struct th_log_control control = {.verb = request->verb, .value = request->value};
+	const size_t begin = offsetof(struct th_log_control, verb);
 
 	if (request->name)
-		snprintf(name, sizeof(name), "%s", request->name);
-	return write_field(
-		       target, offsetof(struct th_log_control, verb), &verb, sizeof(verb)) &&
-	       write_field(target, offsetof(struct th_log_control, value), &request->value,
-		       sizeof(request->value)) &&
-	       write_field(target, offsetof(struct th_log_control, name), name, sizeof(name)) &&
+		snprintf(control.name, sizeof(control.name), "%s", request->name);
+	return write_field(target, begin, (const char *)&control + begin,
+		       offsetof(struct th_log_control, served) - begin) &&
 	       write_field(
 		       target, offsetof(struct th_log_control, asked), &number, sizeof(number));
 }
