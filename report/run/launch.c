@@ -247,12 +247,6 @@ struct watch {
 /* A log may get its header, or a directory its new time, shortly after it was read. */
 #define SETTLE_NS TH_NS_PER_S
 
-static void
-watch_init(struct watch *watch, const char *pattern, uint64_t since)
-{
-	*watch = (struct watch){.pattern = pattern, .since = since, .begin = th_clock_now()};
-}
-
 /* Discovery of logs */
 
 static bool
@@ -601,7 +595,7 @@ create_unrecorded(void)
 static struct th_error *
 run(struct launch *launch, int *status_ret)
 {
-	struct watch watch;
+	struct watch watch = {.pattern = launch->pattern, .begin = th_clock_now()};
 	struct signals signals;
 	int report[2];
 	int error, status = 0;
@@ -610,9 +604,8 @@ run(struct launch *launch, int *status_ret)
 	if (pipe2(report, O_CLOEXEC) != 0)
 		return th_error_create_errno(TH_ERROR_USAGE, "cannot start a process");
 	fflush(NULL);
-	launch->start_realtime = th_clock_read(CLOCK_REALTIME);
+	launch->start_realtime = watch.since = th_clock_read(CLOCK_REALTIME);
 	launch->unrecorded = create_unrecorded();
-	watch_init(&watch, launch->pattern, launch->start_realtime);
 	take_signals(&signals);
 	child = fork();
 	if (child == 0)
