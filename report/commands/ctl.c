@@ -59,13 +59,6 @@ const char th_ctl_details[] =
 
 /* Command line */
 
-static struct th_error *
-bad_value(const char *command, const char *value, const char *expected)
-{
-	return th_error_create(
-		TH_ERROR_USAGE, "ctl: %s %s: expected %s", command, value, expected);
-}
-
 /* Each function parses the value of a command; false: invalid. */
 
 static bool
@@ -164,7 +157,10 @@ parse_request(const char *name, const char *value, struct th_request *ret)
 	if (!value)
 		return th_error_create(
 			TH_ERROR_USAGE, "ctl: %s: expected %s", name, command->expected);
-	return command->read(value, ret) ? NULL : bad_value(name, value, command->expected);
+	return command->read(value, ret)
+		       ? NULL
+		       : th_error_create(TH_ERROR_USAGE, "ctl: %s %s: expected %s", name, value,
+				 command->expected);
 }
 
 /* The state of a recording, from the header of its log alone */
@@ -424,13 +420,6 @@ print_next(enum th_control_verb verb, const char *target)
 		th_text_of(target));
 }
 
-/* Whether an option of the command `holders` is given. */
-static bool
-limits_holders(const struct th_options *options)
-{
-	return options->max_pause_ms || options->max_memory_mib;
-}
-
 struct th_error *
 th_command_ctl(const struct th_options *options)
 {
@@ -446,7 +435,7 @@ th_command_ctl(const struct th_options *options)
 		return th_error_create(TH_ERROR_USAGE,
 			"ctl: expected PID|LOG, a command and its value, see twinheap ctl "
 			"--help");
-	if (!is_holders && limits_holders(options))
+	if (!is_holders && (options->max_pause_ms || options->max_memory_mib))
 		return th_error_create(
 			TH_ERROR_USAGE, "ctl: %s takes no options of holders", command);
 	if (!is_status && !is_holders)

@@ -26,18 +26,17 @@
 static void
 read_status(const char *status, struct th_java_process *ret)
 {
-	const char *field = strstr(status, "\nUid:");
-	unsigned real, effective;
+	const char *uid = strstr(status, "\nUid:");
+	const char *gid = strstr(status, "\nGid:");
+	const char *caught = strstr(status, "\nSigCgt:");
 
-	if (field && sscanf(field, " Uid: %u %u", &real, &effective) == 2)
-		ret->uid = effective;
-	field = strstr(status, "\nGid:");
-	if (field && sscanf(field, " Gid: %u %u", &real, &effective) == 2)
-		ret->gid = effective;
-	field = strstr(status, "\nSigCgt:");
-	if (field)
+	if (uid)
+		sscanf(uid, " Uid: %*u %u", &ret->uid);
+	if (gid)
+		sscanf(gid, " Gid: %*u %u", &ret->gid);
+	if (caught)
 		ret->handles_quit =
-			strtoull(strchr(field, ':') + 1, NULL, 16) >> (SIGQUIT - 1) & 1;
+			strtoull(strchr(caught, ':') + 1, NULL, 16) >> (SIGQUIT - 1) & 1;
 }
 
 /* The file beside the directory of the VM's libraries. */

@@ -69,13 +69,6 @@ trim_init(struct trim *trim, const struct th_recording *recording, uint32_t acco
 	}
 }
 
-static void
-trim_deinit(struct trim *trim)
-{
-	free(trim->stretches);
-	free(trim->blocks);
-}
-
 static const struct stretch *
 find(const struct trim *trim, uint64_t address)
 {
@@ -363,6 +356,7 @@ th_breakdown_divide_malloc(struct th_breakdown *account, const struct th_malloc_
 	divide_heaps(account, sums, memory->heaps);
 	divide_mappings(account, sums, memory);
 	divide_buffers(account, sums);
-	trim_deinit(&sums->trim);
+	free(sums->trim.stretches);
+	free(sums->trim.blocks);
 	free(sums);
 }

@@ -109,14 +109,6 @@ th_launch_library(char path_ret[PATH_MAX])
 }
 
 static struct th_error *
-prepare_library(struct launch *launch)
-{
-	struct th_error *error = th_launch_library(launch->library);
-
-	return error ? error : check_preloadable(launch->library);
-}
-
-static struct th_error *
 prepare_allocator(struct launch *launch)
 {
 	const char *name = th_launch_options_value(&launch->options, TH_SETTING_NAME_ALLOCATOR);
@@ -135,7 +127,9 @@ prepare(struct launch *launch)
 	if (!error)
 		error = th_launch_logs_prepare(&launch->options, &launch->pattern);
 	if (!error)
-		error = prepare_library(launch);
+		error = th_launch_library(launch->library);
+	if (!error)
+		error = check_preloadable(launch->library);
 	if (!error)
 		error = prepare_allocator(launch);
 	if (!error)
@@ -385,13 +379,6 @@ watch_turn(struct watch *watch)
 				   : (struct timespec){1, 0};
 }
 
-static void
-watch_deinit(struct watch *watch)
-{
-	while (watch->count)
-		forget(watch, watch->count - 1);
-}
-
 /* The parent */
 
 /*
@@ -615,7 +602,8 @@ run(struct launch *launch, int *status_ret)
 	if (child > 0) {
 		error = read_report(report[0]);
 		status = wait_for(child, &signals, &watch);
-		watch_deinit(&watch);
+		while (watch.count)
+			forget(&watch, watch.count - 1);
 	}
 	close(report[0]);
 	give_signals_back(&signals);
