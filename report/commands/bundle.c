@@ -51,8 +51,8 @@ write_bundle(const struct th_options *options, struct th_recording *recording)
 		error = th_error_create(
 			TH_ERROR_USAGE, "bundle: is a binary format, use -o FILE");
 	if (!error) {
-		th_bundle_write(file, recording, th_text_ends(th_text_of(path), ".gz"), options->no_command,
-			th_input_warn, NULL, &size);
+		th_bundle_write(file, recording, th_text_ends(th_text_of(path), ".gz"),
+			options->no_command, th_input_warn, NULL, &size);
 		error = th_output_close(file, path);
 	}
 	if (!error && !is_stdout)

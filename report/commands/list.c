@@ -146,8 +146,8 @@ json_row(const struct row *row)
 	const struct th_java_process *process = &row->process;
 
 	return th_json("pid user jdk? state command recording", process->pid,
-		th_text_of(user_of(process->uid)), th_text_of(process->version),
-		state_of(row), th_running_command(process->pid), json_recording(row));
+		th_text_of(user_of(process->uid)), th_text_of(process->version), state_of(row),
+		th_running_command(process->pid), json_recording(row));
 }
 
 /* Prints the processes, or adds them to `rows` if it is not NULL.  Returns their number. */

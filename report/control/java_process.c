@@ -71,8 +71,8 @@ copy_path(char ret[PATH_MAX], const char *path)
 	static const char deleted[] = " (deleted)";
 	bool is_deleted = th_text_ends(th_text_of(path), deleted);
 
-	snprintf(ret, PATH_MAX, "%.*s", (int)(strlen(path) - (is_deleted ? strlen(deleted) : 0)),
-		path);
+	snprintf(ret, PATH_MAX, "%.*s",
+		(int)(strlen(path) - (is_deleted ? strlen(deleted) : 0)), path);
 }
 
 static void

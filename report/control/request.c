@@ -112,8 +112,8 @@ may_answer(const struct th_target *target, uint32_t number, int waited_ms)
 	if (waited_ms < WAIT_MS)
 		return true;
 	return th_running_is_alive(header) &&
-	       (header->control.begun == number || (header->has_server && !target->is_quiet &&
-							   waited_ms < SERVER_WAIT_MS));
+	       (header->control.begun == number ||
+		       (header->has_server && !target->is_quiet && waited_ms < SERVER_WAIT_MS));
 }
 
 /* Waits until the process has served request `number`; false: not yet accepted. */

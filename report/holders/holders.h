@@ -18,7 +18,7 @@
 /* An element of a path; root first. */
 struct th_holder_element {
 	const char *kind;  /* "static", "jni-global", "thread-local", "field", ... */
-	const char *words; /* "static ", "JNI global of ", ...: in front of the name of a root */
+	const char *words; /* in front of a root's name: "static ", "JNI global of " */
 	char *name;        /* printable */
 };
 

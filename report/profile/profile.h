@@ -29,8 +29,8 @@ struct th_row {
 	uint32_t thread;     /* function number of the thread's label, a TH_KIND_GROUP */
 	uint32_t class_name; /* string number; 0 = none (native, or not known) */
 	uint32_t path;
-	uint32_t shown; /* the path, below a frame of the group of VM threads if it is shown there */
-	bool is_internal;    /* a thread of the VM itself */
+	uint32_t shown;   /* the path, below the frame of the VM's group if it is shown there */
+	bool is_internal; /* a thread of the VM itself */
 	bool shows_internal; /* `shown` has that frame */
 	bool shows_thread;   /* shown below its thread */
 };

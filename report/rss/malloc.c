@@ -92,10 +92,10 @@ trim_add(struct trim *trim, uint64_t address, double bytes, double weight)
 
 	if (!stretch)
 		return;
-	block.at = fmin(
-		trim->resident, stretch->below + bytes / 2 +
-					(double)(address - stretch->start) * stretch->resident /
-						(double)stretch->bytes);
+	block.at = fmin(trim->resident, stretch->below + bytes / 2 +
+						(double)(address - stretch->start) *
+							stretch->resident /
+							(double)stretch->bytes);
 	th_array_append(trim, blocks, block);
 }
 

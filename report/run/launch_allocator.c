@@ -242,8 +242,8 @@ is_allocator(const char *path, bool defined_ret[SYMBOLS])
  * fails, the program alone is searched.
  */
 static const char *
-find_underneath(const struct th_launch_program *program, const char *preload,
-	bool defined_ret[SYMBOLS])
+find_underneath(
+	const struct th_launch_program *program, const char *preload, bool defined_ret[SYMBOLS])
 {
 	char *text, *rest;
 	const char *found = NULL;

@@ -227,9 +227,8 @@ live_bytes(const struct th_profile *profile, enum th_heap heap, uint64_t from, u
 	struct th_estimate live = th_calibration_bytes(&calibration, &sum);
 	return heap != TH_HEAP_JAVA
 		       ? live
-		       : th_heap_use_clamp(
-				 &live, th_heap_use_bound(profile->recording,
-						&profile->heaps[heap], moment->time));
+		       : th_heap_use_clamp(&live, th_heap_use_bound(profile->recording,
+							  &profile->heaps[heap], moment->time));
 }
 
 /* Prints the peak of live bytes, unless it is the snapshot itself. */
