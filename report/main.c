@@ -250,13 +250,6 @@ open_standard_descriptors(void)
 		close(descriptor);
 }
 
-static void
-find_program_name(const char *name)
-{
-	if (name && name[0] && strncmp(name, "/proc/", 6) != 0)
-		program = name;
-}
-
 static bool
 is_one_of(const char *argument, const char *a, const char *b, const char *c)
 {
@@ -269,7 +262,8 @@ main(int argc, char **argv)
 	/* Larger arrays grow without being copied. */
 	mallopt(M_MMAP_THRESHOLD, MAPPED_FROM);
 	open_standard_descriptors();
-	find_program_name(argc ? argv[0] : NULL);
+	if (argc && argv[0][0] && strncmp(argv[0], "/proc/", 6) != 0)
+		program = argv[0];
 	if (argc < 2) {
 		print_help(stderr);
 		return 2;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/base/allocate.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 

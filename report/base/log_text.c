@@ -33,6 +33,22 @@ th_text_same(struct th_text a, struct th_text b)
 }
 
 bool
+th_text_ends(struct th_text text, const char *end)
+{
+	size_t length = strlen(end);
+
+	return text.length >= length && !memcmp(text.bytes + text.length - length, end, length);
+}
+
+bool
+th_text_is_number(const char *string)
+{
+	size_t length = strlen(string);
+
+	return length && length < 10 && strspn(string, "0123456789") == length;
+}
+
+bool
 th_text_begins(const char *string, const char *start)
 {
 	return !strncmp(string, start, strlen(start));

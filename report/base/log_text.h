@@ -27,6 +27,11 @@ struct th_text th_text_of(const char *string);
 bool th_text_equals(struct th_text text, const char *string);
 bool th_text_same(struct th_text a, struct th_text b);
 
+bool th_text_ends(struct th_text text, const char *end);
+
+/* Whether it is a number of at most nine digits, which is less than 2^31. */
+bool th_text_is_number(const char *string);
+
 /* Whether a string begins with another. */
 bool th_text_begins(const char *string, const char *start);
 

@@ -11,19 +11,11 @@
 #include "report/profile/values.h"
 #include "report/views/view.h"
 
-static bool
-ends_in(const char *text, const char *end)
-{
-	size_t length = strlen(text);
-
-	return length >= strlen(end) && !strcmp(text + length - strlen(end), end);
-}
-
 /* "twinheap.17.thl" becomes "twinheap.17.bundle.thl", to be freed. */
 static char *
 name_bundle(const char *log)
 {
-	int length = (int)strlen(log) - (ends_in(log, ".thl") ? 4 : 0);
+	int length = (int)strlen(log) - (th_text_ends(th_text_of(log), ".thl") ? 4 : 0);
 
 	return th_format_new("%.*s.bundle.thl", length, log);
 }
@@ -59,8 +51,8 @@ write_bundle(const struct th_options *options, struct th_recording *recording)
 		error = th_error_create(
 			TH_ERROR_USAGE, "bundle: is a binary format, use -o FILE");
 	if (!error) {
-		th_bundle_write(file, recording, ends_in(path, ".gz"), options->no_command,
-			th_input_warn, NULL, &size);
+		th_bundle_write(file, recording, th_text_ends(th_text_of(path), ".gz"),
+			options->no_command, th_input_warn, NULL, &size);
 		error = th_output_close(file, path);
 	}
 	if (!error && !is_stdout)

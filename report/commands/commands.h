@@ -44,6 +44,9 @@ th_command th_command_ctl;
 th_command th_command_list;
 extern const char th_ctl_details[], th_list_details[];
 
+/* Seconds recorded: of a recording that is over until the library last updated its log. */
+double th_status_seconds(const struct th_log_header *header);
+
 /* Samples of all heaps so far. */
 uint64_t th_status_samples(const struct th_log_header *header);
 

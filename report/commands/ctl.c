@@ -59,13 +59,6 @@ const char th_ctl_details[] =
 
 /* Command line */
 
-static struct th_error *
-bad_value(const char *command, const char *value, const char *expected)
-{
-	return th_error_create(
-		TH_ERROR_USAGE, "ctl: %s %s: expected %s", command, value, expected);
-}
-
 /* Each function parses the value of a command; false: invalid. */
 
 static bool
@@ -74,18 +67,11 @@ read_interval(const char *value, struct th_request *request)
 	return th_size_parse(value, &request->value) && request->value <= INT32_MAX;
 }
 
-/* At most this many digits, so the number cannot overflow. */
-static bool
-is_number(const char *text)
-{
-	return text[0] && strlen(text) < 10 && text[strspn(text, "0123456789")] == '\0';
-}
-
 static bool
 read_rate(const char *value, struct th_request *request)
 {
 	request->value = strtoull(value, NULL, 10);
-	return is_number(value) && request->value <= 1000000;
+	return th_text_is_number(value) && request->value <= 1000000;
 }
 
 static bool
@@ -171,7 +157,10 @@ parse_request(const char *name, const char *value, struct th_request *ret)
 	if (!value)
 		return th_error_create(
 			TH_ERROR_USAGE, "ctl: %s: expected %s", name, command->expected);
-	return command->read(value, ret) ? NULL : bad_value(name, value, command->expected);
+	return command->read(value, ret)
+		       ? NULL
+		       : th_error_create(TH_ERROR_USAGE, "ctl: %s %s: expected %s", name, value,
+				 command->expected);
 }
 
 /* The state of a recording, from the header of its log alone */
@@ -182,9 +171,8 @@ is_over(const struct th_log_header *header)
 	return header->state == TH_LOG_COMPLETE || !th_running_is_alive(header);
 }
 
-/* For a recording that is over: until the library last updated its log. */
-static double
-seconds_recorded(const struct th_log_header *header)
+double
+th_status_seconds(const struct th_log_header *header)
 {
 	uint64_t end = is_over(header) ? header->control.looked : th_clock_now();
 
@@ -278,7 +266,7 @@ print_status(const struct th_target *target)
 
 	th_print(stdout,
 		"pid {}, {}, log {}\nrecorded {s}, {c} samples, {b}\n{} {}{}\ninterval {}\n{}",
-		pid_of(header), state_of(header), log, seconds_recorded(header),
+		pid_of(header), state_of(header), log, th_status_seconds(header),
 		th_status_samples(header), header->tail, over ? "sampled" : "samples",
 		heaps_of(header),
 		header->java_elsewhere ? "; another agent samples the Java heap" : "",
@@ -300,7 +288,7 @@ print_status_json(const struct th_target *target)
 		th_json("twinheap pid state log recorded_s samples log_bytes heaps "
 			"java_elsewhere interval_bytes limits last_second",
 			1, pid_of(header), state_of(header), th_text_of(target->path),
-			seconds_recorded(header), th_status_samples(header), header->tail,
+			th_status_seconds(header), th_status_samples(header), header->tail,
 			th_json_heap_names(header->heaps), (bool)header->java_elsewhere,
 			th_json("configured current", header->interval, interval_of(header)),
 			th_json("cpu_share samples_per_second?",
@@ -432,13 +420,6 @@ print_next(enum th_control_verb verb, const char *target)
 		th_text_of(target));
 }
 
-/* Whether an option of the command `holders` is given. */
-static bool
-limits_holders(const struct th_options *options)
-{
-	return options->max_pause_ms || options->max_memory_mib;
-}
-
 struct th_error *
 th_command_ctl(const struct th_options *options)
 {
@@ -454,7 +435,7 @@ th_command_ctl(const struct th_options *options)
 		return th_error_create(TH_ERROR_USAGE,
 			"ctl: expected PID|LOG, a command and its value, see twinheap ctl "
 			"--help");
-	if (!is_holders && limits_holders(options))
+	if (!is_holders && (options->max_pause_ms || options->max_memory_mib))
 		return th_error_create(
 			TH_ERROR_USAGE, "ctl: %s takes no options of holders", command);
 	if (!is_status && !is_holders)

@@ -88,32 +88,16 @@ fail_input(void)
 }
 
 static bool
-write_all(int descriptor, const char *bytes, size_t count)
-{
-	while (count) {
-		ssize_t written = write(descriptor, bytes, count);
-
-		if (written < 0 && errno != EINTR)
-			return false;
-		bytes += written > 0 ? written : 0;
-		count -= written > 0 ? (size_t)written : 0;
-	}
-	return true;
-}
-
-static bool
 copy_input(int to)
 {
 	static char buffer[1 << 16];
-	ssize_t count;
+	size_t count;
 
-	while ((count = read(STDIN_FILENO, buffer, sizeof(buffer))) != 0) {
-		if (count < 0 && errno == EINTR)
-			continue;
-		if (count < 0 || !write_all(to, buffer, (size_t)count))
+	/* Memory takes all of it in one call. */
+	while ((count = fread(buffer, 1, sizeof(buffer), stdin)))
+		if (write(to, buffer, count) != (ssize_t)count)
 			return false;
-	}
-	return true;
+	return !ferror(stdin);
 }
 
 /*

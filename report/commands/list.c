@@ -9,16 +9,15 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "report/base/error.h"
 #include "report/base/format.h"
+#include "report/base/line.h"
 #include "report/control/java_process.h"
 #include "report/control/running.h"
 #include "report/profile/values.h"
 #include "report/views/parts.h"
-#include "unify/shared/clock.h"
 #include "unify/shared/heaps.h"
 
 const char th_list_details[] =
@@ -57,15 +56,11 @@ find_user(uid_t uid)
 }
 
 static const char *
-user_of(uid_t uid, char text[32])
+user_of(uid_t uid)
 {
 	const struct passwd *user = find_user(uid);
 
-	if (user)
-		snprintf(text, 32, "%.31s", user->pw_name);
-	else
-		snprintf(text, 32, "%u", uid);
-	return text;
+	return user ? user->pw_name : th_text_format("%u", uid);
 }
 
 static const char *
@@ -81,27 +76,17 @@ state_of(const struct row *row)
 	return is_refused ? "refuses" : "attachable";
 }
 
-static double
-seconds_of(const struct th_log_header *header)
-{
-	uint64_t now = th_clock_now();
-
-	return now > header->start_monotonic ? (double)(now - header->start_monotonic) / 1e9
-					     : 0;
-}
-
 static void
 print_row(const struct row *row)
 {
 	const struct th_java_process *process = &row->process;
 	const struct th_log_header *header = &row->header;
-	char user[32];
 
-	printf("%7d  %-10.10s  %-9.9s  %-10s  ", (int)process->pid, user_of(process->uid, user),
+	printf("%7d  %-10.10s  %-9.9s  %-10s  ", (int)process->pid, user_of(process->uid),
 		process->version[0] ? process->version : "-", state_of(row));
 	if (row->log)
 		th_print(stdout, "{-13}  {12s}  {9c}  {9b}  ", th_heaps_text(header->heaps),
-			seconds_of(header), th_status_samples(header), header->tail);
+			th_status_seconds(header), th_status_samples(header), header->tail);
 	else
 		th_print(stdout, "{-13}  {12}  {9}  {9}  ", "-", "-", "-", "-");
 	th_format_cut(stdout, th_running_command(process->pid), COMMAND_COLUMNS);
@@ -151,7 +136,7 @@ json_recording(const struct row *row)
 	if (!row->log)
 		return NULL;
 	return th_json("log heaps recorded_s samples log_bytes", th_text_of(row->log),
-		th_json_heap_names(header->heaps), seconds_of(header),
+		th_json_heap_names(header->heaps), th_status_seconds(header),
 		th_status_samples(header), header->tail);
 }
 
@@ -159,11 +144,10 @@ static json_t *
 json_row(const struct row *row)
 {
 	const struct th_java_process *process = &row->process;
-	char user[32];
 
 	return th_json("pid user jdk? state command recording", process->pid,
-		th_text_of(user_of(process->uid, user)), th_text_of(process->version),
-		state_of(row), th_running_command(process->pid), json_recording(row));
+		th_text_of(user_of(process->uid)), th_text_of(process->version), state_of(row),
+		th_running_command(process->pid), json_recording(row));
 }
 
 /* Prints the processes, or adds them to `rows` if it is not NULL.  Returns their number. */

@@ -6,7 +6,6 @@
 #include "report/base/terminal.h"
 #include "report/commands/commands.h"
 #include "report/commands/files.h"
-#include "report/holders/holders.h"
 #include "report/ledger/ledger.h"
 #include "report/profile/profile.h"
 #include "report/profile/values.h"
@@ -98,36 +97,30 @@ th_command_tree(const struct th_options *options)
 		options, options->format == TH_OUTPUT_JSON ? th_view_json : th_view_tree);
 }
 
-/* The same for a format that a terminal cannot show. */
-static struct th_error *
-show_binary(const struct th_options *options, const char *format, th_command_view *print)
-{
-	if (th_options_writes_stdout(options) && isatty(STDOUT_FILENO))
-		return th_error_create(
-			TH_ERROR_USAGE, "export: %s is a binary format, use -o FILE", format);
-	return th_command_show(options, print);
-}
-
 struct th_error *
 th_command_export(const struct th_options *options)
 {
-	switch (options->format) {
-	case TH_OUTPUT_COLLAPSED:
-		return th_command_show(options, th_view_collapsed);
-	case TH_OUTPUT_JSON:
-		return th_command_show(options, th_view_json);
-	case TH_OUTPUT_PPROF:
-		return show_binary(options, "pprof", th_view_pprof);
-	case TH_OUTPUT_OTLP:
-		return show_binary(options, "otlp", th_view_otlp);
-	case TH_OUTPUT_JFR:
-		return show_binary(options, "jfr", th_view_jfr);
-	case TH_OUTPUT_SPEEDSCOPE:
-		return th_command_show(options, th_view_speedscope);
-	default:
+	static const struct {
+		const char *binary; /* the name of a format that a terminal cannot show */
+		th_command_view *print;
+	} formats[TH_OUTPUT_TEXT + 1] = {
+		[TH_OUTPUT_COLLAPSED] = {NULL, th_view_collapsed},
+		[TH_OUTPUT_JSON] = {NULL, th_view_json},
+		[TH_OUTPUT_PPROF] = {"pprof", th_view_pprof},
+		[TH_OUTPUT_OTLP] = {"otlp", th_view_otlp},
+		[TH_OUTPUT_JFR] = {"jfr", th_view_jfr},
+		[TH_OUTPUT_SPEEDSCOPE] = {NULL, th_view_speedscope},
+	};
+
+	if (!formats[options->format].print)
 		return th_error_create(TH_ERROR_USAGE,
 			"export: requires --format pprof|otlp|jfr|speedscope|collapsed|json");
-	}
+	if (formats[options->format].binary && th_options_writes_stdout(options) &&
+		isatty(STDOUT_FILENO))
+		return th_error_create(TH_ERROR_USAGE,
+			"export: %s is a binary format, use -o FILE",
+			formats[options->format].binary);
+	return th_command_show(options, formats[options->format].print);
 }
 
 static struct th_error *

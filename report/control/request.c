@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A request is written field by field; its number is written last, under a file lock that only
+ * The number of a request is written last, behind its other fields, under a file lock that only
  * the tool takes.  With a JVM the agent thread sleeps on a futex in the page, and is woken.  Without one, a
  * thread whose sample is due polls it, at most every 10 ms.  In a process that allocates almost
  * nothing a request waits, but it takes effect before the next sample and before the end.
@@ -15,7 +15,6 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "report/base/allocate.h"
@@ -89,16 +88,13 @@ wake_server(struct th_target *target)
 static bool
 write_request(const struct th_target *target, const struct th_request *request, uint32_t number)
 {
-	char name[TH_CONTROL_NAME_MAX] = "";
-	uint32_t verb = request->verb;
+	struct th_log_control control = {.verb = request->verb, .value = request->value};
+	const size_t begin = offsetof(struct th_log_control, verb);
 
 	if (request->name)
-		snprintf(name, sizeof(name), "%s", request->name);
-	return write_field(
-		       target, offsetof(struct th_log_control, verb), &verb, sizeof(verb)) &&
-	       write_field(target, offsetof(struct th_log_control, value), &request->value,
-		       sizeof(request->value)) &&
-	       write_field(target, offsetof(struct th_log_control, name), name, sizeof(name)) &&
+		snprintf(control.name, sizeof(control.name), "%s", request->name);
+	return write_field(target, begin, (const char *)&control + begin,
+		       offsetof(struct th_log_control, served) - begin) &&
 	       write_field(
 		       target, offsetof(struct th_log_control, asked), &number, sizeof(number));
 }
@@ -116,8 +112,8 @@ may_answer(const struct th_target *target, uint32_t number, int waited_ms)
 	if (waited_ms < WAIT_MS)
 		return true;
 	return th_running_is_alive(header) &&
-	       (header->control.begun == number || (header->has_server && target->is_patient &&
-							   waited_ms < SERVER_WAIT_MS));
+	       (header->control.begun == number ||
+		       (header->has_server && !target->is_quiet && waited_ms < SERVER_WAIT_MS));
 }
 
 /* Waits until the process has served request `number`; false: not yet accepted. */
@@ -189,6 +185,8 @@ explain_silence(const struct th_target *target, const struct th_request *request
 	if (!th_running_is_alive(&target->header))
 		return th_error_create(
 			TH_ERROR_UNREADABLE, "%s: the process has ended", target->path);
+	if (target->is_quiet)
+		return NULL;
 	if (target->header.has_server) {
 		th_notice("submitted; takes effect when the process runs again");
 		return NULL;
@@ -231,12 +229,6 @@ take_breakdown(const struct th_target *target)
 			(int)target->pid, th_outside_problem(status));
 }
 
-static bool
-is_flush(uint32_t verb)
-{
-	return verb == TH_CONTROL_FLUSH || verb == TH_CONTROL_STOP;
-}
-
 /* Closing the log releases the lock. */
 static bool
 lock(const struct th_target *target)
@@ -270,12 +262,11 @@ th_request_ask(struct th_target *target, const struct th_request *request)
 		return explain_lock(target);
 	if (!th_running_read(target->descriptor, &target->header))
 		return th_error_create_errno(TH_ERROR_UNREADABLE, "%s", target->path);
-	target->is_patient = true;
+	if (request->verb == TH_CONTROL_FLUSH || request->verb == TH_CONTROL_STOP)
+		take_breakdown(target);
 	uint32_t number = target->header.control.asked;
 	if (!wait_until_served(target, number))
 		return explain_backlog(target, request);
-	if (is_flush(request->verb))
-		take_breakdown(target);
 	if (!write_request(target, request, ++number))
 		return th_error_create_errno(TH_ERROR_OUTPUT, "%s", target->path);
 	wake_server(target);
@@ -293,17 +284,9 @@ th_request_current_log(const char *text, char **path_ret)
 	if (error)
 		return error;
 	error = th_target_open(*path_ret, true, &target);
-	if (!error && th_running_is_alive(&target.header) && lock(&target) &&
-		th_running_read(target.descriptor, &target.header)) {
-		uint32_t number = target.header.control.asked + 1;
-
-		if (wait_until_served(&target, number - 1) &&
-			write_request(&target, &request, number)) {
-			wake_server(&target);
-			wait_until_served(&target, number);
-		}
-		take_breakdown(&target);
-	}
+	target.is_quiet = true;
+	if (!error && th_running_is_alive(&target.header))
+		error = th_request_ask(&target, &request);
 	th_error_destroy(error);
 	th_target_close(&target);
 	return NULL;

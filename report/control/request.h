@@ -21,8 +21,8 @@ struct th_target {
 	char *path;
 	int descriptor;
 	struct th_log_header header;
-	pid_t pid;       /* of the process, in the tool's pid namespace */
-	bool is_patient; /* wait even while the process is stopped */
+	pid_t pid;     /* of the process, in the tool's pid namespace */
+	bool is_quiet; /* no wait while the process is stopped, nothing about what is pending */
 };
 
 /*

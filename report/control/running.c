@@ -12,13 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "report/base/allocate.h"
 #include "report/base/line.h"
 #include "report/base/log_text.h"
-#include "report/base/sort.h"
 
 /* Longest command line shown; more than these files of /proc contain. */
 #define COMMAND_MAX 4095
@@ -142,8 +140,6 @@ th_running_is_writer(const struct th_log_header *header, pid_t pid)
 	return !space || !header->process_space || space == header->process_space;
 }
 
-TH_COMPARE(compare_pids, pid_t, th_order(*left, *right))
-
 void
 th_running_find_pids(struct th_running_pids *ret)
 {
@@ -160,7 +156,6 @@ th_running_find_pids(struct th_running_pids *ret)
 	}
 	if (directory)
 		closedir(directory);
-	th_sort(ret->pids, ret->pids_count, compare_pids);
 }
 
 pid_t
@@ -191,42 +186,30 @@ th_running_is_alive(const struct th_log_header *header)
 
 /* The log of a process */
 
-/* A file that a process has mapped, as /proc/PID/maps shows it. */
-struct mapping {
-	unsigned major;
-	unsigned minor;
-	unsigned long inode;
-	const char *path;
-};
-
 /*
- * Parses a line of /proc/PID/maps; false unless it is the start of a writable shared file
- * mapping, like that of a log.
+ * The path in a line of /proc/PID/maps if that is the start of a writable shared file mapping, like
+ * that of a log; else NULL.
  */
-static bool
-read_mapping(char *line, struct mapping *ret)
+static const char *
+mapped_path(char *line)
 {
 	char permissions[8];
 	unsigned long offset;
 	int at = 0;
 
 	line[strcspn(line, "\n")] = '\0';
-	if (sscanf(line, "%*x-%*x %7s %lx %x:%x %lu %n", permissions, &offset, &ret->major,
-		    &ret->minor, &ret->inode, &at) < 5 ||
-		!at || strcmp(permissions, "rw-s") != 0 || offset)
-		return false;
-	ret->path = line + at;
-	return *ret->path == '/';
+	if (sscanf(line, "%*x-%*x %7s %lx %*s %*u %n", permissions, &offset, &at) < 2 ||
+		strcmp(permissions, "rw-s") != 0 || offset || !at || line[at] != '/')
+		return NULL;
+	return line + at;
 }
 
 /*
- * Whether the file at `path` is the log that process `pid` writes and has mapped.  Identified
- * by its header if that names the process: device and inode of a mapping differ from those of
- * the file on some file systems (overlayfs, btrfs).
+ * Whether the file at `path` is the log that process `pid` writes, by its header: device and inode of
+ * a mapping differ from those of the file on some file systems (overlayfs, btrfs).
  */
 static bool
-is_mapped_log(
-	const char *path, pid_t pid, const struct mapping *mapping, struct stat *status_ret)
+is_log_of(const char *path, pid_t pid, struct stat *status_ret)
 {
 	struct th_log_header header;
 	int descriptor = -1;
@@ -239,11 +222,7 @@ is_mapped_log(
 	bool is_log = !fstat(descriptor, status_ret) && S_ISREG(status_ret->st_mode) &&
 		      th_running_read(descriptor, &header) && header.state == TH_LOG_RECORDING;
 	close(descriptor);
-	if (!is_log || header.process_start)
-		return is_log && th_running_is_writer(&header, pid);
-	return major(status_ret->st_dev) == mapping->major &&
-	       minor(status_ret->st_dev) == mapping->minor &&
-	       status_ret->st_ino == mapping->inode;
+	return is_log && th_running_is_writer(&header, pid);
 }
 
 /*
@@ -253,22 +232,20 @@ is_mapped_log(
  * different file.
  */
 static char *
-seen_from_here(pid_t pid, const struct mapping *mapping)
+seen_from_here(pid_t pid, const char *path)
 {
 	char there[PATH_MAX];
 	struct stat status;
 	struct stat here;
 
-	snprintf(there, sizeof(there), "/proc/%d/root%s", (int)pid, mapping->path);
-	if (is_mapped_log(there, pid, mapping, &status)) {
-		bool is_same = !stat(mapping->path, &here) && here.st_dev == status.st_dev &&
+	snprintf(there, sizeof(there), "/proc/%d/root%s", (int)pid, path);
+	if (is_log_of(there, pid, &status)) {
+		bool is_same = !stat(path, &here) && here.st_dev == status.st_dev &&
 			       here.st_ino == status.st_ino;
-		return th_format_new("%s", is_same ? mapping->path : there);
+		return th_format_new("%s", is_same ? path : there);
 	}
 	/* Below a root directory of the process that is a directory here. */
-	return is_mapped_log(mapping->path, pid, mapping, &status)
-		       ? th_format_new("%s", mapping->path)
-		       : NULL;
+	return is_log_of(path, pid, &status) ? th_format_new("%s", path) : NULL;
 }
 
 char *
@@ -284,20 +261,14 @@ th_running_log(pid_t pid)
 	if (!maps)
 		return NULL;
 	while (!found && getline(&line, &room, maps) > 0) {
-		struct mapping mapping;
+		const char *mapped = mapped_path(line);
 
-		if (read_mapping(line, &mapping))
-			found = seen_from_here(pid, &mapping);
+		if (mapped)
+			found = seen_from_here(pid, mapped);
 	}
 	free(line);
 	fclose(maps);
 	return found;
-}
-
-static bool
-is_pid(const char *text)
-{
-	return text[0] && strlen(text) < 10 && text[strspn(text, "0123456789")] == '\0';
 }
 
 struct th_error *
@@ -305,7 +276,7 @@ th_running_find(const char *text, char **path_ret)
 {
 	struct stat status;
 
-	if (!is_pid(text) || !stat(text, &status)) {
+	if (!th_text_is_number(text) || !stat(text, &status)) {
 		*path_ret = th_format_new("%s", text);
 		return NULL;
 	}

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "report/base/allocate.h"
 #include "report/base/error.h"
 #include "unify/shared/log_format.h"
 
@@ -24,11 +25,9 @@ char *th_running_log(pid_t pid);
 /* The log given as "PID" or "LOG" on a command line, to be freed. */
 struct th_error *th_running_find(const char *text, char **path_ret);
 
-/* Processes, by id. */
+/* Processes, by id, as /proc lists them. */
 struct th_running_pids {
-	pid_t *pids;
-	size_t pids_count;
-	size_t pids_capacity;
+	TH_ARRAY(pid_t, pids);
 };
 
 /* All processes in /proc; `pids` is to be freed. */

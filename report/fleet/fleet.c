@@ -75,11 +75,10 @@ static void
 set_directory(struct th_labels *labels, const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	char *directory = slash ? th_format_new("%.*s", (int)(slash - path), path) : NULL;
 
-	if (directory)
-		th_labels_set(labels, "log.directory", th_text_base_name(directory));
-	free(directory);
+	if (slash)
+		th_labels_set(labels, "log.directory",
+			th_text_base_name(th_text_format("%.*s", (int)(slash - path), path)));
 }
 
 static uint32_t
@@ -354,16 +353,6 @@ th_fleet_add(struct th_fleet *fleet, const char *path, const char *group)
 
 /* Order of groups */
 
-static int
-compare_parts(const char *a, size_t a_length, const char *b, size_t b_length)
-{
-	char left[64], right[64];
-
-	snprintf(left, sizeof(left), "%.*s", (int)a_length, a);
-	snprintf(right, sizeof(right), "%.*s", (int)b_length, b);
-	return strverscmp(left, right);
-}
-
 int
 th_fleet_compare_versions(const char *a, const char *b)
 {
@@ -374,7 +363,8 @@ th_fleet_compare_versions(const char *a, const char *b)
 	b += *b == 'v';
 	a_length = strcspn(a, "-");
 	b_length = strcspn(b, "-");
-	order = compare_parts(a, a_length, b, b_length);
+	order = strverscmp(th_text_format("%.*s", (int)a_length, a),
+		th_text_format("%.*s", (int)b_length, b));
 	if (order)
 		return order;
 	/* "2.4.1-rc1" is before "2.4.1". */

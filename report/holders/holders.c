@@ -139,15 +139,18 @@ th_held_samples_deinit(struct th_held_samples *held)
 
 /* Paths */
 
-static const char *const kinds[TH_HOLDER_KINDS] = {
-	[TH_HOLDER_STATIC] = "static",
-	[TH_HOLDER_JNI_GLOBAL] = "jni-global",
-	[TH_HOLDER_THREAD] = "thread",
-	[TH_HOLDER_STACK] = "stack",
-	[TH_HOLDER_LOADER] = "loader",
-	[TH_HOLDER_FIELD] = "field",
-	[TH_HOLDER_ELEMENT] = "element",
-	[TH_HOLDER_VM] = "vm",
+static const struct {
+	const char *name;
+	const char *words;
+} kinds[TH_HOLDER_KINDS] = {
+	[TH_HOLDER_STATIC] = {"static", "static "},
+	[TH_HOLDER_JNI_GLOBAL] = {"jni-global", "JNI global of "},
+	[TH_HOLDER_THREAD] = {"thread", "thread "},
+	[TH_HOLDER_STACK] = {"stack", "local variable of "},
+	[TH_HOLDER_LOADER] = {"loader", "class loader "},
+	[TH_HOLDER_FIELD] = {"field", ""},
+	[TH_HOLDER_ELEMENT] = {"element", ""},
+	[TH_HOLDER_VM] = {"vm", "the VM "},
 };
 
 struct chain {
@@ -238,8 +241,11 @@ holder_init(const struct th_held_samples *held, uint32_t step, struct th_holder 
 	find_chain(held, step, &chain);
 	uint32_t skipped = is_thread_local(&chain) ? 4 : 0;
 	for (uint32_t i = 0; i < chain.count; i += i ? 1 : 1 + skipped) {
+		bool is_local = !i && skipped;
+		uint32_t kind = chain.steps[i]->kind;
 		struct th_holder_element element = {
-			.kind = !i && skipped ? "thread-local" : kinds[chain.steps[i]->kind],
+			.kind = is_local ? "thread-local" : kinds[kind].name,
+			.words = is_local ? "thread local of " : kinds[kind].words,
 			.name = clean_name(chain.steps[i]->name),
 		};
 
@@ -492,52 +498,38 @@ th_holders_deinit(struct th_holders *holders)
 
 /* Findings */
 
-/* Marks the Java sites of a finding; returns their number. */
-static size_t
+/* Marks the Java sites of a finding; false: it has none. */
+static bool
 mark_parts(const struct th_leaks *leaks, const struct th_listed *listed, bool *places)
 {
 	struct th_leak_part *parts = th_allocate(PARTS_MAX, sizeof(*parts));
 	double live;
 	size_t count = th_leaks_parts(leaks, listed, parts, PARTS_MAX, &live);
-	size_t marked = 0;
+	bool has_java = false;
 
 	for (size_t i = 0; i < count && i < PARTS_MAX; i++)
-		if (leaks->places.items[parts[i].place].heap == TH_HEAP_JAVA) {
-			places[parts[i].place] = true;
-			marked++;
-		}
+		if (leaks->places.items[parts[i].place].heap == TH_HEAP_JAVA)
+			has_java = places[parts[i].place] = true;
 	free(parts);
-	return marked;
+	return has_java;
 }
 
-static void
-mark_owners(const struct th_leaks *leaks, const struct th_owner *owner, bool *places)
-{
-	for (uint32_t i = owner->place; i != TH_NO_PLACE; i = leaks->places.items[i].next)
-		places[i] = true;
-}
-
-/* The sites of the Java objects of a finding, or of those that own its blocks, by number; to be freed. */
-static bool *
-places_of(const struct th_leaks *leaks, const struct th_listed *listed,
-	const struct th_finding *finding)
-{
-	bool *places = th_allocate(leaks->places.items_count + 1, sizeof(*places));
-
-	if (!mark_parts(leaks, listed, places))
-		mark_owners(leaks, &finding->owner, places);
-	return places;
-}
-
-void
+bool
 th_holders_of_finding(const struct th_held_samples *held, const struct th_listed *listed,
 	const struct th_finding *finding, struct th_holders *ret)
 {
-	bool *places = places_of(held->leaks, listed, finding);
+	const struct th_leaks *leaks = held->leaks;
+	const struct th_owner *owner = &finding->owner;
+	bool *places = th_allocate(leaks->places.items_count + 1, sizeof(*places));
 	const struct th_holders_of of = {.places = places};
+	bool has_java = mark_parts(leaks, listed, places);
 
+	for (uint32_t i = owner->place; !has_java && i != TH_NO_PLACE;
+		i = leaks->places.items[i].next)
+		places[i] = true;
 	th_holders_find(held, &of, ret);
 	free(places);
+	return has_java || (owner->place != TH_NO_PLACE && !owner->is_collected);
 }
 
 /* Class loaders */
@@ -570,19 +562,4 @@ th_holders_of_tallied(const struct th_held_samples *held, const struct th_tallie
 	}
 	sort(ret);
 	th_id_map_deinit(&ids);
-}
-
-bool
-th_holders_apply(const struct th_leaks *leaks, const struct th_listed *listed,
-	const struct th_finding *finding)
-{
-	bool *places;
-	bool has_java;
-
-	if (finding->owner.place != TH_NO_PLACE && !finding->owner.is_collected)
-		return true;
-	places = th_allocate(leaks->places.items_count + 1, sizeof(*places));
-	has_java = mark_parts(leaks, listed, places);
-	free(places);
-	return has_java;
 }

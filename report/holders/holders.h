@@ -17,8 +17,9 @@
 
 /* An element of a path; root first. */
 struct th_holder_element {
-	const char *kind; /* "static", "jni-global", "thread-local", "field", ... */
-	char *name;       /* printable */
+	const char *kind;  /* "static", "jni-global", "thread-local", "field", ... */
+	const char *words; /* in front of a root's name: "static ", "JNI global of " */
+	char *name;        /* printable */
 };
 
 struct th_holder {
@@ -66,18 +67,14 @@ void th_holders_find(const struct th_held_samples *held, const struct th_holders
 
 /*
  * The same of a finding: of its Java objects, or if it has none, of the Java objects that own its
- * blocks.
+ * blocks.  False: it has neither, or the owners were collected.
  */
-void th_holders_of_finding(const struct th_held_samples *held, const struct th_listed *listed,
+bool th_holders_of_finding(const struct th_held_samples *held, const struct th_listed *listed,
 	const struct th_finding *finding, struct th_holders *ret);
 void th_holders_deinit(struct th_holders *holders);
 
 /* The same of class loaders: objects without bytes. */
 void th_holders_of_tallied(const struct th_held_samples *held, const struct th_tallied *tallied,
 	struct th_holders *ret);
-
-/* Whether a finding has Java objects, or Java owners. */
-bool th_holders_apply(const struct th_leaks *leaks, const struct th_listed *listed,
-	const struct th_finding *finding);
 
 #endif

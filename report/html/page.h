@@ -114,7 +114,6 @@ struct th_page_index {
  */
 struct th_page_names {
 	const struct th_profile *profile;
-	uint32_t internal_frame; /* root frame of VM-internal threads */
 	struct th_page_index strings;
 	struct th_page_index functions;
 	struct th_page_index frames;

@@ -82,22 +82,6 @@ add_group(struct th_page_names *names, enum th_group_by by, const struct th_row 
 
 /* Paths */
 
-/* A frame of a row's path, including the group frame of VM-internal threads. */
-static uint32_t
-frame_at(const struct th_page_names *names, const struct th_row *row,
-	const struct th_path *path, uint32_t index)
-{
-	if (!row->shows_internal)
-		return path->frames[index];
-	return index ? path->frames[index - 1] : names->internal_frame;
-}
-
-static uint32_t
-length_of(const struct th_row *row, const struct th_path *path)
-{
-	return path->count + row->shows_internal;
-}
-
 /* The nodes from the root to the current row. */
 struct branch {
 	TH_ARRAY(uint32_t, frames);
@@ -106,14 +90,12 @@ struct branch {
 
 /* Number of frames that the current row's path shares with the previous one's. */
 static uint32_t
-shared_length(const struct th_page_names *names, const struct branch *branch,
-	const struct th_row *row, const struct th_path *path)
+shared_length(const struct branch *branch, const struct th_path *path)
 {
-	uint32_t length = length_of(row, path);
 	uint32_t shared = 0;
 
-	while (shared < length && shared < branch->frames_count &&
-		branch->frames[shared] == frame_at(names, row, path, shared))
+	while (shared < path->count && shared < branch->frames_count &&
+		branch->frames[shared] == path->frames[shared])
 		shared++;
 	return shared;
 }
@@ -122,18 +104,17 @@ shared_length(const struct th_page_names *names, const struct branch *branch,
 static uint32_t
 add_path(struct th_page_names *names, struct branch *branch, const struct th_row *row)
 {
-	struct th_path path = th_paths_get(names->profile->paths, row->path);
-	uint32_t shared = shared_length(names, branch, row, &path);
+	struct th_path path = th_paths_get(names->profile->paths, row->shown);
+	uint32_t shared = shared_length(branch, &path);
 
 	branch->frames_count = branch->nodes_count = shared;
-	for (uint32_t i = shared; i < length_of(row, &path); i++) {
-		uint32_t frame = frame_at(names, row, &path, i);
-		uint32_t index = th_page_names_frame(names, frame);
+	for (uint32_t i = shared; i < path.count; i++) {
+		uint32_t index = th_page_names_frame(names, path.frames[i]);
 		uint32_t parent = i ? branch->nodes[i - 1] : 0;
 
 		th_array_append(names, node_parents, parent);
 		th_array_append(names, node_frames, index);
-		th_array_append(branch, frames, frame);
+		th_array_append(branch, frames, path.frames[i]);
 		th_array_append(branch, nodes, (uint32_t)names->node_parents_count);
 	}
 	return branch->nodes_count ? branch->nodes[branch->nodes_count - 1] : 0;
@@ -237,9 +218,6 @@ th_page_names_init(struct th_page_names *names, const struct th_profile *profile
 
 	*names = (struct th_page_names){
 		.profile = profile,
-		.internal_frame = th_frames_special(profile->frames,
-			th_frames_function_name(profile->frames, profile->internal_group), "",
-			TH_KIND_GROUP),
 		.row_nodes = th_allocate(count, sizeof(uint32_t)),
 		.row_packages = th_allocate(count, sizeof(uint32_t)),
 		.row_libraries = th_allocate(count, sizeof(uint32_t)),

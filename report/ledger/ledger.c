@@ -7,7 +7,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "report/base/allocate.h"
 #include "report/base/id_map.h"
@@ -422,17 +421,15 @@ th_ledger_deinit(struct th_ledger *ledger)
 struct steps {
 	const struct th_recording *recording;
 	size_t count; /* those up to the end */
-	size_t offset;
+	bool is_weak;
 };
 
 static uint64_t
 value_at(const struct steps *steps, size_t i)
 {
-	uint64_t value;
+	const struct th_decoded_jni_references *at = &steps->recording->references[i];
 
-	memcpy(&value, (const char *)&steps->recording->references[i] + steps->offset,
-		sizeof(value));
-	return value;
+	return steps->is_weak ? at->weaks : at->globals;
 }
 
 /* The smallest value in [from, to). */
@@ -519,9 +516,8 @@ th_references_find(const struct th_recording *recording, uint64_t end)
 	if (!steps.count)
 		return found;
 	found.is_known = true;
-	steps.offset = offsetof(struct th_decoded_jni_references, globals);
 	found.globals = count_steps(&steps, end);
-	steps.offset = offsetof(struct th_decoded_jni_references, weaks);
+	steps.is_weak = true;
 	found.weaks = count_steps(&steps, end);
 	return found;
 }

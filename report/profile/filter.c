@@ -250,12 +250,21 @@ th_filter_shows_thread(const struct th_filter *filter, const struct th_subject *
 	       !th_paths_get(filter->paths, subject->path).is_virtual;
 }
 
-bool
-th_filter_shows_internal(struct th_filter *filter, const struct th_subject *subject)
+uint32_t
+th_filter_below_internal(
+	struct th_filter *filter, const struct th_subject *subject, uint32_t path)
 {
-	return subject->is_internal && th_filter_shows_thread(filter, subject) &&
-	       !(filter->options->hide.is_given &&
-		       name_matches(filter, &filter->hide, filter->internal));
+	struct th_path below = th_paths_get(filter->paths, path);
+
+	if (!subject->is_internal || !th_filter_shows_thread(filter, subject) ||
+		(filter->options->hide.is_given &&
+			name_matches(filter, &filter->hide, filter->internal)))
+		return path;
+	filter->stack_count = 0;
+	th_array_append(filter, stack, group_frame(filter, filter->internal));
+	for (uint32_t i = 0; i < below.count; i++)
+		th_array_append(filter, stack, below.frames[i]);
+	return th_paths_intern(filter->paths, filter->stack, (uint32_t)filter->stack_count);
 }
 
 /* Public functions */

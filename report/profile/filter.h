@@ -46,9 +46,12 @@ bool th_filter_selects(struct th_filter *filter, const struct th_subject *subjec
 /* The number of the shaped path of a selected subject. */
 uint32_t th_filter_shape(struct th_filter *filter, const struct th_subject *subject);
 
-/* Whether a view shows the subject's thread, and the VM's group, at the root of its stack. */
+/* Whether a view shows the subject's thread at the root of its stack. */
 bool th_filter_shows_thread(const struct th_filter *filter, const struct th_subject *subject);
-bool th_filter_shows_internal(struct th_filter *filter, const struct th_subject *subject);
+
+/* The shaped path below a frame of the VM's group, if a view shows the subject there; else `path`. */
+uint32_t th_filter_below_internal(
+	struct th_filter *filter, const struct th_subject *subject, uint32_t path);
 
 /*
  * The function number, of kind TH_KIND_GROUP, of the group that a subject belongs to.

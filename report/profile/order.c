@@ -36,7 +36,7 @@ th_row_order_by_path(const struct th_profile *profile)
 
 	for (uint32_t i = 0; i < count; i++)
 		entries[i] = (struct entry){i, profile->rows[i].shows_internal,
-			th_paths_get(profile->paths, profile->rows[i].path)};
+			th_paths_get(profile->paths, profile->rows[i].shown)};
 	th_sort(entries, count, compare_entries);
 	for (size_t i = 0; i < count; i++)
 		order[i] = entries[i].row;

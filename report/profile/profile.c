@@ -161,14 +161,17 @@ find_row(struct builder *builder, enum th_heap heap, const struct th_sample *sam
 		subject.thread = builder->virtual_label;
 	if (!th_filter_selects(profile->filter, &subject))
 		return TH_NO_ROW;
+	uint32_t path = profile->is_whole ? subject.path
+					  : th_filter_shape(profile->filter, &subject);
+	uint32_t shown = th_filter_below_internal(profile->filter, &subject, path);
 	struct th_row row = {
 		.heap = heap,
 		.thread = subject.thread,
 		.class_name = subject.class_name,
-		.path = profile->is_whole ? subject.path
-					  : th_filter_shape(profile->filter, &subject),
+		.path = path,
+		.shown = shown,
 		.is_internal = subject.is_internal,
-		.shows_internal = th_filter_shows_internal(profile->filter, &subject),
+		.shows_internal = shown != path,
 		.shows_thread = th_filter_shows_thread(profile->filter, &subject),
 	};
 	return add_row(builder, &row);

@@ -28,9 +28,10 @@ struct th_row {
 	enum th_heap heap;
 	uint32_t thread;     /* function number of the thread's label, a TH_KIND_GROUP */
 	uint32_t class_name; /* string number; 0 = none (native, or not known) */
-	uint32_t path;       /* as shown */
-	bool is_internal;    /* a thread of the VM itself */
-	bool shows_internal; /* shown below the group of VM threads */
+	uint32_t path;
+	uint32_t shown;   /* the path, below the frame of the VM's group if it is shown there */
+	bool is_internal; /* a thread of the VM itself */
+	bool shows_internal; /* `shown` has that frame */
 	bool shows_thread;   /* shown below its thread */
 };
 

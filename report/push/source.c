@@ -316,13 +316,6 @@ settle(struct th_source *source)
 }
 
 static void
-send_leaks(struct th_source *source, struct th_receiver *receiver)
-{
-	if (source->leaks.body && th_delivery_send_logs(receiver, &source->leaks))
-		source->findings.accepted = source->findings.hashes_count;
-}
-
-static void
 end_window(struct th_source *source)
 {
 	clear_window(source);
@@ -359,7 +352,8 @@ th_source_send(
 		}
 	}
 	if (source->requests_count) {
-		send_leaks(source, receiver);
+		if (source->leaks.body && th_delivery_send_logs(receiver, &source->leaks))
+			source->findings.accepted = source->findings.hashes_count;
 		end_window(source);
 	}
 	return true;

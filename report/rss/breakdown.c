@@ -16,11 +16,7 @@
 #define COUNT_HOLDS_NS (10 * (uint64_t)TH_NS_PER_S)
 
 /* clang-format off: keeps one entry per line */
-static const struct {
-	const char *label;
-	const char *name;
-	bool is_estimate;
-} kinds[TH_BREAKDOWN_KINDS] = {
+const struct th_breakdown_kind_names th_breakdown_kinds[TH_BREAKDOWN_KINDS] = {
 	[TH_BREAKDOWN_JAVA_HEAP] = {"Java heap", "java_heap", false},
 	[TH_BREAKDOWN_METASPACE] = {"metaspace, class space", "metaspace", false},
 	[TH_BREAKDOWN_CLASS_SPACE] = {"class space", "class_space", false},
@@ -43,18 +39,6 @@ static const struct {
 };
 /* clang-format on */
 
-const char *
-th_breakdown_label(enum th_breakdown_kind kind)
-{
-	return kinds[kind].label;
-}
-
-const char *
-th_breakdown_name(enum th_breakdown_kind kind)
-{
-	return kinds[kind].name;
-}
-
 const struct th_decoded_pool *
 th_breakdown_pool(const struct th_recording *recording, uint32_t account, const char *name)
 {
@@ -68,16 +52,6 @@ th_breakdown_pool(const struct th_recording *recording, uint32_t account, const 
 }
 
 /* Exact figures of the log */
-
-static bool
-is_of_vm(struct th_text name)
-{
-	static const char tail[] = "libjvm.so";
-	const size_t length = sizeof(tail) - 1;
-
-	return name.length >= length &&
-	       !memcmp(name.bytes + name.length - length, tail, length);
-}
 
 /*
  * The line of a row; TH_BREAKDOWN_KINDS for malloc's own memory, which is divided by samples.
@@ -103,7 +77,7 @@ kind_of_row(const struct th_decoded_account_row *row)
 		[TH_MEMORY_UNKNOWN] = TH_BREAKDOWN_UNEXPLAINED,
 	};
 
-	if (row->category == TH_MEMORY_MAPPED && is_of_vm(row->name))
+	if (row->category == TH_MEMORY_MAPPED && th_text_ends(row->name, "libjvm.so"))
 		return TH_BREAKDOWN_VM;
 	return by_category[row->category];
 }
@@ -261,7 +235,7 @@ finish(struct th_breakdown *account)
 		struct th_breakdown_line *line = &account->lines[kind];
 
 		th_sort(line->parts, line->parts_count, by_resident);
-		if (!kinds[kind].is_estimate && kind != TH_BREAKDOWN_UNEXPLAINED)
+		if (!th_breakdown_kinds[kind].is_estimate && kind != TH_BREAKDOWN_UNEXPLAINED)
 			line->resident = th_estimate_exact(line->resident.estimate, 0);
 	}
 }

@@ -98,9 +98,11 @@ void th_breakdown_init(struct th_breakdown *account, const struct th_profile *pr
 	const struct th_decoded_account *head);
 void th_breakdown_deinit(struct th_breakdown *account);
 
-/* The label of a line for people, and its name in JSON. */
-const char *th_breakdown_label(enum th_breakdown_kind kind);
-const char *th_breakdown_name(enum th_breakdown_kind kind);
+extern const struct th_breakdown_kind_names {
+	const char *label; /* for people */
+	const char *name;  /* in JSON */
+	bool is_estimate;
+} th_breakdown_kinds[TH_BREAKDOWN_KINDS];
 
 /* The part of the RSS that no line explains. */
 double th_breakdown_unexplained(const struct th_breakdown *account);

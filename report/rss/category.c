@@ -21,12 +21,10 @@ jdk_directory(const struct th_recording *recording, const char **path_ret)
 
 	for (size_t i = 0; i < recording->modules_count; i++) {
 		struct th_text path = recording->modules[i].path;
-		const size_t length = sizeof(tail) - 1;
 
-		if (path.length > length &&
-			!memcmp(path.bytes + path.length - length, tail, length)) {
+		if (th_text_ends(path, tail)) {
 			*path_ret = path.bytes;
-			return path.length - length + 1;
+			return path.length - strlen(tail) + 1;
 		}
 	}
 	return 0;

@@ -69,13 +69,6 @@ trim_init(struct trim *trim, const struct th_recording *recording, uint32_t acco
 	}
 }
 
-static void
-trim_deinit(struct trim *trim)
-{
-	free(trim->stretches);
-	free(trim->blocks);
-}
-
 static const struct stretch *
 find(const struct trim *trim, uint64_t address)
 {
@@ -97,44 +90,27 @@ trim_add(struct trim *trim, uint64_t address, double bytes, double weight)
 	const struct stretch *stretch = find(trim, address);
 	struct th_placed_block block = {.bytes = bytes, .weight = weight};
 
-	if (!stretch && trim->stretches_count)
+	if (!stretch)
 		return;
-	if (stretch)
-		block.at = fmin(trim->resident, stretch->below + bytes / 2 +
-							(double)(address - stretch->start) *
-								stretch->resident /
-								(double)stretch->bytes);
+	block.at = fmin(trim->resident, stretch->below + bytes / 2 +
+						(double)(address - stretch->start) *
+							stretch->resident /
+							(double)stretch->bytes);
 	th_array_append(trim, blocks, block);
-}
-
-/* Assumes that blocks are uniformly distributed. */
-static double
-free_if_even(const struct trim *trim, double heaps, double page)
-{
-	double taken = 0;
-
-	for (size_t i = 0; i < trim->blocks_count; i++)
-		taken += (page + trim->blocks[i].bytes) * trim->blocks[i].weight;
-	return heaps > 0 ? heaps * exp(-taken / heaps) : 0;
 }
 
 /*
  * Of `heaps` resident bytes, `retained` of which are free: the estimate assumes that blocks are
  * spread evenly over a few distances of sampled blocks, `high` that they are packed as densely
- * as possible. If the snapshot does not record the positions of the heaps, evenly over all of
- * them.
+ * as possible.
  */
 static struct th_estimate
 trim_estimate(struct trim *trim, double heaps, const struct th_estimate *retained, double page)
 {
-	struct th_free_pages found = {free_if_even(trim, heaps, page), 0};
-	double scale = 1;
+	struct th_free_pages found = th_free_pages_estimate(
+		trim->blocks, trim->blocks_count, trim->resident, page);
+	double scale = trim->resident > 0 ? heaps / trim->resident : 0;
 
-	if (trim->resident > 0) {
-		found = th_free_pages_estimate(
-			trim->blocks, trim->blocks_count, trim->resident, page);
-		scale = heaps / trim->resident;
-	}
 	double estimate = fmax(0, fmin(retained->estimate, found.bytes * scale));
 	return (struct th_estimate){
 		.estimate = estimate,
@@ -380,6 +356,7 @@ th_breakdown_divide_malloc(struct th_breakdown *account, const struct th_malloc_
 	divide_heaps(account, sums, memory->heaps);
 	divide_mappings(account, sums, memory);
 	divide_buffers(account, sums);
-	trim_deinit(&sums->trim);
+	free(sums->trim.stretches);
+	free(sums->trim.blocks);
 	free(sums);
 }

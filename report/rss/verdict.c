@@ -268,8 +268,9 @@ course_text(const struct th_rss *rss)
 		if (verdict->grower == TH_BREAKDOWN_KINDS)
 			return th_printed(", growing by {b}/s", verdict->growth);
 		return th_printed(", growing by {b}/s; {} grew most, by {b} of {b} in {s}",
-			verdict->growth, th_breakdown_label(verdict->grower), verdict->grown,
-			verdict->grown_all, rss->now.seconds - rss->before->seconds);
+			verdict->growth, th_breakdown_kinds[verdict->grower].label,
+			verdict->grown, verdict->grown_all,
+			rss->now.seconds - rss->before->seconds);
 	case TH_RSS_PLATEAU:
 		return ", a plateau";
 	case TH_RSS_FELL:

@@ -365,40 +365,34 @@ warn(const struct attach *attach)
 }
 
 /* What asks the process next, such as twinheap rss, then has an answer. */
-static void
-wait_for_server(const char *log, int waited)
+static bool
+has_server(const char *log)
 {
 	struct th_log_header header;
 	int descriptor;
 	struct th_error *error = th_running_open(log, false, &descriptor, &header);
 
-	for (; !error && waited < LOG_WAIT_MS && !header.has_server; waited += STEP_MS) {
-		usleep(STEP_MS * 1000);
-		if (!th_running_read(descriptor, &header) || !th_running_is_alive(&header))
-			break;
-	}
 	if (!error)
 		close(descriptor);
 	th_error_destroy(error);
+	return error || header.has_server || !th_running_is_alive(&header);
 }
 
 static struct th_error *
 find_log(struct attach *attach)
 {
-	int waited;
-
-	for (waited = 0; waited < LOG_WAIT_MS && !attach->log; waited += STEP_MS) {
-		attach->log = th_running_log(attach->process.pid);
+	for (int waited = 0; waited < LOG_WAIT_MS; waited += STEP_MS) {
 		if (!attach->log)
-			usleep(STEP_MS * 1000);
+			attach->log = th_running_log(attach->process.pid);
+		if (attach->log && has_server(attach->log))
+			return NULL;
+		usleep(STEP_MS * 1000);
 	}
-	if (attach->log) {
-		wait_for_server(attach->log, waited);
-		return NULL;
-	}
-	return th_error_create(TH_ERROR_UNREADABLE,
-		"process %d: was recorded, but its log is not found among its mappings",
-		(int)attach->process.pid);
+	return attach->log ? NULL
+			   : th_error_create(TH_ERROR_UNREADABLE,
+				     "process %d: was recorded, but its log is not found among "
+				     "its mappings",
+				     (int)attach->process.pid);
 }
 
 /* A preloaded library that is paused. */
@@ -407,19 +401,16 @@ resume(struct attach *attach, bool *is_done_ret)
 {
 	const struct th_request request = {.verb = TH_CONTROL_RESUME};
 	struct th_target target;
-	struct th_error *error;
-	char pid[16];
 
-	*is_done_ret = false;
 	attach->log = th_running_log(attach->process.pid);
+	*is_done_ret = attach->log;
 	if (!attach->log)
 		return NULL;
-	*is_done_ret = true;
-	snprintf(pid, sizeof(pid), "%d", (int)attach->process.pid);
-	error = th_target_open(pid, true, &target);
+	struct th_error *error = th_target_open(attach->log, true, &target);
 	if (!error && !target.header.paused)
 		error = th_error_create(TH_ERROR_REFUSED,
-			"process %s: is already recorded in %s", pid, attach->log);
+			"process %d: is already recorded in %s", (int)attach->process.pid,
+			attach->log);
 	if (!error)
 		error = th_request_ask(&target, &request);
 	th_target_close(&target);

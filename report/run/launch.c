@@ -109,14 +109,6 @@ th_launch_library(char path_ret[PATH_MAX])
 }
 
 static struct th_error *
-prepare_library(struct launch *launch)
-{
-	struct th_error *error = th_launch_library(launch->library);
-
-	return error ? error : check_preloadable(launch->library);
-}
-
-static struct th_error *
 prepare_allocator(struct launch *launch)
 {
 	const char *name = th_launch_options_value(&launch->options, TH_SETTING_NAME_ALLOCATOR);
@@ -135,7 +127,9 @@ prepare(struct launch *launch)
 	if (!error)
 		error = th_launch_logs_prepare(&launch->options, &launch->pattern);
 	if (!error)
-		error = prepare_library(launch);
+		error = th_launch_library(launch->library);
+	if (!error)
+		error = check_preloadable(launch->library);
 	if (!error)
 		error = prepare_allocator(launch);
 	if (!error)
@@ -246,12 +240,6 @@ struct watch {
 #define SCAN_SPACING 50
 /* A log may get its header, or a directory its new time, shortly after it was read. */
 #define SETTLE_NS TH_NS_PER_S
-
-static void
-watch_init(struct watch *watch, const char *pattern, uint64_t since)
-{
-	*watch = (struct watch){.pattern = pattern, .since = since, .begin = th_clock_now()};
-}
 
 /* Discovery of logs */
 
@@ -389,13 +377,6 @@ watch_turn(struct watch *watch)
 		pause = TURN_LEAST_NS;
 	return pause < TH_NS_PER_S ? (struct timespec){0, (long)pause}
 				   : (struct timespec){1, 0};
-}
-
-static void
-watch_deinit(struct watch *watch)
-{
-	while (watch->count)
-		forget(watch, watch->count - 1);
 }
 
 /* The parent */
@@ -601,7 +582,7 @@ create_unrecorded(void)
 static struct th_error *
 run(struct launch *launch, int *status_ret)
 {
-	struct watch watch;
+	struct watch watch = {.pattern = launch->pattern, .begin = th_clock_now()};
 	struct signals signals;
 	int report[2];
 	int error, status = 0;
@@ -610,9 +591,8 @@ run(struct launch *launch, int *status_ret)
 	if (pipe2(report, O_CLOEXEC) != 0)
 		return th_error_create_errno(TH_ERROR_USAGE, "cannot start a process");
 	fflush(NULL);
-	launch->start_realtime = th_clock_read(CLOCK_REALTIME);
+	launch->start_realtime = watch.since = th_clock_read(CLOCK_REALTIME);
 	launch->unrecorded = create_unrecorded();
-	watch_init(&watch, launch->pattern, launch->start_realtime);
 	take_signals(&signals);
 	child = fork();
 	if (child == 0)
@@ -622,7 +602,8 @@ run(struct launch *launch, int *status_ret)
 	if (child > 0) {
 		error = read_report(report[0]);
 		status = wait_for(child, &signals, &watch);
-		watch_deinit(&watch);
+		while (watch.count)
+			forget(&watch, watch.count - 1);
 	}
 	close(report[0]);
 	give_signals_back(&signals);

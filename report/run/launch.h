@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <time.h>
 
+#include "report/base/allocate.h"
 #include "report/base/error.h"
 #include "report/control/java_process.h"
 #include "report/profile/options.h"
@@ -113,9 +113,8 @@ struct th_launch_log {
 };
 
 struct th_launch_logs {
-	struct th_launch_log *logs;
-	size_t logs_count;
-	size_t logs_capacity;
+	uint64_t since; /* older logs are left out, CLOCK_REALTIME, ns */
+	TH_ARRAY(struct th_launch_log, logs);
 };
 
 /*

@@ -18,7 +18,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "report/base/allocate.h"
 #include "report/base/line.h"
 #include "report/base/log_text.h"
 
@@ -90,14 +89,6 @@ th_launch_allocator_find(const char *name, char path_ret[PATH_MAX])
 
 /* The underlying allocator */
 
-/* The objects that will be loaded for a command. */
-struct objects {
-	char *text;   /* output of the dynamic linker, split into paths */
-	char **paths; /* in lookup order, the program first */
-	size_t paths_count;
-	size_t paths_capacity;
-};
-
 enum symbol { MALLOC, OPERATOR_NEW, MALLOCX, SYMBOLS };
 static const char *const symbols[SYMBOLS] = {"malloc", "_Znwm", "mallocx"};
 
@@ -167,40 +158,7 @@ path_in(char *line)
 	return path;
 }
 
-/*
- * Lists the objects that the dynamic linker would load for `program` under
- * LD_PRELOAD=`preload`, without running any code of the program.  If the dynamic linker fails,
- * the list contains the program only.
- */
-static void
-list_objects(const struct th_launch_program *program, const char *preload, struct objects *ret)
-{
-	char *rest;
-
-	*ret = (struct objects){0};
-	th_array_append(ret, paths, (char *)program->path);
-	if (!*program->linker)
-		return;
-	ret->text = ask_linker(program->linker, program->path, preload);
-	if (!ret->text)
-		return;
-	for (char *line = strtok_r(ret->text, "\n", &rest); line != NULL;
-		line = strtok_r(NULL, "\n", &rest)) {
-		char *path = path_in(line);
-
-		if (path)
-			th_array_append(ret, paths, path);
-	}
-}
-
-static void
-deinit_objects(struct objects *objects)
-{
-	free(objects->paths);
-	free(objects->text);
-}
-
-/* Symbols they define */
+/* Symbols of objects */
 
 static void
 look_at_symbol(
@@ -265,26 +223,45 @@ is_named(const char *list, const char *file)
 	return false;
 }
 
+/* Whether an object has a malloc that is neither ours nor libc's; sets which symbols it defines. */
+static bool
+is_allocator(const char *path, bool defined_ret[SYMBOLS])
+{
+	const char *name = th_text_base_name(path);
+
+	if (th_text_begins(name, "libtwinheap") || th_text_begins(name, "libc.so.") ||
+		th_text_begins(name, "ld-linux"))
+		return false;
+	find_defined(path, defined_ret);
+	return defined_ret[MALLOC];
+}
+
 /*
- * The first object in lookup order whose malloc is neither ours nor libc's, and which of the
- * symbols it defines; NULL: none.
+ * The first such object in lookup order that the dynamic linker would load for `program` under
+ * LD_PRELOAD=`preload`, without running any code of the program; NULL: none.  If the dynamic linker
+ * fails, the program alone is searched.
  */
 static const char *
-find_underneath(const struct objects *objects, bool defined_ret[SYMBOLS])
+find_underneath(
+	const struct th_launch_program *program, const char *preload, bool defined_ret[SYMBOLS])
 {
-	for (size_t i = 0; i < objects->paths_count; i++) {
-		const char *name = th_text_base_name(objects->paths[i]);
+	char *text, *rest;
+	const char *found = NULL;
 
-		if (th_text_begins(name, "libtwinheap"))
-			continue;
-		if (th_text_begins(name, "libc.so.") || th_text_begins(name, "ld-linux"))
-			continue;
-		find_defined(objects->paths[i], defined_ret);
-		if (defined_ret[MALLOC])
-			return objects->paths[i];
+	if (is_allocator(program->path, defined_ret))
+		return program->path;
+	text = *program->linker ? ask_linker(program->linker, program->path, preload) : NULL;
+	for (char *line = text ? strtok_r(text, "\n", &rest) : NULL; line && !found;
+		line = strtok_r(NULL, "\n", &rest)) {
+		const char *path = path_in(line);
+
+		if (path && is_allocator(path, defined_ret))
+			found = th_text_format("%s", path);
 	}
-	memset(defined_ret, 0, SYMBOLS * sizeof(*defined_ret));
-	return NULL;
+	free(text);
+	if (!found)
+		memset(defined_ret, 0, SYMBOLS * sizeof(*defined_ret));
+	return found;
 }
 
 /* Appends ":DIRECTORY/NAME" to a list; DIRECTORY is that of `library`. */
@@ -305,13 +282,11 @@ th_launch_allocator_preload(const struct th_launch_program *program, const char 
 	const char *allocator, const char *before)
 {
 	bool defined[SYMBOLS];
-	struct objects objects;
 	const char *further = th_text_format(
 		"%s%s%s", allocator, *allocator && *before ? ":" : "", before);
 	const char *list = library;
 
-	list_objects(program, further, &objects);
-	const char *underneath = find_underneath(&objects, defined);
+	const char *underneath = find_underneath(program, further, defined);
 	if (!underneath && *allocator) {
 		/* No list from the dynamic linker; it will load at least this one. */
 		find_defined(allocator, defined);
@@ -325,6 +300,5 @@ th_launch_allocator_preload(const struct th_launch_program *program, const char 
 	 */
 	if (defined[MALLOCX] && underneath && is_named(further, th_text_base_name(underneath)))
 		list = add_beside(list, library, FORWARD_MALLOCX);
-	deinit_objects(&objects);
 	return th_text_format("%s%s%s", list, *further ? ":" : "", further);
 }

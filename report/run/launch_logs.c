@@ -191,20 +191,6 @@ has_samples(const struct th_log_header *header)
 	       header->counters[TH_COUNTER_MAPPED_SAMPLES];
 }
 
-/* Whether the file at `path` is a log that was begun at or after `since`. */
-static bool
-is_of_run(const char *path, uint64_t since)
-{
-	struct th_log_header header;
-	int descriptor;
-	struct th_error *error = th_running_open(path, false, &descriptor, &header);
-
-	if (!error)
-		close(descriptor);
-	th_error_destroy(error);
-	return !error && header.start_realtime >= since;
-}
-
 static void
 add_log(struct th_launch_logs *logs, const char *path)
 {
@@ -270,27 +256,27 @@ th_launch_logs_each(const char *pattern, th_launch_logs_visit *visit, void *data
 	closedir(stream);
 }
 
-struct finding {
-	struct th_launch_logs *logs;
-	uint64_t since;
-};
-
+/* Of an older log only the header is read. */
 static void
 find_log(const char *path, void *data)
 {
-	struct finding *finding = data;
+	struct th_launch_logs *logs = data;
+	struct th_log_header header;
+	int descriptor;
+	struct th_error *error = th_running_open(path, false, &descriptor, &header);
 
-	if (is_of_run(path, finding->since))
-		add_log(finding->logs, path);
+	if (!error)
+		close(descriptor);
+	if (!error && header.start_realtime >= logs->since)
+		add_log(logs, path);
+	th_error_destroy(error);
 }
 
 void
 th_launch_logs_find(const char *pattern, uint64_t since, struct th_launch_logs *ret)
 {
-	struct finding finding = {ret, since};
-
-	*ret = (struct th_launch_logs){0};
-	th_launch_logs_each(pattern, find_log, &finding);
+	*ret = (struct th_launch_logs){.since = since};
+	th_launch_logs_each(pattern, find_log, ret);
 	th_sort(ret->logs, ret->logs_count, compare);
 }
 

@@ -301,18 +301,6 @@ put_ring(struct bundle *bundle)
 
 /* The file */
 
-/* Writes the log from *at up to `text`, then zeros in its place; *at moves behind it. */
-static void
-write_blanked(FILE *file, const char **at, struct th_text text)
-{
-	char *zeros = th_allocate(text.length, 1);
-
-	fwrite(*at, 1, (size_t)(text.bytes - *at), file);
-	fwrite(zeros, 1, text.length, file);
-	*at = text.bytes + text.length;
-	free(zeros);
-}
-
 /* Writes the records from `at` on with command lines blanked; returns how far it wrote. */
 static const char *
 write_without_commands(const struct bundle *bundle, FILE *file, const char *at)
@@ -322,19 +310,16 @@ write_without_commands(const struct bundle *bundle, FILE *file, const char *at)
 	union th_decoded event;
 
 	while (th_reader_next(&cursor, &record)) {
-		if (record.type == TH_EVENT_PROCESS &&
-			th_schema_decode(bundle->recording->schema, &record, &event) &&
-			event.process.command.length)
-			write_blanked(file, &at, event.process.command);
+		if (record.type != TH_EVENT_PROCESS ||
+			!th_schema_decode(bundle->recording->schema, &record, &event) ||
+			!event.process.command.length)
+			continue;
+		fwrite(at, 1, (size_t)(event.process.command.bytes - at), file);
+		at = event.process.command.bytes + event.process.command.length;
+		for (uint32_t i = 0; i < event.process.command.length; i++)
+			fputc('\0', file);
 	}
 	return at;
-}
-
-static void
-write_bytes(const struct th_bytes *bytes, FILE *file)
-{
-	if (bytes->items_count)
-		fwrite(bytes->items, 1, bytes->items_count, file);
 }
 
 static void
@@ -355,8 +340,8 @@ write_file(const struct bundle *bundle, FILE *file)
 	if (bundle->without_command && !bundle->recording->is_ring)
 		at = write_without_commands(bundle, file, at);
 	fwrite(at, 1, (size_t)(end - at), file);
-	write_bytes(&bundle->kept, file);
-	write_bytes(&bundle->added, file);
+	fwrite(bundle->kept.items, 1, bundle->kept.items_count, file);
+	fwrite(bundle->added.items, 1, bundle->added.items_count, file);
 }
 
 void

@@ -208,12 +208,6 @@ th_json_write(FILE *file, const char *before, json_t *json, size_t flags)
 /* Texts of frames */
 
 void
-th_frame_texts_init(struct th_frame_texts *texts, const struct th_frames *frames)
-{
-	*texts = (struct th_frame_texts){.frames = frames};
-}
-
-void
 th_frame_texts_deinit(struct th_frame_texts *texts)
 {
 	for (size_t i = 0; i < texts->items_count; i++)

@@ -71,15 +71,13 @@ json_t *th_json_outcome(const struct th_leaks *leaks, bool with_headline);
  * times.
  */
 struct th_frame_texts {
-	const struct th_frames *frames;
+	const struct th_frames *frames; /* must outlive it; the others are 0 in the beginning */
 	/* Frames are printed as these numbers; NULL: as objects. */
 	uint32_t (*number_of)(void *data, uint32_t frame);
 	void *data;              /* of number_of */
 	TH_ARRAY(char *, items); /* by frame number; NULL: not built yet */
 };
 
-/* `frames` must outlive `texts`. */
-void th_frame_texts_init(struct th_frame_texts *texts, const struct th_frames *frames);
 void th_frame_texts_deinit(struct th_frame_texts *texts);
 
 /*

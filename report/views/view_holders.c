@@ -20,29 +20,6 @@
 /* Elements at the begin of a path that are left out if the path above has them, too. */
 #define SHARED_MIN 4
 
-/* "static ", "JNI global of ", ...: what the first element of a path is. */
-static const char *
-root_words(const struct th_holder_element *element)
-{
-	static const struct {
-		const char *kind;
-		const char *words;
-	} roots[] = {
-		{"static", "static "},
-		{"jni-global", "JNI global of "},
-		{"thread-local", "thread local of "},
-		{"thread", "thread "},
-		{"stack", "local variable of "},
-		{"loader", "class loader "},
-		{"vm", "the VM "},
-	};
-
-	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++)
-		if (!strcmp(element->kind, roots[i].kind))
-			return roots[i].words;
-	return "";
-}
-
 static enum th_elision *
 choose(struct th_frames *frames, const struct th_holder *holder)
 {
@@ -71,7 +48,7 @@ th_holder_parts_path(struct th_frames *frames, const struct th_holder *holder)
 		if (gap)
 			th_print(line.stream, "({} more)", gap);
 		else
-			th_print(line.stream, "{}{}", root_words(&holder->path[i]),
+			th_print(line.stream, "{}{}", holder->path[i].words,
 				holder->path[i].name);
 		i += gap ? gap - 1 : 0;
 	}
@@ -140,30 +117,20 @@ print_unknown(FILE *file, const struct th_held_samples *held)
 		recording->is_complete ? " while the process runs" : "");
 }
 
-static void
-print_finding_lines(FILE *file, const struct th_held_samples *held,
-	const struct th_listed *listed, const struct th_finding *finding, size_t number)
-{
-	struct th_holders holders;
-
-	th_holders_of_finding(held, listed, finding, &holders);
-	size_t more = print_lines(file, held, &holders);
-	if (more)
-		th_print(file, "                and {} more: twinheap holders --finding {}\n",
-			more, number);
-	th_holders_deinit(&holders);
-}
-
 void
 th_holder_parts_lines(FILE *file, const struct th_held_samples *held,
 	const struct th_listed *listed, const struct th_finding *finding, size_t number)
 {
-	if (!th_holders_apply(held->leaks, listed, finding))
-		return;
-	if (held->walk)
-		print_finding_lines(file, held, listed, finding, number);
-	else if (finding->evidence.verdict == TH_VERDICT_LEAK)
+	struct th_holders holders;
+	bool applies = th_holders_of_finding(held, listed, finding, &holders);
+	size_t more = applies ? print_lines(file, held, &holders) : 0;
+
+	if (more)
+		th_print(file, "                and {} more: twinheap holders --finding {}\n",
+			more, number);
+	if (applies && !held->walk && finding->evidence.verdict == TH_VERDICT_LEAK)
 		print_unknown(file, held);
+	th_holders_deinit(&holders);
 }
 
 /* Whether a leak of class loaders has holders, or would have them after a walk. */
@@ -230,7 +197,7 @@ print_holder(FILE *file, const struct th_profile *profile, const struct th_holde
 	print_sums(file, holder);
 	for (size_t i = 0; i < holder->path_count; i++) {
 		th_print(file, "{}{}{}\n", i ? "           -> " : "      ",
-			root_words(&holder->path[i]), holder->path[i].name);
+			holder->path[i].words, holder->path[i].name);
 		if (!i && shared) {
 			th_print(file, "           -> ({} more, as above)\n", shared - 1);
 			i = shared - 1;
@@ -290,26 +257,20 @@ lines_json(const struct th_held_samples *held, const struct th_holders *holders)
 		json_string(line_text(held->leaks->profile, holder, sum_of(holders))));
 }
 
-/* Frees the holders. */
-static json_t *
-take_json(const struct th_held_samples *held, struct th_holders *holders, bool as_lines)
-{
-	json_t *json = as_lines ? lines_json(held, holders) : holders_json(held, holders);
-
-	th_holders_deinit(holders);
-	return json;
-}
-
 json_t *
 th_holder_parts_finding_json(const struct th_held_samples *held, const struct th_listed *listed,
 	const struct th_finding *finding, bool as_lines)
 {
 	struct th_holders holders;
 
-	if (!held->walk || !th_holders_apply(held->leaks, listed, finding))
+	if (!held->walk)
 		return NULL;
-	th_holders_of_finding(held, listed, finding, &holders);
-	return take_json(held, &holders, as_lines);
+	bool applies = th_holders_of_finding(held, listed, finding, &holders);
+	json_t *json = !applies   ? NULL
+		       : as_lines ? lines_json(held, &holders)
+				  : holders_json(held, &holders);
+	th_holders_deinit(&holders);
+	return json;
 }
 
 json_t *
@@ -321,7 +282,9 @@ th_holder_parts_tallied_json(
 	if (!held->walk || !has_loaders(tallied))
 		return NULL;
 	th_holders_of_tallied(held, tallied, &holders);
-	return take_json(held, &holders, as_lines);
+	json_t *json = as_lines ? lines_json(held, &holders) : holders_json(held, &holders);
+	th_holders_deinit(&holders);
+	return json;
 }
 
 /* The views */

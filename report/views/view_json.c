@@ -172,29 +172,24 @@ selected_json(const struct th_profile *profile)
 
 /* Rows */
 
-/* Its frames are a mark, unless there are none. */
+/* Its frames are a mark. */
 static json_t *
 row_json(const struct th_profile *profile, const struct th_row *row)
 {
-	struct th_path path = th_paths_get(profile->paths, row->path);
+	struct th_path path = th_paths_get(profile->paths, row->shown);
 	struct th_estimator sums[TH_MEASURES];
 	enum th_heap contents = th_profile_contents(profile, row);
 	json_t *json = th_json("heap class? thread", th_heap_word(row->heap),
 		th_frames_string(profile->frames, row->class_name),
 		th_frames_function_name(profile->frames, row->thread));
-	json_t *frames = json_array();
 
 	if (contents)
 		th_json_set(json, "contains", th_heap_word(contents));
 	for (enum th_measure measure = 0; measure < TH_MEASURES; measure++)
 		sums[measure] = *th_profile_row_sum(profile, row, measure);
 	set_figures(profile, json, row->heap, sums);
-	if (row->shows_internal)
-		th_json_append(frames,
-			th_json_function(profile->frames, profile->internal_group, "", 0));
-	if (path.count)
-		th_json_append(frames, th_frame_texts_mark(path.frames, path.count));
-	return th_json_set(json, "frames", frames);
+	return th_json_set(
+		json, "frames", th_json_list(th_frame_texts_mark(path.frames, path.count)));
 }
 
 static double
@@ -211,9 +206,8 @@ static void
 print_rows(FILE *file, const struct th_profile *profile)
 {
 	uint32_t *order = th_allocate(profile->rows_count, sizeof(*order));
-	struct th_frame_texts texts;
+	struct th_frame_texts texts = {.frames = profile->frames};
 
-	th_frame_texts_init(&texts, profile->frames);
 	for (uint32_t i = 0; i < profile->rows_count; i++)
 		order[i] = i;
 	th_sort_with(order, profile->rows_count, compare, profile);

@@ -651,7 +651,8 @@ th_view_leaks_json_page(FILE *file, const struct th_leaks *leaks, size_t most,
 	const struct th_ledger *ledger = &leaks->ledger;
 	const char *before = "\n  ";
 	struct th_held_samples held;
-	struct th_frame_texts texts;
+	struct th_frame_texts texts = {
+		.frames = leaks->profile->frames, .number_of = number_of, .data = data};
 
 	fputs("{\"twinheap\": 1", file);
 	th_json_write(
@@ -665,9 +666,6 @@ th_view_leaks_json_page(FILE *file, const struct th_leaks *leaks, size_t most,
 		",\n \"ledger\": ", th_ledger_parts_json(ledger, ledger->findings_count), 0);
 	fputs(",\n \"findings\": [", file);
 	th_held_samples_init(&held, leaks);
-	th_frame_texts_init(&texts, leaks->profile->frames);
-	texts.number_of = number_of;
-	texts.data = data;
 	for (size_t i = 0; i < leaks->tallies.items_count; i++, before = ",\n  ")
 		th_frame_texts_write(&texts, file, before,
 			tallied_json(&held, &leaks->tallies.items[i], number_of));

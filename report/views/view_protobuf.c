@@ -46,7 +46,7 @@ enum table {
 	FUNCTIONS,  /* function << 32 | file, + 1 */
 	MAPPINGS,   /* index of the module + 1, or 1 << 32 | path */
 	ATTRIBUTES, /* string number of the key << 32 | of the text; of a number UINT32_MAX */
-	STACKS,     /* path << 1 | shows_internal, + 1 */
+	STACKS,     /* path + 1 */
 	LISTS,      /* of frames, innermost first: number of the tail << 32 | frame */
 	TABLES,
 };
@@ -61,7 +61,6 @@ struct output {
 	TH_ARRAY(uint64_t, ids); /* of locations, by number of the list; 0 = none yet */
 	uint64_t locations_count;
 	TH_ARRAY(uint64_t, stack); /* locations of the current row, leaf first */
-	uint32_t internal_frame;   /* root frame of VM-internal threads */
 };
 
 /* Of pprof all that is in the buffer. */
@@ -344,18 +343,13 @@ location_frames(const struct th_frames *frames, const uint32_t *path, size_t end
 static void
 find_stack(struct output *out, const struct th_row *row)
 {
-	struct th_path path = th_paths_get(out->profile->paths, row->path);
+	struct th_path path = th_paths_get(out->profile->paths, row->shown);
 	size_t count;
 
 	out->stack_count = 0;
 	for (size_t end = path.count; end > 0; end -= count) {
 		count = location_frames(out->profile->frames, path.frames, end);
 		uint64_t id = location_id(out, &path.frames[end - 1], count);
-
-		th_array_append(out, stack, id);
-	}
-	if (row->shows_internal) {
-		uint64_t id = location_id(out, &out->internal_frame, 1);
 
 		th_array_append(out, stack, id);
 	}
@@ -367,7 +361,6 @@ static void
 output_init(struct output *out, const struct th_export_part *part, const struct format *format,
 	FILE *gzip)
 {
-	struct th_frames *frames = part->profile->frames;
 	bool added;
 
 	*out = (struct output){
@@ -375,9 +368,6 @@ output_init(struct output *out, const struct th_export_part *part, const struct 
 		.profile = part->profile,
 		.format = format,
 		.gzip = gzip,
-		.internal_frame = th_frames_special(frames,
-			th_frames_function_name(frames, part->profile->internal_group), "",
-			TH_KIND_GROUP),
 	};
 	string_index(out, 0);
 	for (int table = FUNCTIONS; table <= STACKS; table++)
@@ -571,17 +561,12 @@ th_export_pprof(FILE *file, const struct th_export_part *part)
 void
 th_view_pprof(FILE *file, const struct th_profile *profile)
 {
-	const struct th_recording *recording = profile->recording;
 	th_export_row *rows = th_export_rows(profile);
-	const struct th_export_part part = {
-		.profile = profile,
-		.rows = rows,
-		.values = TH_EXPORT_ALL,
-		.start = th_export_time(recording, recording->start),
-		.duration = recording->end - recording->start,
-	};
+	struct th_export_part parts[2];
 
-	th_export_pprof(file, &part);
+	th_export_both(profile, rows, NULL, parts);
+	parts[0].values = TH_EXPORT_ALL;
+	th_export_pprof(file, parts);
 	free(rows);
 }
 
@@ -591,8 +576,7 @@ static uint64_t
 stack_index(struct output *out, const struct th_row *row)
 {
 	bool added;
-	uint64_t word = ((uint64_t)row->path << 1 | row->shows_internal) + 1;
-	uint64_t index = intern(out, STACKS, word, &added);
+	uint64_t index = intern(out, STACKS, (uint64_t)row->shown + 1, &added);
 	struct th_bytes entry = {0};
 
 	if (added) {

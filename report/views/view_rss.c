@@ -129,7 +129,7 @@ print_line(FILE *file, const struct th_rss *rss, const struct th_breakdown_line 
 	th_print(file, "{9b}  {6%}  {-22}  {*}", resident, resident,
 		rss->account.head->resident,
 		is_estimate ? th_estimate_interval(resident, TH_UNIT_BYTES).text : "exact",
-		-LABEL_COLUMNS, th_breakdown_label(line->kind));
+		-LABEL_COLUMNS, th_breakdown_kinds[line->kind].label);
 	/* On a narrow terminal below the label. */
 	if (th_format_columns(remark) > th_terminal_room(file, LABELED_COLUMNS, 0))
 		th_print(file, "\n{*}", NARROW_PART_INDENT, "");
@@ -459,8 +459,8 @@ line_json(const struct th_rss *rss, const struct th_breakdown_line *line, bool h
 {
 	size_t rows[STACKS_MAX];
 	json_t *json = th_json("name label resident swapped size accessible mappings",
-		th_breakdown_name(line->kind), th_breakdown_label(line->kind), &line->resident,
-		line->swapped, line->size, line->accessible, line->mappings);
+		th_breakdown_kinds[line->kind].name, th_breakdown_kinds[line->kind].label,
+		&line->resident, line->swapped, line->size, line->accessible, line->mappings);
 
 	if (line->committed > 0)
 		th_json_set(json, "used committed limit",
@@ -536,8 +536,7 @@ moment_json(const struct th_rss_moment *moment)
 	json_t *lines = json_object();
 
 	for (int kind = 0; kind < TH_BREAKDOWN_KINDS; kind++)
-		th_json_put(lines, th_breakdown_name((enum th_breakdown_kind)kind),
-			moment->lines[kind]);
+		th_json_put(lines, th_breakdown_kinds[kind].name, moment->lines[kind]);
 	return th_json("seconds resident lines", moment->seconds, moment->resident, lines);
 }
 
@@ -562,8 +561,9 @@ verdict_json(const struct th_rss *rss)
 	return th_json("course cause growth_bytes_per_s grower near_limit text",
 		th_rss_course_names[verdict->course], th_rss_cause_names[verdict->cause],
 		verdict->growth,
-		verdict->grower == TH_BREAKDOWN_KINDS ? NULL
-						      : th_breakdown_name(verdict->grower),
+		verdict->grower == TH_BREAKDOWN_KINDS
+			? NULL
+			: th_breakdown_kinds[verdict->grower].name,
 		(bool)verdict->is_near_limit, th_rss_verdict_text(rss));
 }
 

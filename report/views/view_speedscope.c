@@ -20,7 +20,6 @@ struct speedscope {
 	FILE *file;
 	const struct th_profile *profile;
 	struct th_id_map frames; /* frame number -> index in the file */
-	uint32_t internal_frame;
 	/* Speedscope shows stacks in file order and merges equal neighbors. */
 	uint32_t *order; /* of the rows */
 };
@@ -62,9 +61,8 @@ print_frames(struct speedscope *speedscope)
 {
 	const struct th_profile *profile = speedscope->profile;
 
-	print_frame(speedscope, speedscope->internal_frame);
 	for (size_t i = 0; i < profile->rows_count; i++) {
-		struct th_path path = th_paths_get(profile->paths, profile->rows[i].path);
+		struct th_path path = th_paths_get(profile->paths, profile->rows[i].shown);
 
 		for (uint32_t k = 0; k < path.count; k++)
 			print_frame(speedscope, path.frames[k]);
@@ -86,17 +84,11 @@ point(const struct th_profile *profile, const struct th_row *row, enum th_view_v
 static void
 print_stack(const struct speedscope *speedscope, const struct th_row *row)
 {
-	struct th_path path = th_paths_get(speedscope->profile->paths, row->path);
-	const char *before = "";
+	struct th_path path = th_paths_get(speedscope->profile->paths, row->shown);
 
 	fputc('[', speedscope->file);
-	if (row->shows_internal) {
-		fprintf(speedscope->file, "%u",
-			th_id_map_find(&speedscope->frames, speedscope->internal_frame));
-		before = ",";
-	}
-	for (uint32_t i = 0; i < path.count; i++, before = ",")
-		fprintf(speedscope->file, "%s%u", before,
+	for (uint32_t i = 0; i < path.count; i++)
+		fprintf(speedscope->file, "%s%u", i ? "," : "",
 			th_id_map_find(&speedscope->frames, path.frames[i]));
 	fputc(']', speedscope->file);
 }
@@ -211,9 +203,6 @@ th_view_speedscope(FILE *file, const struct th_profile *profile)
 	struct speedscope speedscope = {
 		.file = file,
 		.profile = profile,
-		.internal_frame = th_frames_special(profile->frames,
-			th_frames_function_name(profile->frames, profile->internal_group), "",
-			TH_KIND_GROUP),
 		.order = th_row_order_by_path(profile),
 	};
 

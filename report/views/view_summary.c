@@ -203,39 +203,31 @@ print_live_total(FILE *file, const struct th_profile *profile, enum th_heap heap
 	print_row(file, heap, &bytes, &objects);
 }
 
-/* Selects samples of a heap: allocated in [from, to] and live at `moment`. */
-struct selection {
-	uint64_t from;
-	uint64_t to;
-	struct th_moment moment;
-};
-
-/* Live bytes of a heap, ignoring the view's filters. */
+/* Bytes of a heap, allocated in [from, to] and live at `moment`, ignoring the view's filters. */
 static struct th_estimate
-live_bytes(
-	const struct th_profile *profile, enum th_heap heap, const struct selection *selection)
+live_bytes(const struct th_profile *profile, enum th_heap heap, uint64_t from, uint64_t to,
+	const struct th_moment *moment)
 {
 	const struct th_lifetimes *lifetimes = &profile->lifetimes;
 	const struct th_samples *samples = &profile->recording->samples[heap];
 	struct th_calibration calibration = profile->heaps[heap];
 	struct th_estimator sum = {0};
-	double keep = th_lifetimes_keep(lifetimes, heap, &selection->moment);
+	double keep = th_lifetimes_keep(lifetimes, heap, moment);
 
 	for (size_t i = 0; i < samples->items_count; i++) {
 		const struct th_sample *sample = &samples->items[i];
 
-		if (sample->time >= selection->from && sample->time <= selection->to &&
-			th_lifetimes_is_live(lifetimes, heap, i, &selection->moment))
+		if (sample->time >= from && sample->time <= to &&
+			th_lifetimes_is_live(lifetimes, heap, i, moment))
 			th_lifetimes_add(lifetimes, &calibration, heap, i, sample, keep, &sum);
 	}
 	calibration = th_lifetimes_calibration(
-		lifetimes, &calibration, heap, &selection->moment, sum.samples);
+		lifetimes, &calibration, heap, moment, sum.samples);
 	struct th_estimate live = th_calibration_bytes(&calibration, &sum);
 	return heap != TH_HEAP_JAVA
 		       ? live
-		       : th_heap_use_clamp(
-				 &live, th_heap_use_bound(profile->recording,
-						&profile->heaps[heap], selection->moment.time));
+		       : th_heap_use_clamp(&live, th_heap_use_bound(profile->recording,
+							  &profile->heaps[heap], moment->time));
 }
 
 /* Prints the peak of live bytes, unless it is the snapshot itself. */
@@ -243,7 +235,6 @@ static void
 print_peak(FILE *file, const struct th_profile *profile)
 {
 	struct th_moment peak = th_profile_peak(profile);
-	struct selection selection = {0, UINT64_MAX, peak};
 	const char *before = ": ";
 
 	if (llabs((long long)(peak.time - profile->at.time)) < ABOUT_NS)
@@ -253,7 +244,7 @@ print_peak(FILE *file, const struct th_profile *profile)
 	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		if (!th_profile_has_heap(profile, heap))
 			continue;
-		struct th_estimate bytes = live_bytes(profile, heap, &selection);
+		struct th_estimate bytes = live_bytes(profile, heap, 0, UINT64_MAX, &peak);
 		th_print(file, "{}{} {e}", before, th_heap_title(heap), &bytes);
 		before = ", ";
 	}
@@ -323,13 +314,10 @@ static void
 print_coverage(
 	FILE *file, const struct th_profile *profile, const struct th_decoded_heap_use *use)
 {
-	struct selection selection = {
-		.to = use->time,
-		.moment = th_lifetimes_moment(
-			&profile->lifetimes, next_start(profile->recording, use->time)),
-	};
+	struct th_moment moment = th_lifetimes_moment(
+		&profile->lifetimes, next_start(profile->recording, use->time));
 	double used = (double)use->used;
-	struct th_estimate live = live_bytes(profile, TH_HEAP_JAVA, &selection);
+	struct th_estimate live = live_bytes(profile, TH_HEAP_JAVA, 0, use->time, &moment);
 
 	/* Of what was allocated before, more cannot be alive. */
 	live = th_heap_use_clamp(&live, used);
@@ -352,8 +340,8 @@ print_unjudged(FILE *file, const struct th_profile *profile)
 	uint64_t known = profile->at.known - 1;
 	uint64_t judged = th_lifetimes_judged(lifetimes, known, false);
 	uint64_t judged_old = th_lifetimes_judged(lifetimes, known, true);
-	struct selection selection = {judged, UINT64_MAX, profile->at};
-	struct th_estimate since = live_bytes(profile, TH_HEAP_JAVA, &selection);
+	struct th_estimate since = live_bytes(
+		profile, TH_HEAP_JAVA, judged, UINT64_MAX, &profile->at);
 
 	if (since.estimate > 0)
 		th_print(file,
