@@ -7,6 +7,7 @@
 #include <libelf.h>
 #include <linux/openat2.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,8 @@
 #include "report/control/running.h"
 
 #define LIBRARY "libtwinheap"
+/* Larger files are not the VM's: its default is 32 KiB. */
+#define COUNTERS_MAX (1 << 20)
 /* Of files of /proc, and of the VM's file `release`, is read at most this. */
 #define TEXTS_MAX (256 << 10)
 #define RELEASE_MAX (64 << 10)
@@ -39,7 +42,71 @@ read_status(const char *status, struct th_java_process *ret)
 			strtoull(strchr(caught, ':') + 1, NULL, 16) >> (SIGQUIT - 1) & 1;
 }
 
-/* The file beside the directory of the VM's libraries. */
+/* Performance counters (perfMemory.hpp, perfData.hpp) */
+
+struct prologue {
+	uint32_t magic;
+	uint8_t byte_order;
+	uint8_t major, minor, accessible;
+	int32_t used, overflow;
+	int64_t modified;
+	int32_t entry_offset, entry_count;
+};
+
+struct entry {
+	int32_t bytes, name_offset, length;
+	uint8_t type, flags, unit, variability;
+	int32_t data_offset;
+};
+
+/* The text of a counter, within `bytes`; NULL: there is none. */
+static const char *
+find_counter(const char *data, size_t bytes, const char *name)
+{
+	struct prologue prologue;
+	struct entry entry;
+	size_t at;
+
+	if (bytes < sizeof(prologue))
+		return NULL;
+	memcpy(&prologue, data, sizeof(prologue));
+	at = (size_t)prologue.entry_offset;
+	for (int32_t i = 0; i < prologue.entry_count && at + sizeof(entry) < bytes; i++) {
+		memcpy(&entry, data + at, sizeof(entry));
+		if (entry.bytes < (int32_t)sizeof(entry) || at + (size_t)entry.bytes > bytes ||
+			entry.name_offset < 0 || entry.name_offset >= entry.bytes ||
+			entry.data_offset < 0 || entry.data_offset >= entry.bytes)
+			return NULL;
+		if (!strcmp(data + at + entry.name_offset, name))
+			return data + at + entry.data_offset;
+		at += (size_t)entry.bytes;
+	}
+	return NULL;
+}
+
+static void
+set_version(struct th_java_process *ret, const char *version, size_t length)
+{
+	snprintf(ret->version, sizeof(ret->version), "%.*s", (int)length, version);
+	ret->release = (unsigned)strtoul(ret->version, NULL, 10);
+}
+
+static void
+read_counters(const char *name, struct th_java_process *ret)
+{
+	size_t bytes;
+	char *data = th_running_proc(ret->pid, name, COUNTERS_MAX, &bytes);
+	const char *found = find_counter(data, bytes, "java.property.java.vm.version");
+
+	if (found)
+		set_version(ret, found, strcspn(found, "-"));
+	found = find_counter(data, bytes, "sun.rt.jvmCapabilities");
+	if (found)
+		ret->refuses_attach = *found == '0';
+	free(data);
+}
+
+/* Without counters (-XX:-UsePerfData): the file beside the VM's libraries. */
 static void
 read_release(const char *libjvm, struct th_java_process *ret)
 {
@@ -53,12 +120,8 @@ read_release(const char *libjvm, struct th_java_process *ret)
 	strncat(path, "/release", sizeof(path) - strlen(path) - 1);
 	char *text = th_running_proc(ret->pid, path, RELEASE_MAX, &bytes);
 	const char *found = strstr(text, key);
-	if (found) {
-		found += strlen(key);
-		snprintf(ret->version, sizeof(ret->version), "%.*s", (int)strcspn(found, "\""),
-			found);
-		ret->release = (unsigned)strtoul(ret->version, NULL, 10);
-	}
+	if (found)
+		set_version(ret, found + strlen(key), strcspn(found + strlen(key), "\""));
 	free(text);
 }
 
@@ -75,24 +138,32 @@ copy_path(char ret[PATH_MAX], const char *path)
 		(int)(strlen(path) - (is_deleted ? strlen(deleted) : 0)), path);
 }
 
+struct files {
+	char libjvm[PATH_MAX];
+	char counters[PATH_MAX];
+	bool has_j9;
+};
+
 static void
-read_mapped_file(const char *path, struct th_java_process *ret, char libjvm_ret[PATH_MAX])
+read_mapped_file(const char *path, struct th_java_process *ret, struct files *files)
 {
 	const char *name = strrchr(path, '/') + 1;
 
 	if (!strncmp(name, "libjvm.so", 9))
-		copy_path(libjvm_ret, path);
+		copy_path(files->libjvm, path);
 	else if (!strncmp(name, "libj9vm", 7))
-		ret->is_openj9 = true;
+		files->has_j9 = true;
 	else if (!strncmp(name, LIBRARY ".", strlen(LIBRARY ".")))
 		copy_path(ret->library, path);
+	else if (strstr(path, "/hsperfdata_"))
+		copy_path(files->counters, path);
 }
 
 static void
 read_maps(struct th_java_process *ret)
 {
-	char libjvm[PATH_MAX] = "";
-	char path[64];
+	struct files files = {.has_j9 = false};
+	char path[2 * PATH_MAX];
 	char *line = NULL;
 	size_t room = 0;
 
@@ -104,14 +175,19 @@ read_maps(struct th_java_process *ret)
 		line[strcspn(line, "\n")] = '\0';
 		ret->is_readable = true;
 		if (file)
-			read_mapped_file(file, ret, libjvm);
+			read_mapped_file(file, ret, &files);
 	}
 	free(line);
 	if (maps)
 		fclose(maps);
-	ret->has_vm = libjvm[0] && !ret->is_openj9;
-	if (ret->has_vm)
-		read_release(libjvm, ret);
+	ret->has_vm = files.libjvm[0] && !files.has_j9;
+	ret->is_openj9 = files.has_j9;
+	if (files.counters[0]) {
+		snprintf(path, sizeof(path), "root%s", files.counters);
+		read_counters(path, ret);
+	}
+	if (ret->has_vm && !ret->release)
+		read_release(files.libjvm, ret);
 }
 
 /* The command line and the environment */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What /proc tells about a process: whether it has a Java VM, which one, and whether an agent can be
- * loaded into it.  It may be in other namespaces and below another root directory.
+ * What /proc and the VM's performance counters tell about a process: whether it has a Java VM, which
+ * one, and whether an agent can be loaded into it.  It may be in other namespaces and below another
+ * root directory.
  */
 #ifndef TH_REPORT_CONTROL_JAVA_PROCESS_H
 #define TH_REPORT_CONTROL_JAVA_PROCESS_H

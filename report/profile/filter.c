@@ -261,7 +261,10 @@ th_filter_below_internal(
 			name_matches(filter, &filter->hide, filter->internal)))
 		return path;
 	filter->stack_count = 0;
-	th_array_append(filter, stack, group_frame(filter, filter->internal));
+	th_array_append(filter, stack,
+		th_frames_special(filter->frames,
+			th_frames_function_name(filter->frames, filter->internal), "",
+			TH_KIND_GROUP));
 	for (uint32_t i = 0; i < below.count; i++)
 		th_array_append(filter, stack, below.frames[i]);
 	return th_paths_intern(filter->paths, filter->stack, (uint32_t)filter->stack_count);

@@ -291,7 +291,8 @@ void
 th_native_freed(uint64_t sample)
 {
 	struct th_thread_record *record = th_thread.record;
-	struct th_event_native_free event = {.sample = sample, .thread = record ? record->id : 0};
+	struct th_event_native_free event = {
+		.sample = sample, .thread = record ? record->id : 0};
 
 	if (!sample || sample == SAMPLE_PENDING || th_in_flight_state() != TH_IN_FLIGHT_OPEN)
 		return;
