@@ -374,7 +374,10 @@ static const struct th_decoded_teardown *
 vm_mark(const struct th_recording *recording, uint64_t end)
 {
 	const struct th_decoded_teardown *mark = first_mark(recording, TH_TEARDOWN_HOOKS);
+	const struct th_decoded_teardown *ends = first_mark(recording, TH_TEARDOWN_VM_ENDS);
 
+	if (ends && (!mark || ends->time < mark->time))
+		mark = ends;
 	if (!mark)
 		mark = first_mark(recording, TH_TEARDOWN_VM_DEATH);
 	return mark && mark->time <= end && ended_with_vm(recording, end) ? mark : NULL;
@@ -475,6 +478,7 @@ th_teardown_reason(const struct th_teardown *teardown)
 	case TH_TEARDOWN_SIGNAL:
 		return "the Java VM handled a signal to end";
 	case TH_TEARDOWN_HOOKS:
+	case TH_TEARDOWN_VM_ENDS:
 		return "the Java VM began to end";
 	case TH_TEARDOWN_VM_DEATH:
 		return "the Java VM ended";

@@ -37,7 +37,7 @@ struct th_teardown {
 void th_teardown_find(
 	struct th_teardown *ret, const struct th_lifetimes *lifetimes, const bool *is_internal);
 
-/* What begins, as in "before ...": "the Java VM began to end".  Only if it was found. */
+/* What begins, as in "before ...": "the shutdown hooks ran".  Only if it was found. */
 const char *th_teardown_reason(const struct th_teardown *teardown);
 
 /* The part of the bytes of a heap (C or mapped) live at `from` that was freed up to `to`. */

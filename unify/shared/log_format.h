@@ -813,6 +813,7 @@ enum th_teardown_cause {
 	TH_TEARDOWN_MAIN_RETURNED = 4, /* or the main thread ended */
 	TH_TEARDOWN_EXIT = 5,          /* exit() was called */
 	TH_TEARDOWN_QUICK_EXIT = 6,    /* quick_exit() was called */
+	TH_TEARDOWN_VM_ENDS = 7,       /* main and all other threads returned, or System.exit() */
 	TH_TEARDOWN_CAUSES,
 };
 

@@ -161,7 +161,7 @@ collect_at_exit(struct log_builder *log)
 	log_add_fields(log, TH_EVENT_CONTROL, LOG_U64(LOG_START + 9900 * MS), LOG_U64(100 * MS),
 		LOG_TEXT("gc at exit"), LOG_TEXT(""));
 	log_add_fields(log, TH_EVENT_TEARDOWN, LOG_U64(LOG_START + 9910 * MS),
-		LOG_U32(TH_TEARDOWN_HOOKS), LOG_TEXT(""));
+		LOG_U32(TH_TEARDOWN_VM_ENDS), LOG_TEXT(""));
 }
 
 /* At 9.8 s the VM begins to end, and the full collection at exit ends `ended` of the 190 threads. */

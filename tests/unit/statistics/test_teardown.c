@@ -275,6 +275,22 @@ test_working_set(void **state)
 	expect_moment(&log, 9990, "before main returned");
 }
 
+/* The VM's own hooks run before its death, and release things or make some. */
+static void
+test_vm_begins_to_end(void **state)
+{
+	struct log_builder log;
+	uint64_t blocks[BLOCKS_MAX];
+
+	(void)state;
+	begin(&log);
+	add_growth(&log, 0, 9900, blocks);
+	add_mark(&log, 9920, TH_TEARDOWN_VM_ENDS);
+	add_mark(&log, 9990, TH_TEARDOWN_VM_DEATH);
+	log_end(&log, END_MS);
+	expect_moment(&log, 9920, "before the Java VM began to end");
+}
+
 /* What a collection at exit gives back was not freed by the program. */
 static void
 test_collection_at_exit(void **state)
@@ -385,6 +401,7 @@ main(void)
 		cmocka_unit_test(test_no_collapse),
 		cmocka_unit_test(test_working_set),
 		cmocka_unit_test(test_collection_at_exit),
+		cmocka_unit_test(test_vm_begins_to_end),
 		cmocka_unit_test(test_stop),
 		cmocka_unit_test(test_options),
 		cmocka_unit_test(test_late_deaths),
