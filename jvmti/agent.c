@@ -498,6 +498,17 @@ check_hotspot(JNIEnv *env)
 			"not used");
 }
 
+/* Without the event the end of a VM that has no hooks is not seen in time. */
+static void
+start_exit_collection(JNIEnv *env, jthread thread)
+{
+	if (agent.host.gc_at_exit == TH_GC_AT_EXIT_NEVER)
+		return;
+	th_shutdown_init(agent.jvmti, env, thread);
+	if (add_capabilities(&binding))
+		set_event(JVMTI_EVENT_NATIVE_METHOD_BIND, true);
+}
+
 /* Names of later releases are missed in those that should have them. */
 static void
 log_missed_names(void)
@@ -550,8 +561,7 @@ go_live(JNIEnv *env, jthread thread)
 	th_heap_thread_starts(agent.jvmti, env, thread, true);
 	set_event(JVMTI_EVENT_THREAD_START, true);
 	set_event(JVMTI_EVENT_THREAD_END, true);
-	if (agent.host.gc_at_exit != TH_GC_AT_EXIT_NEVER)
-		th_shutdown_init(env);
+	start_exit_collection(env, thread);
 	log_missed_names();
 	duties.full_collections = (struct th_full_collection_plan){
 		.period = agent.host.gc_every, .at_exit = agent.host.gc_at_exit};
@@ -578,7 +588,7 @@ on_thread_start(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 	record = th_thread_record();
 	if (record)
 		record->is_attached = true;
-	th_shutdown_thread_starts(jvmti, env, record ? record->name : "");
+	th_shutdown_thread_starts(jvmti, env, thread, record);
 	th_guard_leave();
 }
 
@@ -590,6 +600,7 @@ on_thread_end(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 	th_guard_enter();
 	if (th_thread.record)
 		th_thread.record->is_attached = false;
+	th_shutdown_thread_ends(th_thread.record);
 	th_guard_leave();
 	th_heap_thread_ends(env);
 }
@@ -599,9 +610,14 @@ static void JNICALL
 on_native_bind(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jmethodID method, void *address,
 	void **replacement)
 {
-	(void)jvmti, (void)env, (void)thread, (void)method, (void)address, (void)replacement;
+	(void)thread;
+	(void)address;
+	(void)replacement;
 	th_guard_enter();
-	agent.host.bound();
+	if (agent.host.bound)
+		agent.host.bound();
+	if (agent.host.gc_at_exit != TH_GC_AT_EXIT_NEVER)
+		th_shutdown_native_bound(jvmti, env, method);
 	th_guard_leave();
 }
 

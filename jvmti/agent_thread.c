@@ -334,17 +334,18 @@ run(jvmtiEnv *jvmti, JNIEnv *env, void *argument)
 	th_store_release(&thread.is_alive, 0);
 }
 
-jobject
-th_agent_thread_make(JNIEnv *env, const char *name)
+/* JVMTI requires a java.lang.Thread that was never started. */
+static jobject
+make_thread(JNIEnv *env)
 {
 	jclass type = (*env)->FindClass(env, "java/lang/Thread");
 	jmethodID init =
 		type ? (*env)->GetMethodID(env, type, "<init>", "(Ljava/lang/String;)V") : NULL;
-	jstring text = init ? (*env)->NewStringUTF(env, name) : NULL;
-	jobject object = text ? (*env)->NewObject(env, type, init, text) : NULL;
+	jstring name = init ? (*env)->NewStringUTF(env, "twinheap") : NULL;
+	jobject object = name ? (*env)->NewObject(env, type, init, name) : NULL;
 
 	(*env)->ExceptionClear(env);
-	(*env)->DeleteLocalRef(env, text);
+	(*env)->DeleteLocalRef(env, name);
 	(*env)->DeleteLocalRef(env, type);
 	return object;
 }
@@ -352,7 +353,7 @@ th_agent_thread_make(JNIEnv *env, const char *name)
 bool
 th_agent_thread_start(jvmtiEnv *jvmti, JNIEnv *env, const struct th_agent_duties *duties)
 {
-	jobject object = th_agent_thread_make(env, "twinheap");
+	jobject object = make_thread(env);
 	bool started;
 
 	thread.duties = duties;

@@ -24,9 +24,6 @@ struct th_agent_duties {
 	void (*end_recording)(JNIEnv *env); /* on request */
 };
 
-/* A java.lang.Thread that was not started; NULL: there is none.  Leaves no exception. [jvmti] */
-jobject th_agent_thread_make(JNIEnv *env, const char *name);
-
 /*
  * Starts the thread.  `duties` stay the caller's and must remain valid.  In the live phase.
  * [jvmti]

@@ -113,6 +113,12 @@ th_perf_data_find(const struct th_hotspot *hotspot)
 	counters = hotspot->perf_data ? (const char *)*hotspot->perf_data : NULL;
 }
 
+bool
+th_perf_data_exists(void)
+{
+	return counters != NULL;
+}
+
 static const void *
 find(const char *name, uint8_t data_type)
 {

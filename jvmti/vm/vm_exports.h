@@ -57,6 +57,7 @@ bool th_vm_heap_use(uint64_t *committed_ret, uint64_t *used_ret);
  * functions below return NULL.  In the live phase. [jvmti]
  */
 void th_perf_data_find(const struct th_hotspot *hotspot);
+bool th_perf_data_exists(void);
 
 /* The counter of that name; NULL: there is none. */
 const int64_t *th_perf_data_long(const char *name);

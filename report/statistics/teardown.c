@@ -478,6 +478,7 @@ th_teardown_reason(const struct th_teardown *teardown)
 	case TH_TEARDOWN_SIGNAL:
 		return "the Java VM handled a signal to end";
 	case TH_TEARDOWN_HOOKS:
+		return "the Java VM's shutdown hooks ran";
 	case TH_TEARDOWN_VM_ENDS:
 		return "the Java VM began to end";
 	case TH_TEARDOWN_VM_DEATH:

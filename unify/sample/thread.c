@@ -244,6 +244,7 @@ th_thread_record(void)
 	record->name_seen = 0;
 	record->start = (struct th_tally_item){.maker = 0};
 	record->is_attached = false;
+	record->keeps_vm = false;
 	th_thread.record = record;
 	uint32_t seen = th_admission_join(record);
 	th_store_release(&record->state, &th_thread);

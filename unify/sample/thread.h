@@ -64,6 +64,7 @@ struct th_thread_record {
 	struct th_thread *unjoined;
 	/* Written by the thread itself, in jvmti/. */
 	bool is_attached; /* between the VM's events of its start and its end */
+	bool keeps_vm;    /* the same, and the VM does not end before it: no daemon */
 	/* Its part of the ledger (jvmti/ledger), which stays with the record; NULL: none yet. */
 	struct th_takes_thread *ledger;
 	/* Written by jvmti/. */

@@ -154,7 +154,7 @@ test_hooks(void **state)
 	add_mark(&log, 99000, TH_TEARDOWN_VM_DEATH);
 	add_mark(&log, 99010, TH_TEARDOWN_EXIT);
 	log_end(&log, 99020);
-	expect_moment(&log, 90000, "before the Java VM began to end");
+	expect_moment(&log, 90000, "before the Java VM's shutdown hooks ran");
 }
 
 /* SIGKILL while hooks run: they cannot be revoked. */
@@ -221,7 +221,7 @@ test_memory_of_the_collector(void **state)
 	free_all(&log, 9950, blocks, count);
 	add_mark(&log, 9990, TH_TEARDOWN_HOOKS);
 	log_end(&log, END_MS);
-	expect_moment(&log, 9990, "before the Java VM began to end");
+	expect_moment(&log, 9990, "before the Java VM's shutdown hooks ran");
 }
 
 /* The same fall is not at the end, the process did not end, or it was not the first such fall. */
