@@ -156,7 +156,7 @@ look_at(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, struct look *ret)
 		return false;
 	ret->is_daemon = info.is_daemon;
 	ret->is_destroyer = !strcmp(info.name, DESTROYER);
-	(*jvmti)->Deallocate(jvmti, (unsigned char *)info.name);
+	th_vm_free(jvmti, info.name);
 	(*env)->DeleteLocalRef(env, info.thread_group);
 	(*env)->DeleteLocalRef(env, info.context_class_loader);
 	return true;
@@ -261,7 +261,7 @@ is_of_class(jvmtiEnv *jvmti, JNIEnv *env, jmethodID method, const char *expected
 	if (!found)
 		return false;
 	found = !strcmp(signature, expected);
-	(*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
+	th_vm_free(jvmti, signature);
 	return found;
 }
 
@@ -273,7 +273,7 @@ is_method(jvmtiEnv *jvmti, JNIEnv *env, jmethodID method, const char *expected)
 	if ((*jvmti)->GetMethodName(jvmti, method, &name, NULL, NULL))
 		return false;
 	bool found = !strcmp(name, expected);
-	(*jvmti)->Deallocate(jvmti, (unsigned char *)name);
+	th_vm_free(jvmti, name);
 	return found && is_of_class(jvmti, env, method, EXIT_CLASS);
 }
 

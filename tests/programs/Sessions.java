@@ -81,6 +81,14 @@ public final class Sessions {
 		Runtime.getRuntime().halt(0);
 	}
 
+	/** Ends with status 1 if a thread of the library is visible. */
+	private static void clear() {
+		for (Thread thread : Thread.getAllStackTraces().keySet())
+			if (thread.getName().startsWith("twinheap"))
+				Runtime.getRuntime().halt(1);
+		SESSIONS.clear();
+	}
+
 	private static void end(String way) throws IOException, InterruptedException {
 		if (way.equals("gc"))
 			System.gc();
@@ -102,7 +110,7 @@ public final class Sessions {
 		double seconds = Double.parseDouble(arguments[2]);
 
 		if (way.equals("hook"))
-			Runtime.getRuntime().addShutdownHook(new Thread(SESSIONS::clear));
+			Runtime.getRuntime().addShutdownHook(new Thread(Sessions::clear));
 		if (way.equals("threads")) {
 			for (int i = 1; i < THREADS; i++)
 				new Thread(Sessions::await).start();
