@@ -42,13 +42,6 @@ th_id_map_find(const struct th_id_map *map, uint64_t word)
 /* The number of `word`; *added_ret is set to whether it is new. A zeroed map is empty. */
 uint32_t th_id_map_intern(struct th_id_map *map, uint64_t word, bool *added_ret);
 
-/* The word with a number, which must be one of the map. */
-static inline uint64_t
-th_id_map_word(const struct th_id_map *map, uint32_t number)
-{
-	return map->words[number];
-}
-
 /* Frees the memory; the map is empty afterwards. */
 void th_id_map_deinit(struct th_id_map *map);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The selected frame in detail.  All text is inserted as text, never as markup. */
-const PLACES_SHOWN = 4;
 
 function addText(parent, tag, text) {
 	return parent.appendChild(Object.assign(document.createElement(tag), {textContent: text}));
