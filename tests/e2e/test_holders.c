@@ -13,9 +13,9 @@
 #define PROGRAMS TH_TEST_BUILD "/tests/programs"
 #define TAKES PROGRAMS "/libtakes.so"
 #define JAR PROGRAMS "/programs.jar"
-/* Four seconds, which are much longer than the walks after them. */
-#define STEPS "500"
-#define OBJECTS 500
+/* Six seconds, which are much longer than the walks after them, also on a busy machine. */
+#define STEPS "800"
+#define OBJECTS 800
 /* Class loaders of the VM and of the JDK. */
 #define LOADERS_OF_VM 20
 #define CTL TH_TOOL " ctl $0 "
