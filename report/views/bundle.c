@@ -340,8 +340,11 @@ write_file(const struct bundle *bundle, FILE *file)
 	if (bundle->without_command && !bundle->recording->is_ring)
 		at = write_without_commands(bundle, file, at);
 	fwrite(at, 1, (size_t)(end - at), file);
-	fwrite(bundle->kept.items, 1, bundle->kept.items_count, file);
-	fwrite(bundle->added.items, 1, bundle->added.items_count, file);
+	/* Without any record, `items` is NULL. */
+	if (bundle->kept.items_count)
+		fwrite(bundle->kept.items, 1, bundle->kept.items_count, file);
+	if (bundle->added.items_count)
+		fwrite(bundle->added.items, 1, bundle->added.items_count, file);
 }
 
 void
