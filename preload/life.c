@@ -74,7 +74,7 @@ static struct {
 	bool has_allocator;   /* the underlying malloc is not libc's */
 	bool log_is_fixed;    /* the log is written to the given name, or nowhere */
 	struct th_unrecorded *unrecorded; /* NULL: not started by `twinheap run` */
-	uint32_t is_noted;                /* atomic: this process is in it */
+	uint32_t turns;                   /* atomic: of note_unrecorded() */
 	/* protects the transition from IDLE; never taken in the malloc path */
 	pthread_mutex_t lock;
 	struct th_settings settings; /* last: most of it is never touched */
@@ -323,13 +323,19 @@ start_with_first_sample(void)
 	th_recorder_wait(&settings, start_once);
 }
 
+/*
+ * At the last of several turns: after a single one of a random length a small process would be noted
+ * as well, one that allocates a hundredth of the mean once in a hundred times.
+ */
+#define TURNS 4
+
 /* It may be recorded later, if it loads a Java VM; then its log tells. */
 static void
 note_unrecorded(void)
 {
 	struct th_unrecorded *list = life.unrecorded;
 
-	if (th_exchange_acquire(&life.is_noted, 1))
+	if (th_add_relaxed(&life.turns, 1) != TURNS - 1)
 		return;
 	uint32_t number = th_add_relaxed(&list->count, 1);
 	if (number < sizeof(list->pids) / sizeof(list->pids[0]))
@@ -343,7 +349,7 @@ note_when_large(void)
 	if (!life.unrecorded)
 		return;
 	const struct th_recorder_settings settings = {
-		.limits.interval = TH_UNRECORDED_BYTES,
+		.limits.interval = TH_UNRECORDED_BYTES / TURNS,
 		.heaps = NATIVE,
 		.seed = random_seed(),
 	};
