@@ -13,7 +13,7 @@
 #define PROGRAMS TH_TEST_BUILD "/tests/programs"
 #define TAKES PROGRAMS "/libtakes.so"
 #define JAR PROGRAMS "/programs.jar"
-/* Six seconds, which are much longer than the walks after them, also on a busy machine. */
+/* Four seconds, which are much longer than the walks after them. */
 #define STEPS "800"
 #define OBJECTS 800
 /* A fifth, after the warm-up, is too much (docs/leaks.md). */
