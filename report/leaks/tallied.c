@@ -59,9 +59,16 @@
 #define NEARLY_ALL 0.98
 #define NOTICED_PART 0.05
 #define LOAD_PART 0.25
+/* Pauses between those that were made before, if this long, are no end. */
+#define LONGER_PAUSE 1.5
+/* Fewer samples of the heap do not show when the program worked. */
+#define LEAST_SAMPLES 64
 
 /* A maker that has changed has a tally after this time. */
 #define PERIOD_NS 1000000000
+
+/* Parts of the window in which the samples of the heap are counted. */
+#define LOAD_STEPS 256
 
 #define NO_GROUP UINT32_MAX
 
@@ -78,12 +85,12 @@ struct work {
 	struct th_leak_sites *places;
 	const struct th_profile *profile;
 	const struct th_observation_window *window;
-	uint64_t judged;                  /* class loaders made before were judged */
-	size_t passed;                    /* judgements before the tally that is read */
-	uint64_t collected;               /* end of the last collection of these */
-	TH_ARRAY(struct maker, makers);   /* by number, as `groups` of the tallies */
-	struct th_id_map group_ids;       /* key, class and kind */
-	double samples[TH_TALLIED_STEPS]; /* of the heap, by part of the window */
+	uint64_t judged;                /* class loaders made before were judged */
+	size_t passed;                  /* judgements before the tally that is read */
+	uint64_t collected;             /* end of the last collection of these */
+	TH_ARRAY(struct maker, makers); /* by number, as `groups` of the tallies */
+	struct th_id_map group_ids;     /* key, class and kind */
+	double samples[LOAD_STEPS];     /* of the heap, by part of the window */
 };
 
 /* Class loaders made before the returned time were judged by this collection; 0 = none. */
@@ -197,8 +204,47 @@ count_samples(struct work *work)
 		double part = ((double)samples->items[i].time - start) / (end - start);
 
 		if (part >= 0 && part < 1)
-			work->samples[(int)(part * TH_TALLIED_STEPS)]++;
+			work->samples[(int)(part * LOAD_STEPS)]++;
 	}
+}
+
+/* The start of a part of the window in which samples are counted. */
+static double
+load_step(const struct work *work, int step)
+{
+	double start = (double)work->window->start, end = (double)work->window->end;
+
+	return start + step * (end - start) / LOAD_STEPS;
+}
+
+/* Samples of the heap between two times. */
+static double
+load(const struct work *work, double from, double to)
+{
+	double sum = 0;
+
+	for (int i = 0; i < LOAD_STEPS; i++)
+		sum += work->samples[i] *
+		       overlap(load_step(work, i), load_step(work, i + 1), from, to);
+	return sum;
+}
+
+/* When this part of the samples between two times had been taken. */
+static double
+time_of_load(const struct work *work, double from, double to, double part)
+{
+	double wanted = part * load(work, from, to);
+	double low = from, high = to;
+
+	while (high - low > 1e6) {
+		double middle = (low + high) / 2;
+
+		if (load(work, from, middle) < wanted)
+			low = middle;
+		else
+			high = middle;
+	}
+	return high;
 }
 
 /* Whether the program did next to nothing from a time on. */
@@ -206,16 +252,22 @@ static bool
 is_idle_since(const struct work *work, double time)
 {
 	double start = (double)work->window->start, end = (double)work->window->end;
-	double before = 0, all = 0;
 
-	for (int i = 0; i < TH_TALLIED_STEPS; i++) {
-		double from = start + i * (end - start) / TH_TALLIED_STEPS;
-		double to = start + (i + 1) * (end - start) / TH_TALLIED_STEPS;
+	return load(work, time, end) * (time - start) <
+	       IDLE_RATE * load(work, start, time) * (end - time);
+}
 
-		all += work->samples[i];
-		before += work->samples[i] * overlap(from, to, start, time);
-	}
-	return (all - before) * (time - start) < IDLE_RATE * before * (end - time);
+/* The quarters of equal load: empty if there are too few samples, or if the load was brief. */
+static void
+find_quarters_of_load(const struct work *work, struct th_tallied *group)
+{
+	if (group->is_brief || load(work, group->begin, group->until) < LEAST_SAMPLES)
+		return;
+	for (int i = 0; i <= TH_TALLIED_QUARTERS; i++)
+		group->load_quarters[i] = time_of_load(
+			work, group->begin, group->until, (double)i / TH_TALLIED_QUARTERS);
+	group->load_quarters[0] = group->begin;
+	group->load_quarters[TH_TALLIED_QUARTERS] = group->until;
 }
 
 /* The end of the quarters: earlier where the load ended, so that none that stay were made. */
@@ -225,18 +277,23 @@ until_of(const struct work *work, struct th_tallied *group)
 	double start = (double)work->window->start, end = (double)work->window->end;
 	double warm = (double)work->window->warm, last = last_time(work, group->kind);
 	double all = 0, made = 0;
-	int parts = 0;
+	int parts = 0, pause = 0, longest = 0;
 
 	for (int i = 0; i < TH_TALLIED_PARTS; i++)
 		all += group->made_in[i];
-	while (parts < TH_TALLIED_PARTS && made < NEARLY_ALL * all)
-		made += group->made_in[parts++];
+	for (; parts < TH_TALLIED_PARTS && made < NEARLY_ALL * all; parts++) {
+		made += group->made_in[parts];
+		pause = group->made_in[parts] < 1 && made >= 1 ? pause + 1 : 0;
+		longest = pause > longest ? pause : longest;
+	}
 	double until = start + parts * (end - start) / TH_TALLIED_PARTS;
-	if (last - until <= NOTICED_PART * (last - warm) ||
-		until - group->begin <= LOAD_PART * (last - warm) ||
-		!is_idle_since(work, until))
+	if (last - until <= NOTICED_PART * (last - warm) || !is_idle_since(work, until))
 		return last;
-	group->is_idle = end - until > AFTER_PART * (end - warm);
+	group->is_brief = until - group->begin <= LOAD_PART * (last - warm);
+	if (group->is_brief)
+		return last;
+	group->is_idle = end - until > AFTER_PART * (end - warm) &&
+			 TH_TALLIED_PARTS - parts > LONGER_PAUSE * longest;
 	return until;
 }
 
@@ -390,6 +447,17 @@ add_times(
 	}
 }
 
+/* Adds a count, evenly made in a time, to the quarters of the time and of the load. */
+static void
+add_to_quarters(struct th_tallied *group, double from, double to, double count)
+{
+	const double *load = group->load_quarters;
+
+	spread(from, to, count, group->begin, group->until, TH_TALLIED_QUARTERS, group->births);
+	for (int i = 0; i < TH_TALLIED_QUARTERS; i++)
+		group->births_by_load[i] += count * overlap(from, to, load[i], load[i + 1]);
+}
+
 static void
 add_births(
 	const struct work *work, struct th_tallied *group, const struct th_decoded_tally *tally)
@@ -397,8 +465,7 @@ add_births(
 	for (uint32_t i = 0; i < tally->births.count; i++) {
 		double from, to, count = slot_of(tally, i, &from, &to);
 
-		spread(from, to, count, group->begin, group->until, TH_TALLIED_QUARTERS,
-			group->births);
+		add_to_quarters(group, from, to, count);
 		group->born_after += count *
 				     overlap(from, to, group->until, (double)work->window->end);
 	}
@@ -496,26 +563,30 @@ born(const struct th_tallied *group)
 
 /* Whether members of all quarters are alive, and of the last ones about as many. */
 static bool
-is_even(const struct th_tallied *group)
+is_even(const double *births)
 {
-	double last = group->births[TH_TALLIED_QUARTERS - 1];
+	double last = births[TH_TALLIED_QUARTERS - 1], others = 0;
 
 	for (int i = 0; i < TH_TALLIED_QUARTERS; i++) {
-		if (group->births[i] < 1)
+		if (births[i] < 1)
 			return false;
+		others += i < TH_TALLIED_QUARTERS - 1 ? births[i] : 0;
 	}
-	return last >= LAST_PART * (born(group) - last) / (TH_TALLIED_QUARTERS - 1);
+	return last >= LAST_PART * others / (TH_TALLIED_QUARTERS - 1);
 }
 
-/* Whether as many are made after the quarters. */
+/* Whether as many are made after the quarters, by their rate or by the load. */
 static bool
 goes_on(const struct work *work, const struct th_tallied *group)
 {
-	double after = ((double)work->window->end - group->until) / 1e9;
+	double end = (double)work->window->end, all = load(work, group->begin, group->until);
+	double after = (end - group->until) / (group->until - group->begin);
 
+	if (all >= LEAST_SAMPLES)
+		after = fmin(after, load(work, group->until, end) / all);
 	return group->is_idle ||
-	       after < AFTER_PART * (double)(work->window->end - work->window->warm) / 1e9 ||
-	       group->born_after >= LAST_PART * after * th_tallied_rate(group);
+	       end - group->until < AFTER_PART * (end - (double)work->window->warm) ||
+	       group->born_after >= LAST_PART * after * born(group);
 }
 
 /* Part of the time after the warm-up that comes soon after GCs. */
@@ -553,7 +624,7 @@ verdict_of(const struct work *work, const struct th_tallied *group)
 {
 	double births = born(group);
 
-	if (births < LEAST_GROWTH || !is_even(group) || !goes_on(work, group) ||
+	if (births < LEAST_GROWTH || !is_even(group->births) || !goes_on(work, group) ||
 		(!group->is_ended_by_gcs &&
 			group->alive - group->alive_before < GROWTH_PART * births))
 		return TH_VERDICT_PLATEAU;
@@ -571,11 +642,11 @@ take_made(const struct work *work, struct th_tallied *group)
 	double step = step_of(work, group);
 
 	memset(group->births, 0, sizeof(group->births));
+	memset(group->births_by_load, 0, sizeof(group->births_by_load));
 	for (int i = 0; i < TH_TALLIED_STEPS; i++) {
 		double from = (double)work->window->warm + i * step;
 
-		spread(from, from + step, group->made_in_step[i], group->begin, group->until,
-			TH_TALLIED_QUARTERS, group->births);
+		add_to_quarters(group, from, from + step, group->made_in_step[i]);
 	}
 }
 
@@ -596,6 +667,9 @@ judge(struct work *work)
 		group->is_ended_by_gcs = is_ended_by_gcs(work, group);
 		if (group->is_ended_by_gcs)
 			take_made(work, group);
+		group->is_by_load = !is_even(group->births) && is_even(group->births_by_load);
+		if (group->is_by_load)
+			memcpy(group->births, group->births_by_load, sizeof(group->births));
 		group->verdict = verdict_of(work, group);
 		tallies->leaks_count += group->verdict == TH_VERDICT_LEAK;
 		if (group->verdict != TH_VERDICT_PLATEAU)
@@ -635,6 +709,7 @@ th_tallies_init(struct th_tallies *tallies, struct th_leak_sites *places,
 
 		group->begin = begin_of(&work, group);
 		group->until = until_of(&work, group);
+		find_quarters_of_load(&work, group);
 	}
 	for (uint32_t i = 0; i < work.makers_count; i++)
 		add_maker(&work, i);

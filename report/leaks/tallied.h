@@ -6,7 +6,8 @@
  * A leak: more of them are alive at the end than after the warm-up, and of those made in each
  * quarter of the time in between some are, in the last quarter at least half as many as in the
  * others on average. Where none were made in the first quarter, the time begins with the first; with
- * less than half of it left the verdict is unclear. Those younger than `old` (observation_window.h) do not count. So neither a
+ * less than half of it left the verdict is unclear. Quarters of the load, in which the heap got as
+ * many samples, do as well: a program may work by bursts.  Those younger than `old` (observation_window.h) do not count. So neither a
  * pool, whose members were made early, nor short-lived ones are leaks.
  *
  * Class loaders die in a collection only: the quarters end where the last old-generation
@@ -53,7 +54,11 @@ struct th_tallied {
 	double alive_before; /* after the warm-up */
 	double parts;        /* classes of class loaders */
 	double bytes;        /* stacks: address space; classes: estimated metaspace */
-	double births[TH_TALLIED_QUARTERS];    /* alive, of the quarters */
+	double births[TH_TALLIED_QUARTERS];            /* alive, of the quarters */
+	double births_by_load[TH_TALLIED_QUARTERS];    /* the same of quarters of equal load */
+	double load_quarters[TH_TALLIED_QUARTERS + 1]; /* their bounds, ns */
+	bool is_brief;                         /* the load ended too soon for a verdict by it */
+	bool is_by_load;                       /* `births` are of these, not of equal times */
 	double born_after;                     /* alive, made after them */
 	double collected;                      /* of `alive`: ended with the full GC at exit */
 	double ended;                          /* after the warm-up */

@@ -307,9 +307,10 @@ th_tallied_explain(const struct th_tallied *tallied)
 {
 	const double *births = tallied->births;
 
-	return th_printed("{}in the quarters of {s}, {f}, {f}, {f} and {f} {}{}",
-		tallied->is_ended_by_gcs ? "" : "of those made ", tallied->seconds, births[0],
-		births[1], births[2], births[3],
+	return th_printed("{}in the quarters of {}, {f}, {f}, {f} and {f} {}{}",
+		tallied->is_ended_by_gcs ? "" : "of those made ",
+		tallied->is_by_load ? "the load" : th_printed("{s}", tallied->seconds),
+		births[0], births[1], births[2], births[3],
 		tallied->is_ended_by_gcs
 			? th_printed("were made; of the {f} that ended, GCs ended {f}",
 				  tallied->ended, tallied->ended_by_gc)
@@ -442,6 +443,8 @@ th_outcome_advice(const struct th_leaks *leaks)
 		return "record for longer";
 	if (!suspect && outcome->unclear->is_idle)
 		return advise_load(leaks, outcome->unclear->until);
+	if (!suspect && outcome->unclear->is_late)
+		return th_printed("record for {s}", duration_of(leaks) * ROOM * 2);
 	if (!suspect)
 		return th_printed(
 			"have the VM collect all of the heap, twinheap ctl {} gc", pid.text);

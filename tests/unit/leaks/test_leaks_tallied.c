@@ -392,6 +392,47 @@ threads_made_under_load(void **state)
 	assert_int_equal(verdict_of_load(3500, 3500, TH_REASON_GROWS), TH_VERDICT_PLATEAU);
 }
 
+/*
+ * The program works in bursts of half a second, one every `every` slots, and in the first `making` of
+ * them it makes threads that stay.
+ */
+static enum th_verdict
+verdict_of_bursts(uint32_t every, uint32_t making)
+{
+	struct leaks_found found;
+	struct log_builder log;
+	uint64_t births[SLOTS] = {0};
+
+	leaks_begin(&log);
+	for (uint32_t i = 0; i < SLOTS; i++) {
+		if (i % every == 0)
+			leaks_add(&log, (struct leaks_series){.stack = STACK_C,
+						.from = i * SLOT_MS,
+						.to = (i + 1) * SLOT_MS,
+						.every = 5,
+						.life = 100});
+		births[i] = i % every == 0 && i / every < making ? 50 : 0;
+		add_tally(&log, TH_TALLY_THREADS, (i + 1) * SLOT_MS - 1, STACK_WORK, births, 0);
+	}
+	const struct th_tallied *tallied = find(&found, &log);
+	enum th_verdict verdict = tallied ? tallied->verdict : TH_VERDICT_PLATEAU;
+	leaks_end(&found, &log);
+	return verdict;
+}
+
+/* Quarters of the time without load have none; those of the load do, unless a pool was filled. */
+static void
+threads_made_by_bursts_are_a_leak(void **state)
+{
+	(void)state;
+	assert_int_equal(verdict_of_bursts(2, SLOTS), TH_VERDICT_LEAK);
+	assert_int_equal(verdict_of_bursts(5, SLOTS), TH_VERDICT_LEAK);
+	assert_int_equal(verdict_of_bursts(6, SLOTS), TH_VERDICT_LEAK);
+	assert_int_equal(verdict_of_bursts(2, 6), TH_VERDICT_PLATEAU);
+	assert_int_equal(verdict_of_bursts(5, 3), TH_VERDICT_PLATEAU);
+	assert_int_equal(verdict_of_bursts(2, 1), TH_VERDICT_PLATEAU);
+}
+
 /* The VM's own threads are not the application's. */
 static void
 threads_of_the_vm_are_none(void **state)
@@ -740,6 +781,7 @@ main(void)
 		cmocka_unit_test(replaced_threads_are_none),
 		cmocka_unit_test(growth_that_ended_is_none),
 		cmocka_unit_test(threads_made_under_load),
+		cmocka_unit_test(threads_made_by_bursts_are_a_leak),
 		cmocka_unit_test(threads_of_the_vm_are_none),
 		cmocka_unit_test(loaders_that_stay_are_a_leak),
 		cmocka_unit_test(loaders_that_were_made_for_a_time_are_none),
