@@ -17,6 +17,7 @@
 #include "report/profile/profile.h"
 #include "report/profile/resident_blocks.h"
 #include "report/statistics/estimate.h"
+#include "report/statistics/load.h"
 #include "report/statistics/sampling_density.h"
 
 /* Worst first: findings are listed in this order. */
@@ -163,6 +164,7 @@ struct th_judge {
 	double seconds; /* between warm-up and horizon in which the heap was sampled */
 	struct th_sampling_density density; /* since the warm-up */
 	struct th_sampling_clock clock;     /* of any site, if that is even */
+	struct th_load load;                /* of the heap, since the warm-up */
 	/* State of the current site */
 	const uint32_t *samples; /* indices */
 	size_t samples_count;

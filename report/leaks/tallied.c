@@ -9,6 +9,7 @@
 #include "report/base/allocate.h"
 #include "report/base/sort.h"
 #include "report/leaks/tallied_memory.h"
+#include "report/statistics/load.h"
 #include "unify/shared/collector_name.h"
 
 /* Fewer survivors since the warm-up are no leak. */
@@ -61,14 +62,9 @@
 #define LOAD_PART 0.25
 /* Pauses between those that were made before, if this long, are no end. */
 #define LONGER_PAUSE 1.5
-/* Fewer samples of the heap do not show when the program worked. */
-#define LEAST_SAMPLES 64
 
 /* A maker that has changed has a tally after this time. */
 #define PERIOD_NS 1000000000
-
-/* Parts of the window in which the samples of the heap are counted. */
-#define LOAD_STEPS 256
 
 #define NO_GROUP UINT32_MAX
 
@@ -90,7 +86,7 @@ struct work {
 	uint64_t collected;             /* end of the last collection of these */
 	TH_ARRAY(struct maker, makers); /* by number, as `groups` of the tallies */
 	struct th_id_map group_ids;     /* key, class and kind */
-	double samples[LOAD_STEPS];     /* of the heap, by part of the window */
+	struct th_load load;
 };
 
 /* Class loaders made before the returned time were judged by this collection; 0 = none. */
@@ -191,83 +187,26 @@ begin_of(const struct work *work, const struct th_tallied *group)
 		       : warm + step * step_of(work, group);
 }
 
-/* The Java heap is that of the program, if it has one. */
-static void
-count_samples(struct work *work)
-{
-	const struct th_samples *heaps = work->profile->recording->samples;
-	const struct th_samples *samples =
-		&heaps[heaps[TH_HEAP_JAVA].items_count ? TH_HEAP_JAVA : TH_HEAP_NATIVE];
-	double start = (double)work->window->start, end = (double)work->window->end;
-
-	for (size_t i = 0; i < samples->items_count; i++) {
-		double part = ((double)samples->items[i].time - start) / (end - start);
-
-		if (part >= 0 && part < 1)
-			work->samples[(int)(part * LOAD_STEPS)]++;
-	}
-}
-
-/* The start of a part of the window in which samples are counted. */
-static double
-load_step(const struct work *work, int step)
-{
-	double start = (double)work->window->start, end = (double)work->window->end;
-
-	return start + step * (end - start) / LOAD_STEPS;
-}
-
-/* Samples of the heap between two times. */
-static double
-load(const struct work *work, double from, double to)
-{
-	double sum = 0;
-
-	for (int i = 0; i < LOAD_STEPS; i++)
-		sum += work->samples[i] *
-		       overlap(load_step(work, i), load_step(work, i + 1), from, to);
-	return sum;
-}
-
-/* When this part of the samples between two times had been taken. */
-static double
-time_of_load(const struct work *work, double from, double to, double part)
-{
-	double wanted = part * load(work, from, to);
-	double low = from, high = to;
-
-	while (high - low > 1e6) {
-		double middle = (low + high) / 2;
-
-		if (load(work, from, middle) < wanted)
-			low = middle;
-		else
-			high = middle;
-	}
-	return high;
-}
-
 /* Whether the program did next to nothing from a time on. */
 static bool
 is_idle_since(const struct work *work, double time)
 {
 	double start = (double)work->window->start, end = (double)work->window->end;
 
-	return load(work, time, end) * (time - start) <
-	       IDLE_RATE * load(work, start, time) * (end - time);
+	return th_load_between(&work->load, time, end) * (time - start) <
+	       IDLE_RATE * th_load_between(&work->load, start, time) * (end - time);
 }
 
 /* The quarters of equal load: empty if there are too few samples, or if the load was brief. */
 static void
 find_quarters_of_load(const struct work *work, struct th_tallied *group)
 {
-	if (group->is_brief || load(work, group->begin, group->until) < LEAST_SAMPLES)
+	if (group->is_brief ||
+		th_load_between(&work->load, group->begin, group->until) < TH_LOAD_ENOUGH)
 		return;
 	for (int i = 0; i <= TH_TALLIED_QUARTERS; i++)
-		group->load_quarters[i] = time_of_load(
-			work, group->begin, group->until, (double)i / TH_TALLIED_QUARTERS);
-	group->load_quarters[0] = group->begin;
-	group->load_quarters[TH_TALLIED_QUARTERS] = group->until;
+		group->load_quarters[i] = th_load_time(&work->load, group->begin, group->until,
+			(double)i / TH_TALLIED_QUARTERS);
 }
 
 /* The end of the quarters: earlier where the load ended, so that none that stay were made. */
@@ -451,11 +390,11 @@ add_times(
 static void
 add_to_quarters(struct th_tallied *group, double from, double to, double count)
 {
-	const double *load = group->load_quarters;
+	const double *bounds = group->load_quarters;
 
 	spread(from, to, count, group->begin, group->until, TH_TALLIED_QUARTERS, group->births);
 	for (int i = 0; i < TH_TALLIED_QUARTERS; i++)
-		group->births_by_load[i] += count * overlap(from, to, load[i], load[i + 1]);
+		group->births_by_load[i] += count * overlap(from, to, bounds[i], bounds[i + 1]);
 }
 
 static void
@@ -579,14 +518,15 @@ is_even(const double *births)
 static bool
 goes_on(const struct work *work, const struct th_tallied *group)
 {
-	double end = (double)work->window->end, all = load(work, group->begin, group->until);
+	double end = (double)work->window->end;
+	double before = th_load_between(&work->load, group->begin, group->until);
 	double after = (end - group->until) / (group->until - group->begin);
 
-	if (all >= LEAST_SAMPLES)
-		after = fmin(after, load(work, group->until, end) / all);
-	return group->is_idle ||
-	       end - group->until < AFTER_PART * (end - (double)work->window->warm) ||
-	       group->born_after >= LAST_PART * after * born(group);
+	if (before >= TH_LOAD_ENOUGH)
+		after = fmin(after, th_load_between(&work->load, group->until, end) / before);
+	double expected = LAST_PART * after * born(group);
+	return group->is_idle || expected < 1 || group->born_after >= expected ||
+	       end - group->until < AFTER_PART * (end - (double)work->window->warm);
 }
 
 /* Part of the time after the warm-up that comes soon after GCs. */
@@ -703,7 +643,7 @@ th_tallies_init(struct th_tallies *tallies, struct th_leak_sites *places,
 		join_group(&work, i);
 	for (size_t i = 0; i < recording->tallies_count; i++)
 		add_changes(&work, &recording->tallies[i]);
-	count_samples(&work);
+	th_load_init_program(&work.load, recording, window->start, window->end);
 	for (size_t i = 0; i < tallies->items_count; i++) {
 		struct th_tallied *group = &tallies->items[i];
 

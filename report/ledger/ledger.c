@@ -12,6 +12,7 @@
 #include "report/base/id_map.h"
 #include "report/base/sort.h"
 #include "report/profile/values.h"
+#include "report/statistics/load.h"
 
 /* The warm-up is this part of the time. */
 #define WARM_UP_PART 5
@@ -29,6 +30,15 @@ struct age {
 	double weight;
 };
 
+/* Quarters are of the time or of the load: a program may work by bursts. */
+enum clock { BY_TIME, BY_LOAD, CLOCKS };
+
+struct quarters {
+	double births[TH_LEDGER_QUARTERS]; /* held now, by when they were taken */
+	uint64_t seen[TH_LEDGER_QUARTERS]; /* takes of all kinds of ends, as recorded */
+	double variance;                   /* of the last one of the births */
+};
+
 /* The sums of an entry.  Its own window begins with its first take. */
 struct sums {
 	uint64_t first; /* ns */
@@ -37,16 +47,15 @@ struct sums {
 	struct th_estimator held;
 	struct th_estimator gained; /* of these, taken after the warm-up */
 	struct th_estimator lost;   /* held when the warm-up ended, and not now */
-	double births[TH_LEDGER_QUARTERS];
-	uint64_t seen[TH_LEDGER_QUARTERS]; /* takes of all kinds of ends, as recorded */
-	double variance;                   /* of the last one of these */
-	double committed;                  /* of the held ones */
-	double least;                      /* probability of a take */
+	struct quarters quarters[CLOCKS];
+	double committed; /* of the held ones */
+	double least;     /* probability of a take */
 	TH_ARRAY(struct age, ages);
 };
 
 struct work {
 	struct th_ledger *ledger;
+	struct th_load load;
 	struct th_id_map ids; /* of entries */
 	TH_ARRAY(struct sums, sums);
 	/* By index of the take. */
@@ -121,26 +130,46 @@ add_one(struct th_estimator *sum, const struct th_ledger_take *take)
 }
 
 /* Of a time after the warm-up. */
-static uint64_t
-quarter_of(const struct th_ledger *ledger, const struct sums *sums, uint64_t time)
+static unsigned
+quarter_of(const struct work *work, const struct sums *sums, uint64_t time, enum clock clock)
 {
-	return (time - sums->warm) / ((ledger->end - sums->warm) / TH_LEDGER_QUARTERS + 1);
+	double warm = (double)sums->warm, end = (double)work->ledger->end;
+	double part = ((double)time - warm) / (end - warm);
+
+	if (clock == BY_LOAD)
+		part = th_load_between(&work->load, warm, (double)time) /
+		       th_load_between(&work->load, warm, end);
+	return part < 1 ? (unsigned)(part * TH_LEDGER_QUARTERS) : TH_LEDGER_QUARTERS - 1;
 }
 
 static void
-add_held(struct work *work, struct sums *sums, const struct th_ledger_take *take)
+add_to_quarters(
+	struct work *work, struct sums *sums, const struct th_ledger_take *take, bool is_held)
+{
+	double weight = 1 / (double)take->keep;
+
+	for (enum clock clock = BY_TIME; clock < CLOCKS; clock++) {
+		struct quarters *quarters = &sums->quarters[clock];
+		unsigned quarter = quarter_of(work, sums, take->time, clock);
+
+		quarters->seen[quarter]++;
+		if (!is_held)
+			continue;
+		quarters->births[quarter] += weight;
+		if (quarter == TH_LEDGER_QUARTERS - 1)
+			quarters->variance += weight * (weight - 1);
+	}
+}
+
+static void
+add_held(struct sums *sums, const struct th_ledger_take *take)
 {
 	const struct age age = {take->time, 1 / (double)take->keep};
 
 	add_one(&sums->held, take);
 	th_array_append(sums, ages, age);
-	if (take->time < sums->warm)
-		return;
-	add_one(&sums->gained, take);
-	uint64_t birth = quarter_of(work->ledger, sums, take->time);
-	sums->births[birth] += age.weight;
-	if (birth == TH_LEDGER_QUARTERS - 1)
-		sums->variance += age.weight * (age.weight - 1);
+	if (take->time >= sums->warm)
+		add_one(&sums->gained, take);
 }
 
 static void
@@ -159,7 +188,7 @@ add_take(struct work *work, size_t i)
 	}
 	add_one(&sums->taken, take);
 	if (take->time >= sums->warm)
-		sums->seen[quarter_of(work->ledger, sums, take->time)]++;
+		add_to_quarters(work, sums, take, work->ends[i] > work->ledger->end);
 	if ((double)take->keep < sums->least)
 		sums->least = (double)take->keep;
 	if (take->keep < 1)
@@ -169,7 +198,7 @@ add_take(struct work *work, size_t i)
 			add_one(&sums->lost, take);
 		return;
 	}
-	add_held(work, sums, take);
+	add_held(sums, take);
 	if (work->committed[i])
 		sums->committed += 1 / (double)take->keep;
 }
@@ -239,43 +268,48 @@ sum_up(struct work *work)
  * has been given back.
  */
 static bool
-may_be_chance(const struct sums *sums, int quarter)
+may_be_chance(const struct sums *sums, uint64_t seen)
 {
 	double part = (double)sums->held.samples / (double)sums->taken.samples;
 
-	return !sums->lost.samples && sums->seen[quarter] &&
-	       pow(1 - part, (double)sums->seen[quarter]) >= UNLIKELY;
+	return !sums->lost.samples && seen && pow(1 - part, (double)seen) >= UNLIKELY;
+}
+
+/* Whether some of each quarter are held, and of the last one half as many as of the others. */
+static bool
+are_even(const struct sums *sums, const struct quarters *quarters)
+{
+	double last = quarters->births[TH_LEDGER_QUARTERS - 1], before = 0;
+
+	for (int i = 0; i < TH_LEDGER_QUARTERS; i++) {
+		if (quarters->births[i] <= 0 && !may_be_chance(sums, quarters->seen[i]))
+			return false;
+		before += i < TH_LEDGER_QUARTERS - 1 ? quarters->births[i] : 0;
+	}
+	/* Two standard deviations: few may have been drawn. */
+	return last <= 0 ||
+	       2 * (last + 2 * sqrt(quarters->variance)) * (TH_LEDGER_QUARTERS - 1) >= before;
 }
 
 static bool
-is_growing(const struct th_ledger *ledger, const struct sums *sums)
+is_growing(const struct work *work, const struct sums *sums)
 {
-	double before = 0;
+	const struct th_ledger *ledger = work->ledger;
+	double load = th_load_between(&work->load, (double)sums->warm, (double)ledger->end);
 
-	if (ledger->end - sums->first < LEAST_NS ||
-		th_sums_point(&sums->gained.bytes) < TH_LEDGER_LEAST ||
-		sums->gained.samples < (sums->lost.samples ? TH_LEDGER_LEAST : LEAST_KEPT))
-		return false;
-	for (int i = 0; i < TH_LEDGER_QUARTERS; i++) {
-		if (sums->births[i] <= 0 && !may_be_chance(sums, i))
-			return false;
-		if (i < TH_LEDGER_QUARTERS - 1)
-			before += sums->births[i];
-	}
-	if (sums->births[TH_LEDGER_QUARTERS - 1] <= 0)
-		return true;
-	/* Two standard deviations: few may have been drawn. */
-	double last = sums->births[TH_LEDGER_QUARTERS - 1] + 2 * sqrt(sums->variance);
-	return 2 * last * (TH_LEDGER_QUARTERS - 1) >= before;
+	return ledger->end - sums->first >= LEAST_NS &&
+	       th_sums_point(&sums->gained.bytes) >= TH_LEDGER_LEAST &&
+	       sums->gained.samples >= (sums->lost.samples ? TH_LEDGER_LEAST : LEAST_KEPT) &&
+	       (are_even(sums, &sums->quarters[BY_TIME]) ||
+		       (load >= TH_LOAD_ENOUGH && are_even(sums, &sums->quarters[BY_LOAD])));
 }
 
 static enum th_ledger_verdict
-judge(const struct th_ledger *ledger, const struct th_ledger_entry *entry,
-	const struct sums *sums)
+judge(const struct work *work, const struct th_ledger_entry *entry, const struct sums *sums)
 {
 	double held = th_sums_point(&sums->held.bytes);
 
-	if (is_growing(ledger, sums))
+	if (is_growing(work, sums))
 		return sums->committed * 2 >= held ? TH_LEDGER_COMMIT : TH_LEDGER_LEAK;
 	if (entry->longest > 0)
 		return TH_LEDGER_LONG;
@@ -327,8 +361,9 @@ estimate(const struct th_ledger *ledger, const struct sums *sums,
 }
 
 static void
-measure(const struct th_ledger *ledger, struct th_ledger_entry *entry, struct sums *sums)
+measure(const struct work *work, struct th_ledger_entry *entry, struct sums *sums)
 {
+	const struct th_ledger *ledger = work->ledger;
 	double seconds = (double)(ledger->end - sums->warm) / 1e9;
 	struct th_estimate gained = estimate(ledger, sums, &sums->gained);
 	struct th_estimate lost = estimate(ledger, sums, &sums->lost);
@@ -343,7 +378,7 @@ measure(const struct th_ledger *ledger, struct th_ledger_entry *entry, struct su
 		entry->held_per_second.high /= seconds;
 	}
 	set_ages(ledger, entry, sums);
-	entry->verdict = judge(ledger, entry, sums);
+	entry->verdict = judge(work, entry, sums);
 }
 
 /* By verdict, then by what makes it bad. */
@@ -395,9 +430,10 @@ th_ledger_init(struct th_ledger *ledger, const struct th_profile *profile)
 	find_window(ledger);
 	if (!ledger->was_on)
 		return;
+	th_load_init_program(&work.load, profile->recording, ledger->begin, ledger->end);
 	sum_up(&work);
 	for (size_t i = 0; i < ledger->items_count; i++) {
-		measure(ledger, &ledger->items[i], &work.sums[i]);
+		measure(&work, &ledger->items[i], &work.sums[i]);
 		free(work.sums[i].ages);
 		ledger->findings_count += ledger->items[i].verdict <= TH_LEDGER_LONG;
 	}
@@ -434,13 +470,13 @@ value_at(const struct steps *steps, size_t i)
 
 /* The smallest value in [from, to). */
 static uint64_t
-minimum(const struct steps *steps, uint64_t from, uint64_t to)
+minimum(const struct steps *steps, double from, double to)
 {
 	const struct th_decoded_jni_references *items = steps->recording->references;
 	uint64_t least = UINT64_MAX;
 
-	for (size_t i = 0; i < steps->count && items[i].time < to; i++) {
-		uint64_t until = i + 1 < steps->count ? items[i + 1].time : UINT64_MAX;
+	for (size_t i = 0; i < steps->count && (double)items[i].time < to; i++) {
+		double until = i + 1 < steps->count ? (double)items[i + 1].time : HUGE_VAL;
 
 		if (until > from && value_at(steps, i) < least)
 			least = value_at(steps, i);
@@ -448,23 +484,40 @@ minimum(const struct steps *steps, uint64_t from, uint64_t to)
 	return least;
 }
 
+/* Whether the smallest value of each quarter is above that of the one before, and growth goes on. */
 static bool
-grows(const struct steps *steps, uint64_t start, uint64_t end)
+rises(const struct steps *steps, const double *bounds)
 {
-	uint64_t warm = start + (end - start) / WARM_UP_PART;
 	uint64_t floors[TH_LEDGER_QUARTERS];
 
-	if (end - start < TH_REFERENCES_LEAST_NS)
-		return false;
 	for (unsigned i = 0; i < TH_LEDGER_QUARTERS; i++) {
-		floors[i] = minimum(steps, warm + (end - warm) / TH_LEDGER_QUARTERS * i,
-			warm + (end - warm) / TH_LEDGER_QUARTERS * (i + 1));
+		floors[i] = minimum(steps, bounds[i], bounds[i + 1]);
 		if (i && floors[i] <= floors[i - 1])
 			return false;
 	}
 	uint64_t whole = floors[TH_LEDGER_QUARTERS - 1] - floors[0];
 	uint64_t last = floors[TH_LEDGER_QUARTERS - 1] - floors[TH_LEDGER_QUARTERS - 2];
 	return whole >= TH_REFERENCES_LEAST && last * 2 * (TH_LEDGER_QUARTERS - 1) >= whole;
+}
+
+/* By quarters of the time or of the load. */
+static bool
+grows(const struct steps *steps, uint64_t start, uint64_t end)
+{
+	double warm = (double)start + (double)(end - start) / WARM_UP_PART, to = (double)end;
+	double by_time[TH_LEDGER_QUARTERS + 1], by_load[TH_LEDGER_QUARTERS + 1];
+	struct th_load load;
+
+	th_load_init_program(&load, steps->recording, start, end);
+	for (int i = 0; i <= TH_LEDGER_QUARTERS; i++) {
+		double part = (double)i / TH_LEDGER_QUARTERS;
+
+		by_time[i] = warm + part * (to - warm);
+		by_load[i] = i ? th_load_time(&load, warm, to, part) : warm;
+	}
+	return end - start >= TH_REFERENCES_LEAST_NS &&
+	       (rises(steps, by_time) || (th_load_between(&load, warm, to) >= TH_LOAD_ENOUGH &&
+						 rises(steps, by_load)));
 }
 
 /* The last time at which the number was still about the first one. */

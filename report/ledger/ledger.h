@@ -4,7 +4,8 @@
  * class, worst first, each with a verdict.
  *
  * A sampled take stands for 1/keep takes.  Verdicts are those of a time window that begins with the
- * first take of the entry, without its first fifth, divided into quarters.  A leak: of those taken in
+ * first take of the entry, without its first fifth, divided into quarters of the time or of the load
+ * (load.h).  A leak: of those taken in
  * each quarter some are held at the end, at least TH_LEDGER_LEAST samples in all, and of the last
  * quarter at least half as many as of the others on average.
  */

@@ -81,7 +81,6 @@ th_sampling_density_init(struct th_sampling_density *density,
 		if (sums[known].samples > 0)
 			density->parts[i].interval = sums[known].intervals /
 						     sums[known].samples;
-		density->samples[i + 1] = density->samples[i] + sums[i].samples;
 	}
 	density->is_even = is_even(density);
 }

@@ -31,7 +31,6 @@ struct th_sampling_density {
 	uint64_t to;
 	bool is_even; /* the same in all parts */
 	struct th_sampling_density_part parts[TH_DENSITY_PARTS];
-	double samples[TH_DENSITY_PARTS + 1]; /* up to the start of each part, and in all */
 };
 
 /* The sampling density of a heap between two times. */

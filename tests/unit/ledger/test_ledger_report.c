@@ -140,6 +140,36 @@ test_late_leak(void **state)
 	expect(&log, TH_LEDGER_LEAK, 30);
 }
 
+/* What the program allocates while it works. */
+static void
+add_load(struct log_builder *log, uint32_t from, uint32_t to)
+{
+	leaks_add(log,
+		(struct leaks_series){
+			.stack = STACK_C, .from = from, .to = to, .every = 5, .life = 100});
+}
+
+/* In bursts of half a second: the first two quarters of the time are within one pause. */
+static void
+test_leak_in_bursts(void **state)
+{
+	static const uint32_t bursts[] = {0, 6500, 8000, 9500};
+	struct log_builder log;
+
+	(void)state;
+	for (int is_idle = 0; is_idle < 2; is_idle++) {
+		begin(&log);
+		for (size_t i = 0; i < 4; i++) {
+			add_takes(&log, TH_LEDGER_GLOBAL, bursts[i], bursts[i] + 500, HELD);
+			if (!is_idle)
+				add_load(&log, bursts[i], bursts[i] + 500);
+		}
+		if (is_idle)
+			add_load(&log, 0, END_MS);
+		expect(&log, is_idle ? TH_LEDGER_NEVER : TH_LEDGER_LEAK, 20);
+	}
+}
+
 static void
 test_commit_without_release(void **state)
 {
@@ -377,6 +407,30 @@ test_references_grow(void **state)
 	leaks_end(&found, &log);
 }
 
+/* The program works at the beginning and from 6 s on, and takes references only then. */
+static void
+test_references_grow_with_the_load(void **state)
+{
+	struct log_builder log;
+	struct leaks_found found;
+
+	(void)state;
+	for (int works = 0; works < 2; works++) {
+		uint64_t globals = 781;
+
+		leaks_begin(&log);
+		for (uint32_t ms = 0; ms < END_MS; ms += 200) {
+			globals += ms < 2000 || ms > 6000 ? 10 : 0;
+			count_references(&log, ms, globals, 100);
+		}
+		add_load(&log, 0, works ? END_MS : 2000);
+		add_load(&log, 6000, works ? 6000 : END_MS);
+		leaks_find(&found, &log);
+		assert_int_equal(found.leaks.references.globals.is_leak, !works);
+		leaks_end(&found, &log);
+	}
+}
+
 /* The hint of a leak below NewGlobalRef: its command is for the process, if that runs. */
 static void
 test_hint(void **state)
@@ -459,6 +513,7 @@ main(void)
 		cmocka_unit_test(test_cache),
 		cmocka_unit_test(test_never_given_back),
 		cmocka_unit_test(test_late_leak),
+		cmocka_unit_test(test_leak_in_bursts),
 		cmocka_unit_test(test_commit_without_release),
 		cmocka_unit_test(test_long_section),
 		cmocka_unit_test(test_off_and_on),
@@ -469,6 +524,7 @@ main(void)
 		cmocka_unit_test(test_text_of_intervals),
 		cmocka_unit_test(test_hint),
 		cmocka_unit_test(test_references_grow),
+		cmocka_unit_test(test_references_grow_with_the_load),
 		cmocka_unit_test(test_references_stay),
 		cmocka_unit_test(test_undetached_threads),
 		cmocka_unit_test(test_cause),
