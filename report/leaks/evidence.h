@@ -124,7 +124,7 @@ struct th_evidence {
 	struct th_trend trend;  /* mapped: of the resident bytes */
 	double least_growth;    /* minimum growth of such a trend in the later half, bytes */
 
-	bool is_trend; /* growth is the slope of a trend, not an estimate from the sums */
+	bool is_trend; /* growth is measured, not an estimate from the sums */
 	struct th_evidence_sums sums;
 
 	enum th_verdict verdict;
@@ -164,7 +164,7 @@ struct th_judge {
 	double seconds; /* between warm-up and horizon in which the heap was sampled */
 	struct th_sampling_density density; /* since the warm-up */
 	struct th_sampling_clock clock;     /* of any site, if that is even */
-	struct th_load load;                /* of the heap, since the warm-up */
+	struct th_load load; /* of the heap; for the mapped one: of the program */
 	/* State of the current site */
 	const uint32_t *samples; /* indices */
 	size_t samples_count;

@@ -79,6 +79,8 @@
 #define LEAST_QUARTER 0.125
 /* Blocks that are in ascending order of size by chance with probability 1 : 120. */
 #define ENOUGH_ASCENDING 5
+/* Part of the load after which what grows with it, by doubling, has been doubled again; with some slack. */
+#define ENLARGED_AFTER 0.4
 /* Minimum for a verdict; with fewer samples it would be a guess. */
 #define ENOUGH_SAMPLES 5
 /* A site that frees this fraction of its objects, and does not grow, churns. */
@@ -120,7 +122,7 @@ bool th_evidence_grew_late(const struct th_evidence *evidence);
 bool th_evidence_needs_limits(const struct th_evidence *evidence);
 
 /* Determines the verdict from all other figures. */
-void th_evidence_find_verdict(struct th_evidence *evidence);
+void th_evidence_find_verdict(struct th_evidence *evidence, const struct th_judge *judge);
 
 /* Whether a site frees no more of its old blocks than a leak does. */
 bool th_evidence_keeps_old(const struct th_evidence *evidence);

@@ -49,11 +49,18 @@ longest_pause(const struct th_judge *judge, const struct th_sampling_clock *cloc
 	return longest;
 }
 
-/* Samples of the heap up to a time since the warm-up. */
+/* Samples that show the load up to a time since the warm-up. */
 static double
 samples_until(const struct th_judge *judge, uint64_t time)
 {
-	return th_load_between(&judge->load, judge->load.from, (double)time);
+	return th_load_between(&judge->load, (double)judge->horizon->warm, (double)time);
+}
+
+/* The same without those of the site. */
+static double
+others_until(const struct th_judge *judge, uint64_t time, double births)
+{
+	return samples_until(judge, time) - (judge->heap == TH_HEAP_MAPPED ? 0 : births);
 }
 
 /*
@@ -63,7 +70,7 @@ samples_until(const struct th_judge *judge, uint64_t time)
 static bool
 is_active_since(const struct th_judge *judge, uint64_t time, double pause)
 {
-	double all = judge->load.until[TH_LOAD_PARTS];
+	double all = samples_until(judge, judge->horizon->end);
 	double after = all - samples_until(judge, time);
 
 	return after >= ENOUGH_SAMPLES && after >= ACTIVE_RATE * pause * all;
@@ -76,9 +83,8 @@ is_active_since(const struct th_judge *judge, uint64_t time, double pause)
 static bool
 became_idle(const struct th_judge *judge, uint64_t time, double pause)
 {
-	double until = samples_until(judge, time);
-	double others = until - (double)judge->births_count;
-	double after = judge->load.until[TH_LOAD_PARTS] - until;
+	double others = others_until(judge, time, (double)judge->births_count);
+	double after = samples_until(judge, judge->horizon->end) - samples_until(judge, time);
 
 	return others >= ENOUGH_SAMPLES && after * (1 - pause) < IDLE_RATE * pause * others;
 }
@@ -127,19 +133,20 @@ goes_on(struct th_evidence *evidence, const struct th_judge *judge,
 }
 
 /*
- * Whether the survivors from `quarter` on are as few as the other samples of the heap are, within a factor of
- * two: the load fell.
+ * Whether the load explains how few survivors there are from `quarter` on: the load fell, and they are no
+ * more than twice as many as it would have.
  */
 static bool
 follows_load(const struct th_evidence *evidence, const struct th_judge *judge, uint64_t quarter)
 {
 	double late = (double)evidence->born_last_quarter;
 	double all = (double)judge->births_count;
-	double others = samples_until(judge, evidence->last_birth) - all;
-	double others_late = others - (samples_until(judge, quarter) - (all - late));
+	double others = others_until(judge, evidence->last_birth, all);
+	double part = (others - others_until(judge, quarter, all - late)) / others;
 
-	return others >= ENOUGH_SAMPLES && 2 * late * others >= others_late * all &&
-	       late * others <= 2 * others_late * all;
+	return others >= ENOUGH_SAMPLES && part > 0 && late <= 2 * part * all &&
+	       (2 * late >= part * all || th_distribution_misses(all - late, late, 1 - part,
+						  part, 1) >= UNLIKELY_QUARTER);
 }
 
 /*
@@ -382,14 +389,32 @@ is_empty(const struct th_evidence *evidence)
 
 /*
  * Whether an array or buffer is enlarged all the time: its blocks are few and ever larger, and at most
- * two are alive, the last one of the later half.
+ * two are alive.  The last one was made after half of the load: one that grows with it is doubled then.
  */
 static bool
-is_enlarged(const struct th_evidence *evidence)
+is_enlarged(const struct th_evidence *evidence, const struct th_judge *judge)
 {
-	return evidence->ascending >= ENOUGH_ASCENDING && evidence->alive <= 2 &&
-	       evidence->last_birth > evidence->horizon->middle && evidence->born_since &&
-	       evidence->growth.estimate > 0;
+	double start = (double)evidence->horizon->start, end = (double)evidence->horizon->end;
+	double middle = th_load_between(&judge->load, start, end) >= TH_LOAD_ENOUGH
+				? th_load_time(&judge->load, start, end, ENLARGED_AFTER)
+				: (double)evidence->horizon->middle;
+
+	return evidence->ascending >= ENOUGH_ASCENDING && evidence->alive &&
+	       evidence->alive <= 2 && (double)evidence->last_birth > middle &&
+	       evidence->born_since;
+}
+
+/* What it grew by is what it has become. */
+static void
+decide_enlarged(struct th_evidence *evidence)
+{
+	const struct th_observation_window *horizon = evidence->horizon;
+
+	th_evidence_decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_ENLARGED);
+	evidence->growth = th_estimate_exact(
+		evidence->live / ((double)(horizon->end - horizon->start) / 1e9),
+		evidence->live_samples);
+	evidence->is_trend = true;
 }
 
 static void
@@ -432,7 +457,7 @@ th_evidence_needs_limits(const struct th_evidence *evidence)
 }
 
 void
-th_evidence_find_verdict(struct th_evidence *evidence)
+th_evidence_find_verdict(struct th_evidence *evidence, const struct th_judge *judge)
 {
 	double dead = evidence->allocated ? 1 - evidence->survivors : 0;
 
@@ -444,8 +469,8 @@ th_evidence_find_verdict(struct th_evidence *evidence)
 		judge_growth(evidence);
 	else if (is_too_small(evidence))
 		th_evidence_decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
-	else if (is_enlarged(evidence))
-		th_evidence_decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_ENLARGED);
+	else if (is_enlarged(evidence, judge))
+		decide_enlarged(evidence);
 	else if (may_grow(evidence))
 		th_evidence_decide(evidence, TH_VERDICT_UNCLEAR,
 			th_evidence_keeps_old(evidence) ? TH_REASON_FEW_SAMPLES

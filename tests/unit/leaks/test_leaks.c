@@ -323,6 +323,38 @@ test_slowing_with_the_load_is_leak(void **state)
 	expect_beside(&log, TH_VERDICT_PLATEAU, TH_REASON_SLOWED);
 }
 
+/*
+ * 30 survivors since the warm-up, and one more at the end, beside a load that falls to a quarter of what it
+ * was: two or three were to be expected.
+ */
+static void
+test_few_that_follow_the_load_are_a_leak(void **state)
+{
+	struct log_builder log;
+
+	(void)state;
+	for (uint32_t later = 10; later <= 40; later += 30) {
+		leaks_begin(&log);
+		leaks_add(&log,
+			(struct leaks_series){.stack = STACK_WORK, .to = 8000, .every = 200});
+		leaks_add(&log,
+			(struct leaks_series){
+				.stack = STACK_WORK, .from = 9900, .to = END_MS, .every = 100});
+		leaks_add(&log,
+			(struct leaks_series){
+				.stack = STACK_OTHER, .to = 8000, .every = 10, .life = 10});
+		leaks_add(&log, (struct leaks_series){.stack = STACK_OTHER,
+					.from = 8000,
+					.to = END_MS,
+					.every = later,
+					.life = 10});
+		if (later == 40)
+			expect_beside(&log, TH_VERDICT_LEAK, TH_REASON_GROWS);
+		else
+			expect_beside(&log, TH_VERDICT_PLATEAU, TH_REASON_SLOWED);
+	}
+}
+
 /* A block every 20 ms until 6 s, and then samples at the given interval. */
 static void
 expect_after_change(struct leaks_series later, enum th_verdict verdict, enum th_reason reason)
@@ -576,23 +608,29 @@ test_turnover(void **state)
 	}
 }
 
-/* Memory of the VM itself may grow, but is never called a leak. */
 /* A buffer that is twice as large each time it is full, until `to`; the larger block replaces the other. */
+static void
+add_buffer(struct log_builder *log, uint32_t to, uint64_t grows_by)
+{
+	uint64_t before = 0;
+
+	leaks_begin(log);
+	for (uint32_t ms = 100, size = BLOCK; ms <= to; ms *= 2, size = size * grows_by / 2) {
+		uint64_t block = log_native(
+			log, (struct log_sample){
+				     .ms = ms, .size = size, .thread = 1, .stack = STACK_WORK});
+		if (before)
+			log_free(log, ms, before);
+		before = block;
+	}
+}
+
 static void
 expect_of_buffer(uint32_t to, uint64_t grows_by, enum th_verdict verdict, enum th_reason reason)
 {
 	struct log_builder log;
-	uint64_t before = 0;
 
-	leaks_begin(&log);
-	for (uint32_t ms = 100, size = BLOCK; ms <= to; ms *= 2, size = size * grows_by / 2) {
-		uint64_t block = log_native(&log,
-			(struct log_sample){
-				.ms = ms, .size = size, .thread = 1, .stack = STACK_WORK});
-		if (before)
-			log_free(&log, ms, before);
-		before = block;
-	}
+	add_buffer(&log, to, grows_by);
 	leaks_expect(&log, verdict, reason);
 }
 
@@ -605,6 +643,29 @@ test_enlarged(void **state)
 	expect_of_buffer(9000, 2, TH_VERDICT_CHURN, TH_REASON_FREED);
 }
 
+/* What doubles when the load has doubled did so after half of it, whenever that was. */
+static void
+test_enlarged_by_load(void **state)
+{
+	struct leaks_found found;
+	struct log_builder log;
+
+	(void)state;
+	for (uint32_t busy = 4000; busy <= END_MS; busy += END_MS - 4000) {
+		add_buffer(&log, 5000, 4);
+		leaks_add(&log,
+			(struct leaks_series){
+				.stack = STACK_OTHER, .to = busy, .every = 10, .life = 10});
+		leaks_find(&found, &log);
+		const struct th_listed *suspect = found.leaks.unsettled;
+		assert_int_equal(suspect != NULL, busy < END_MS);
+		if (suspect)
+			assert_int_equal(suspect->reason, TH_REASON_ENLARGED);
+		leaks_end(&found, &log);
+	}
+}
+
+/* Memory of the VM itself may grow, but is never called a leak. */
 static void
 test_vm_is_never_a_leak(void **state)
 {
@@ -1128,6 +1189,7 @@ main(void)
 		cmocka_unit_test(test_bursts_are_a_leak),
 		cmocka_unit_test(test_slowing_is_plateau),
 		cmocka_unit_test(test_slowing_with_the_load_is_leak),
+		cmocka_unit_test(test_few_that_follow_the_load_are_a_leak),
 		cmocka_unit_test(test_sparser_sampling_is_no_slowing),
 		cmocka_unit_test(test_sparser_sampling_is_no_end),
 		cmocka_unit_test(test_slowing_shows_through_closer_sampling),
@@ -1141,6 +1203,7 @@ main(void)
 		cmocka_unit_test(test_growth_that_turned_over_says_so),
 		cmocka_unit_test(test_turnover),
 		cmocka_unit_test(test_enlarged),
+		cmocka_unit_test(test_enlarged_by_load),
 		cmocka_unit_test(test_vm_is_never_a_leak),
 		cmocka_unit_test(test_interned_strings_are_the_callers),
 		cmocka_unit_test(test_leak_without_java),

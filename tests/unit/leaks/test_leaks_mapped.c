@@ -229,6 +229,37 @@ test_what_was_given_back_before_is_unclear(void **state)
 	leaks_expect(&log, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
 }
 
+/* Mappings that stay, of which an eighth come after 7 s, as do the blocks of the program if its load falls. */
+static void
+test_few_mappings_under_less_load_are_a_leak(void **state)
+{
+	struct log_builder log;
+
+	(void)state;
+	for (int falls = 0; falls < 2; falls++) {
+		leaks_begin(&log);
+		log_add_fields(
+			&log, TH_EVENT_SETTING, LOG_TEXT("TWINHEAP_HEAPS"), LOG_TEXT("all"));
+		for (uint32_t ms = 0; ms < END_MS; ms += ms < 7000 ? 50 : 400)
+			log_mapped(&log, (struct log_sample){.ms = ms,
+						 .size = MIB,
+						 .thread = 1,
+						 .stack = STACK_WORK});
+		leaks_add(&log,
+			(struct leaks_series){
+				.stack = STACK_OTHER, .to = 7000, .every = 10, .life = 10});
+		leaks_add(&log, (struct leaks_series){.stack = STACK_OTHER,
+					.from = 7000,
+					.to = END_MS,
+					.every = falls ? 80 : 10,
+					.life = 10});
+		struct leaks_found found;
+		leaks_find(&found, &log);
+		assert_int_equal(found.leaks.outcome.leaks, falls);
+		leaks_end(&found, &log);
+	}
+}
+
 int
 main(void)
 {
@@ -241,6 +272,7 @@ main(void)
 		cmocka_unit_test(test_a_leap_at_the_end_is_no_leak),
 		cmocka_unit_test(test_what_slows_down_is_unclear),
 		cmocka_unit_test(test_what_was_given_back_before_is_unclear),
+		cmocka_unit_test(test_few_mappings_under_less_load_are_a_leak),
 	};
 
 	return cmocka_run_group_tests_name("leaks_mapped", tests, NULL, NULL);
