@@ -162,14 +162,12 @@ th_detection_limit_of_few(const struct th_judge *judge)
 {
 	const struct th_observation_window *horizon = judge->horizon;
 	double exposed = exposure(judge, horizon->warm, horizon->end);
-	struct th_load load;
 	double gap = exposed > 0 ? (double)(horizon->end - horizon->warm) / 1e9 / exposed : 0;
 
 	if (horizon->end <= horizon->warm || exposed <= 0)
 		return HUGE_VAL;
-	th_load_init(
-		&load, judge->profile->recording, judge->heap, horizon->warm, horizon->end);
-	if (load.until[TH_LOAD_PARTS] >= hits_needed(judge, gap))
+	if (th_load_samples(&judge->load, (double)horizon->warm, (double)horizon->end) >=
+		hits_needed(judge, gap))
 		return HUGE_VAL;
 	struct need need = {hits_needed(judge, gap), UINT32_MAX, 0, 1};
 	return isinf(exposed) ? 0 : mean_for_power(&need) / exposed;

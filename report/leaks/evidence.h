@@ -164,7 +164,8 @@ struct th_judge {
 	double seconds; /* between warm-up and horizon in which the heap was sampled */
 	struct th_sampling_density density; /* since the warm-up */
 	struct th_sampling_clock clock;     /* of any site, if that is even */
-	struct th_load load; /* of the heap; for the mapped one: of the program */
+	struct th_load load;                /* of the heap */
+	struct th_load program;             /* of the program, maybe by another heap */
 	/* State of the current site */
 	const uint32_t *samples; /* indices */
 	size_t samples_count;

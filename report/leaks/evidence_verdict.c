@@ -49,18 +49,25 @@ longest_pause(const struct th_judge *judge, const struct th_sampling_clock *cloc
 	return longest;
 }
 
-/* Samples that show the load up to a time since the warm-up. */
+/* Samples of the heap up to a time since the warm-up. */
 static double
 samples_until(const struct th_judge *judge, uint64_t time)
 {
-	return th_load_between(&judge->load, (double)judge->horizon->warm, (double)time);
+	return th_load_samples(&judge->load, (double)judge->horizon->warm, (double)time);
 }
 
-/* The same without those of the site. */
-static double
-others_until(const struct th_judge *judge, uint64_t time, double births)
+/* Whether another heap shows the load of the program: in one with a VM, the Java heap. */
+static bool
+has_other_load(const struct th_judge *judge)
 {
-	return samples_until(judge, time) - (judge->heap == TH_HEAP_MAPPED ? 0 : births);
+	return judge->program.heap != judge->heap &&
+	       judge->program.samples[TH_LOAD_PARTS] >= TH_LOAD_ENOUGH;
+}
+
+static double
+program_bytes(const struct th_judge *judge, uint64_t from, uint64_t to)
+{
+	return th_load_bytes(&judge->program, (double)from, (double)to);
 }
 
 /*
@@ -78,14 +85,20 @@ is_active_since(const struct th_judge *judge, uint64_t time, double pause)
 
 /*
  * Whether the rest of the heap, which had allocated until the last survivor, was idle after it, in a pause of
- * this part of the time.
+ * this part of the time; or the program was.
  */
 static bool
 became_idle(const struct th_judge *judge, uint64_t time, double pause)
 {
-	double others = others_until(judge, time, (double)judge->births_count);
-	double after = samples_until(judge, judge->horizon->end) - samples_until(judge, time);
+	const struct th_observation_window *horizon = judge->horizon;
+	double until = samples_until(judge, time);
+	double others = until - (double)judge->births_count;
+	double after = samples_until(judge, horizon->end) - until;
 
+	if (has_other_load(judge) &&
+		program_bytes(judge, time, horizon->end) * (1 - pause) <
+			IDLE_RATE * pause * program_bytes(judge, horizon->warm, time))
+		return true;
 	return others >= ENOUGH_SAMPLES && after * (1 - pause) < IDLE_RATE * pause * others;
 }
 
@@ -132,21 +145,34 @@ goes_on(struct th_evidence *evidence, const struct th_judge *judge,
 	return false;
 }
 
+/* Whether chance explains how few survivors are late if a part of the load is, and twice as many do not. */
+static bool
+is_explained(double late, double all, double part)
+{
+	return part > 0 && late <= 2 * part * all &&
+	       (2 * late >= part * all || th_distribution_misses(all - late, late, 1 - part,
+						  part, 1) >= UNLIKELY_QUARTER);
+}
+
 /*
- * Whether the load explains how few survivors there are from `quarter` on: the load fell, and they are no
- * more than twice as many as it would have.
+ * Whether the load explains how few survivors there are from `quarter` on, `before` of which the sampling
+ * clock expects earlier: that of the other samples of the heap, or that of the program.
  */
 static bool
-follows_load(const struct th_evidence *evidence, const struct th_judge *judge, uint64_t quarter)
+follows_load(const struct th_evidence *evidence, const struct th_judge *judge, uint64_t quarter,
+	double before)
 {
 	double late = (double)evidence->born_last_quarter;
 	double all = (double)judge->births_count;
-	double others = others_until(judge, evidence->last_birth, all);
-	double part = (others - others_until(judge, quarter, all - late)) / others;
+	double others = samples_until(judge, evidence->last_birth) - all;
+	double earlier = samples_until(judge, quarter) - (all - late);
 
-	return others >= ENOUGH_SAMPLES && part > 0 && late <= 2 * part * all &&
-	       (2 * late >= part * all || th_distribution_misses(all - late, late, 1 - part,
-						  part, 1) >= UNLIKELY_QUARTER);
+	if (others >= ENOUGH_SAMPLES && is_explained(late, all, 1 - earlier / others))
+		return true;
+	/* A quarter of the time: the densities are before / 3 and 1 - before. */
+	double of_late = program_bytes(judge, quarter, evidence->last_birth) * (1 - before);
+	double of_early = program_bytes(judge, judge->horizon->warm, quarter) * before / 3;
+	return has_other_load(judge) && is_explained(late, all, of_late / (of_late + of_early));
 }
 
 /*
@@ -181,7 +207,7 @@ slows_down(struct th_evidence *evidence, const struct th_judge *judge,
 	return 8 * late < all && before > 0 && before < 1 &&
 	       th_distribution_misses(earlier, (double)evidence->born_last_quarter, before,
 		       1 - before, 1) < UNLIKELY_QUARTER &&
-	       !follows_load(evidence, judge, quarter);
+	       !follows_load(evidence, judge, quarter, before);
 }
 
 /*
@@ -395,8 +421,8 @@ static bool
 is_enlarged(const struct th_evidence *evidence, const struct th_judge *judge)
 {
 	double start = (double)evidence->horizon->start, end = (double)evidence->horizon->end;
-	double middle = th_load_between(&judge->load, start, end) >= TH_LOAD_ENOUGH
-				? th_load_time(&judge->load, start, end, ENLARGED_AFTER)
+	double middle = judge->program.samples[TH_LOAD_PARTS] >= TH_LOAD_ENOUGH
+				? th_load_time(&judge->program, start, end, ENLARGED_AFTER)
 				: (double)evidence->horizon->middle;
 
 	return evidence->ascending >= ENOUGH_ASCENDING && evidence->alive &&

@@ -193,8 +193,8 @@ is_idle_since(const struct work *work, double time)
 {
 	double start = (double)work->window->start, end = (double)work->window->end;
 
-	return th_load_between(&work->load, time, end) * (time - start) <
-	       IDLE_RATE * th_load_between(&work->load, start, time) * (end - time);
+	return th_load_bytes(&work->load, time, end) * (time - start) <
+	       IDLE_RATE * th_load_bytes(&work->load, start, time) * (end - time);
 }
 
 /* The quarters of equal load: empty if there are too few samples, or if the load was brief. */
@@ -202,7 +202,7 @@ static void
 find_quarters_of_load(const struct work *work, struct th_tallied *group)
 {
 	if (group->is_brief ||
-		th_load_between(&work->load, group->begin, group->until) < TH_LOAD_ENOUGH)
+		th_load_samples(&work->load, group->begin, group->until) < TH_LOAD_ENOUGH)
 		return;
 	for (int i = 0; i <= TH_TALLIED_QUARTERS; i++)
 		group->load_quarters[i] = th_load_time(&work->load, group->begin, group->until,
@@ -519,11 +519,12 @@ static bool
 goes_on(const struct work *work, const struct th_tallied *group)
 {
 	double end = (double)work->window->end;
-	double before = th_load_between(&work->load, group->begin, group->until);
 	double after = (end - group->until) / (group->until - group->begin);
 
-	if (before >= TH_LOAD_ENOUGH)
-		after = fmin(after, th_load_between(&work->load, group->until, end) / before);
+	if (th_load_samples(&work->load, group->begin, group->until) >= TH_LOAD_ENOUGH)
+		after = fmin(
+			after, th_load_bytes(&work->load, group->until, end) /
+				       th_load_bytes(&work->load, group->begin, group->until));
 	double expected = LAST_PART * after * born(group);
 	return group->is_idle || expected < 1 || group->born_after >= expected ||
 	       end - group->until < AFTER_PART * (end - (double)work->window->warm);

@@ -137,8 +137,8 @@ quarter_of(const struct work *work, const struct sums *sums, uint64_t time, enum
 	double part = ((double)time - warm) / (end - warm);
 
 	if (clock == BY_LOAD)
-		part = th_load_between(&work->load, warm, (double)time) /
-		       th_load_between(&work->load, warm, end);
+		part = th_load_bytes(&work->load, warm, (double)time) /
+		       th_load_bytes(&work->load, warm, end);
 	return part < 1 ? (unsigned)(part * TH_LEDGER_QUARTERS) : TH_LEDGER_QUARTERS - 1;
 }
 
@@ -295,7 +295,7 @@ static bool
 is_growing(const struct work *work, const struct sums *sums)
 {
 	const struct th_ledger *ledger = work->ledger;
-	double load = th_load_between(&work->load, (double)sums->warm, (double)ledger->end);
+	double load = th_load_samples(&work->load, (double)sums->warm, (double)ledger->end);
 
 	return ledger->end - sums->first >= LEAST_NS &&
 	       th_sums_point(&sums->gained.bytes) >= TH_LEDGER_LEAST &&
@@ -516,7 +516,7 @@ grows(const struct steps *steps, uint64_t start, uint64_t end)
 		by_load[i] = i ? th_load_time(&load, warm, to, part) : warm;
 	}
 	return end - start >= TH_REFERENCES_LEAST_NS &&
-	       (rises(steps, by_time) || (th_load_between(&load, warm, to) >= TH_LOAD_ENOUGH &&
+	       (rises(steps, by_time) || (th_load_samples(&load, warm, to) >= TH_LOAD_ENOUGH &&
 						 rises(steps, by_load)));
 }
 

@@ -15,9 +15,12 @@
 #define TH_LOAD_ENOUGH 64
 
 struct th_load {
+	enum th_heap heap;
 	double from, to; /* ns */
-	double until[TH_LOAD_PARTS +
-		     1]; /* samples up to the start of each equal part, and in all */
+	/* Up to the start of each equal part, and in all. */
+	double samples[TH_LOAD_PARTS + 1];
+	double bytes[TH_LOAD_PARTS +
+		     1]; /* a sample counts as its interval, however large it is */
 };
 
 /* Counts the samples of a heap between two times. */
@@ -29,9 +32,12 @@ void th_load_init_program(
 	struct th_load *load, const struct th_recording *recording, uint64_t from, uint64_t to);
 
 /* Samples between two times, as if they came evenly within a part. */
-double th_load_between(const struct th_load *load, double from, double to);
+double th_load_samples(const struct th_load *load, double from, double to);
 
-/* The time at which a part, 0 to 1, of the samples between two times had been taken. */
+/* Bytes between two times: samples are fewer where the interval is longer. */
+double th_load_bytes(const struct th_load *load, double from, double to);
+
+/* The time at which a part, 0 to 1, of the bytes between two times had been allocated. */
 double th_load_time(const struct th_load *load, double from, double to, double part);
 
 #endif

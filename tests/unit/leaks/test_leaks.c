@@ -323,6 +323,30 @@ test_slowing_with_the_load_is_leak(void **state)
 	expect_beside(&log, TH_VERDICT_PLATEAU, TH_REASON_SLOWED);
 }
 
+/* The same where the Java heap shows the load: blocks that stay, and objects at a rate that falls or stays. */
+static void
+test_slowing_with_the_java_heap_is_leak(void **state)
+{
+	struct leaks_found found;
+	struct log_builder log;
+
+	(void)state;
+	for (int falls = 0; falls < 2; falls++) {
+		leaks_begin(&log);
+		add_slowing(&log, STACK_WORK, 0);
+		for (uint32_t i = 0; i < 5; i++)
+			leaks_add(&log, (struct leaks_series){.stack = STACK_JAVA,
+						.class = CLASS_NODE,
+						.from = 2000 * i,
+						.to = 2000 * (i + 1),
+						.every = falls ? slowing[i] : 10,
+						.life = 10});
+		leaks_find(&found, &log);
+		assert_int_equal(found.leaks.outcome.leaks, falls);
+		leaks_end(&found, &log);
+	}
+}
+
 /*
  * 30 survivors since the warm-up, and one more at the end, beside a load that falls to a quarter of what it
  * was: two or three were to be expected.
@@ -1189,6 +1213,7 @@ main(void)
 		cmocka_unit_test(test_bursts_are_a_leak),
 		cmocka_unit_test(test_slowing_is_plateau),
 		cmocka_unit_test(test_slowing_with_the_load_is_leak),
+		cmocka_unit_test(test_slowing_with_the_java_heap_is_leak),
 		cmocka_unit_test(test_few_that_follow_the_load_are_a_leak),
 		cmocka_unit_test(test_sparser_sampling_is_no_slowing),
 		cmocka_unit_test(test_sparser_sampling_is_no_end),

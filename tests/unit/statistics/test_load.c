@@ -38,11 +38,13 @@ bursts(void **state)
 	add(&recording.samples[TH_HEAP_NATIVE], 10, 50, 8, 1);
 	add(&recording.samples[TH_HEAP_NATIVE], 200, 240, 2, 0.25F);
 	th_load_init_program(&load, &recording, SECOND, SECOND + LENGTH);
-	assert_float_equal(th_load_between(&load, start, end), 640, 1e-6);
-	assert_float_equal(th_load_between(&load, start, start + 30.5 * SECOND), 164, 1e-6);
+	assert_float_equal(th_load_samples(&load, start, end), 640, 1e-6);
+	assert_float_equal(th_load_samples(&load, start, start + 30.5 * SECOND), 164, 1e-6);
 	assert_float_equal(
-		th_load_between(&load, start + 60 * SECOND, start + 190 * SECOND), 0, 1e-6);
-	assert_float_equal(th_load_between(&load, end, start), 0, 1e-6);
+		th_load_samples(&load, start + 60 * SECOND, start + 190 * SECOND), 0, 1e-6);
+	assert_float_equal(th_load_samples(&load, end, start), 0, 1e-6);
+	/* Samples of no interval are of single bytes. */
+	assert_float_equal(th_load_bytes(&load, start, end), 640, 1e-6);
 	assert_float_equal(th_load_time(&load, start, end, 0.25), start + 30 * SECOND, 1e3);
 	assert_float_equal(th_load_time(&load, start, end, 0.75), start + 220 * SECOND, 1e3);
 	assert_float_equal(
@@ -58,11 +60,11 @@ no_samples(void **state)
 
 	(void)state;
 	th_load_init_program(&load, &recording, SECOND, SECOND + LENGTH);
-	assert_float_equal(th_load_between(&load, SECOND, SECOND + LENGTH), 0, 0);
+	assert_float_equal(th_load_samples(&load, SECOND, SECOND + LENGTH), 0, 0);
 	double time = th_load_time(&load, SECOND, SECOND + LENGTH, 0.5);
 	assert_true(time >= (double)SECOND && time <= (double)(SECOND + LENGTH));
 	th_load_init_program(&load, &recording, SECOND, SECOND);
-	assert_float_equal(th_load_between(&load, SECOND, SECOND), 0, 0);
+	assert_float_equal(th_load_samples(&load, SECOND, SECOND), 0, 0);
 }
 
 int
