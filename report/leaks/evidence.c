@@ -37,13 +37,12 @@ objects_in(const struct th_estimator *sum)
  */
 static struct th_estimate
 bytes_of(const struct th_judge *judge, const struct th_evidence *evidence,
-	const struct th_estimator *sum, enum th_limit which)
+	const struct th_estimator *sum)
 {
 	struct th_estimate nothing = judge->nothing;
 
 	if (sum->samples)
-		return th_profile_bytes_limit(
-			judge->profile, judge->heap, TH_MEASURE_LIVE, sum, which);
+		return th_profile_bytes(judge->profile, judge->heap, TH_MEASURE_LIVE, sum);
 	if (evidence->sums.samples > 0)
 		nothing.high *= evidence->sums.followed / evidence->sums.samples;
 	return nothing;
@@ -56,14 +55,14 @@ bytes_of(const struct th_judge *judge, const struct th_evidence *evidence,
  */
 static struct th_estimate
 lost_bytes(const struct th_judge *judge, const struct th_evidence *evidence,
-	const struct th_estimator *sum, enum th_limit which)
+	const struct th_estimator *sum)
 {
 	double gap = th_mean_interval_thin(&evidence->sums.gaps);
 
 	if (evidence->sums.samples < ENOUGH_FOR_GAP || judge->profile->lifetimes.followed ||
 		gap <= 0 || gap >= judge->profile->heaps[judge->heap].gap)
-		return bytes_of(judge, evidence, sum, which);
-	return th_estimate_bytes_limit(sum, NULL, gap * judge->thinning, which);
+		return bytes_of(judge, evidence, sum);
+	return th_estimate_bytes(sum, NULL, gap * judge->thinning);
 }
 
 /* Intervals are slow to compute: the limit is skipped for sites that have not grown at all. */
@@ -75,8 +74,8 @@ th_evidence_growth_limit(const struct th_judge *judge, const struct th_evidence 
 
 	if (growth <= 0)
 		return growth;
-	struct th_estimate more = bytes_of(judge, evidence, gained, TH_LIMIT_LOW);
-	struct th_estimate less = lost_bytes(judge, evidence, lost, TH_LIMIT_HIGH);
+	struct th_estimate more = bytes_of(judge, evidence, gained);
+	struct th_estimate less = lost_bytes(judge, evidence, lost);
 	return th_estimate_difference(&more, &less).low;
 }
 
@@ -111,18 +110,11 @@ sampled_seconds(const struct th_judge *judge)
 }
 
 static struct th_estimate
-live_bytes(
-	const struct th_evidence *evidence, const struct th_judge *judge, enum th_limit which)
+live_bytes(const struct th_evidence *evidence, const struct th_judge *judge)
 {
-	return evidence->is_resident ? th_estimate_bytes_limit(&evidence->sums.resident, NULL,
-					       judge->profile->heaps[judge->heap].gap, which)
-				     : bytes_of(judge, evidence, &evidence->sums.live, which);
-}
-
-double
-th_evidence_live_low(const struct th_evidence *evidence, const struct th_judge *judge)
-{
-	return live_bytes(evidence, judge, TH_LIMIT_LOW).low;
+	return evidence->is_resident ? th_estimate_bytes(&evidence->sums.resident, NULL,
+					       judge->profile->heaps[judge->heap].gap)
+				     : bytes_of(judge, evidence, &evidence->sums.live);
 }
 
 void
@@ -130,13 +122,13 @@ th_evidence_measure(struct th_evidence *evidence, const struct th_judge *judge)
 {
 	const struct th_evidence_sums *sums = &evidence->sums;
 
-	evidence->live_bytes = live_bytes(evidence, judge, TH_LIMIT_BOTH);
+	evidence->live_bytes = live_bytes(evidence, judge);
 	evidence->live_objects = th_profile_objects(
 		judge->profile, judge->heap, TH_MEASURE_LIVE, &sums->live);
 	if (evidence->is_trend)
 		return;
-	struct th_estimate gained = bytes_of(judge, evidence, &sums->gained, TH_LIMIT_BOTH);
-	struct th_estimate lost = lost_bytes(judge, evidence, &sums->lost, TH_LIMIT_BOTH);
+	struct th_estimate gained = bytes_of(judge, evidence, &sums->gained);
+	struct th_estimate lost = lost_bytes(judge, evidence, &sums->lost);
 	evidence->growth = th_estimate_scale(th_estimate_difference(&gained, &lost),
 		judge->seconds > 0 ? 1 / judge->seconds : 0);
 }
@@ -435,11 +427,14 @@ find_ages(struct look *look)
 }
 
 struct th_outline
-th_evidence_outline(const struct th_evidence *evidence)
+th_evidence_outline(const struct th_evidence *evidence, const struct th_judge *judge)
 {
 	return (struct th_outline){
 		.live = evidence->live,
 		.live_bytes = evidence->live_bytes.estimate,
+		.live_low = evidence->verdict == TH_VERDICT_LEAK
+				    ? live_bytes(evidence, judge).low
+				    : 0,
 		.growth = evidence->growth.estimate,
 		.survivors = evidence->survivors,
 		.pause_probability = evidence->pause_probability,

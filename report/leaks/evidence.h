@@ -194,14 +194,11 @@ void th_evidence_init(struct th_evidence *evidence, struct th_judge *judge,
 /* Computes the intervals of live_bytes, live_objects and growth, which is slow. */
 void th_evidence_measure(struct th_evidence *evidence, const struct th_judge *judge);
 
-/* The lower limit of the live_bytes that th_evidence_measure() would compute. */
-double th_evidence_live_low(const struct th_evidence *evidence, const struct th_judge *judge);
-
 /* Summary of a site, kept for each of up to a hundred thousand sites. */
 struct th_outline {
 	double live;
 	double live_bytes; /* the estimate */
-	double live_low;   /* of a leak: the lower end of its interval */
+	double live_low;   /* of a leak: the lower end of its interval; else 0 */
 	double growth;     /* bytes per second, the estimate */
 	double survivors;
 	double pause_probability;
@@ -218,7 +215,8 @@ struct th_outline {
 	bool is_kept;    /* old blocks are not freed */
 };
 
-struct th_outline th_evidence_outline(const struct th_evidence *evidence);
+struct th_outline
+th_evidence_outline(const struct th_evidence *evidence, const struct th_judge *judge);
 
 /*
  * P(X >= more) of a binomial distribution with p = 1/2 of more + less trials: the sign test of

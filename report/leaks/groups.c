@@ -126,7 +126,7 @@ judge_together(struct th_leaks_work *work, const struct th_leak_group *group)
 		TH_SITE_SHARE * TH_ERROR_RATE, &evidence);
 	if (place->internal)
 		th_evidence_set_internal(&evidence);
-	outline = th_evidence_outline(&evidence);
+	outline = th_evidence_outline(&evidence, &work->judges[group->heap]);
 	if (evidence.verdict == TH_VERDICT_LEAK && evidence.reason != TH_REASON_RESIDENT)
 		outline.verdict = TH_VERDICT_UNCLEAR;
 	return outline;

@@ -146,9 +146,7 @@ judge_share(void *data)
 		if (i + EXPECTED_PLACES < places->items_count)
 			expect_place(work, i + EXPECTED_PLACES);
 		look_at_place(work, judge, i, &evidence);
-		work->outlines[i] = th_evidence_outline(&evidence);
-		if (evidence.verdict == TH_VERDICT_LEAK)
-			work->outlines[i].live_low = th_evidence_live_low(&evidence, judge);
+		work->outlines[i] = th_evidence_outline(&evidence, judge);
 	}
 	return NULL;
 }
@@ -206,10 +204,7 @@ outline_group(struct th_leaks_work *work, struct th_leak_group *group)
 		th_owners_find(work, &first, 1, one.survivors).is_collected) {
 		struct th_finding finding = th_groups_judge(work, group);
 
-		one = th_evidence_outline(&finding.evidence);
-		if (one.verdict == TH_VERDICT_LEAK)
-			one.live_low = th_evidence_live_low(
-				&finding.evidence, &work->judges[group->heap]);
+		one = th_evidence_outline(&finding.evidence, &work->judges[group->heap]);
 	}
 	if (one.verdict == TH_VERDICT_LEAK) {
 		group->leaked = one.live_low;

@@ -464,22 +464,14 @@ within_total(const struct th_calibration *calibration, struct th_estimate part)
 }
 
 struct th_estimate
-th_calibration_bytes_limit(const struct th_calibration *calibration,
-	const struct th_estimator *part, enum th_limit which)
+th_calibration_bytes(const struct th_calibration *calibration, const struct th_estimator *part)
 {
 	const struct th_estimator *whole = calibration->is_calibrated ? &calibration->whole
 								      : NULL;
-	struct th_estimate bytes = th_estimate_bytes_limit(
-		part, whole, calibration->gap, which);
+	struct th_estimate bytes = th_estimate_bytes(part, whole, calibration->gap);
 
 	bytes = widen(calibration, &bytes);
 	return within_total(calibration, bytes);
-}
-
-struct th_estimate
-th_calibration_bytes(const struct th_calibration *calibration, const struct th_estimator *part)
-{
-	return th_calibration_bytes_limit(calibration, part, TH_LIMIT_BOTH);
 }
 
 struct th_estimate

@@ -229,16 +229,16 @@ estimate_of(const struct th_sums *sums, struct th_limits limits, uint64_t sample
 }
 
 static struct th_estimate
-estimate_alone(const struct th_sums *sums, double gap, uint64_t samples, enum th_limit which)
+estimate_alone(const struct th_sums *sums, double gap, uint64_t samples)
 {
 	struct th_unseen unseen = unseen_of(sums, gap);
 
-	return estimate_of(sums, th_interval_alone(&unseen, which), samples);
+	return estimate_of(sums, th_interval_alone(&unseen), samples);
 }
 
 static struct th_estimate
-estimate_share(const struct th_estimator *estimator, const struct th_estimator *whole,
-	double gap, enum th_limit which)
+estimate_share(
+	const struct th_estimator *estimator, const struct th_estimator *whole, double gap)
 {
 	struct th_estimator other = *whole;
 	struct th_unseen share = unseen_of(&estimator->bytes, gap);
@@ -247,25 +247,18 @@ estimate_share(const struct th_estimator *estimator, const struct th_estimator *
 	th_estimator_subtract(&other, estimator);
 	rest = unseen_of(&other.bytes, gap);
 	return estimate_of(
-		&estimator->bytes, th_interval_share(&share, &rest, which), estimator->samples);
-}
-
-struct th_estimate
-th_estimate_bytes_limit(const struct th_estimator *estimator, const struct th_estimator *whole,
-	double gap, enum th_limit which)
-{
-	if (gap <= 0)
-		return th_estimate_exact(estimator->bytes.seen, estimator->samples);
-	if (!whole || whole->bytes.unseen <= 0)
-		return estimate_alone(&estimator->bytes, gap, estimator->samples, which);
-	return estimate_share(estimator, whole, gap, which);
+		&estimator->bytes, th_interval_share(&share, &rest), estimator->samples);
 }
 
 struct th_estimate
 th_estimate_bytes(
 	const struct th_estimator *estimator, const struct th_estimator *whole, double gap)
 {
-	return th_estimate_bytes_limit(estimator, whole, gap, TH_LIMIT_BOTH);
+	if (gap <= 0)
+		return th_estimate_exact(estimator->bytes.seen, estimator->samples);
+	if (!whole || whole->bytes.unseen <= 0)
+		return estimate_alone(&estimator->bytes, gap, estimator->samples);
+	return estimate_share(estimator, whole, gap);
 }
 
 /*
@@ -311,10 +304,10 @@ th_estimate_objects(
 
 	if (gap <= 0)
 		return th_estimate_exact(objects->seen, estimator->samples);
-	alone = estimate_alone(objects, gap / size, estimator->samples, TH_LIMIT_BOTH);
+	alone = estimate_alone(objects, gap / size, estimator->samples);
 	if (!whole || whole->bytes.unseen <= 0)
 		return alone;
-	bytes = estimate_share(estimator, whole, gap, TH_LIMIT_BOTH);
+	bytes = estimate_share(estimator, whole, gap);
 	if (estimator->bytes.unseen > 0 && objects->variance > 0)
 		return objects_of_share(estimator, &alone, &bytes);
 	return estimate_of(objects, (struct th_limits){0, (bytes.high - bytes.low) / size},
