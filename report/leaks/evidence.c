@@ -137,10 +137,8 @@ th_evidence_measure(struct th_evidence *evidence, const struct th_judge *judge)
 
 /* Sums over the samples of a site, beside those of its evidence. */
 struct sums {
-	double allocated;                /* objects, up to the horizon */
-	double alive;                    /* of these */
-	struct th_estimator gained_late; /* as `gained` and `lost`, since the middle */
-	struct th_estimator lost_late;
+	double allocated; /* objects, up to the horizon */
+	double alive;     /* of these */
 	/* Java: the part of `lost` and lost_late that the first GC after its allocation found dead */
 	struct th_estimator garbage;
 	struct th_estimator garbage_late;
@@ -349,8 +347,9 @@ look_at(struct look *look, size_t index)
 	count_cohort(look, sample->time, end);
 	add_change(horizon, sample->time, end, horizon->warm, &one, &evidence->sums.gained,
 		is_garbage ? &sums->garbage : &evidence->sums.lost);
-	add_change(horizon, sample->time, end, horizon->middle, &one, &sums->gained_late,
-		is_garbage ? &sums->garbage_late : &sums->lost_late);
+	add_change(horizon, sample->time, end, horizon->middle, &one,
+		&evidence->sums.gained_late,
+		is_garbage ? &sums->garbage_late : &evidence->sums.lost_late);
 }
 
 /* Whether clearly fewer of the earlier objects are alive: by the numbers alive, or by those dead. */
@@ -391,7 +390,7 @@ settle_garbage(struct look *look)
 	if (!look->garbage_old || are_alike(&look->early, &look->late))
 		return;
 	th_estimator_merge(&look->evidence->sums.lost, &sums->garbage);
-	th_estimator_merge(&sums->lost_late, &sums->garbage_late);
+	th_estimator_merge(&look->evidence->sums.lost_late, &sums->garbage_late);
 	if (have_died(&look->early, &look->late))
 		look->evidence->dead_old += look->garbage_old;
 }
@@ -440,8 +439,8 @@ th_evidence_outline(const struct th_evidence *evidence, const struct th_judge *j
 		.pause_probability = evidence->pause_probability,
 		.live_samples = evidence->live_samples,
 		.allocated = evidence->allocated,
-		.gained_late = (uint32_t)evidence->gained_late,
-		.lost_late = (uint32_t)evidence->lost_late,
+		.gained_late = (uint32_t)evidence->sums.gained_late.samples,
+		.lost_late = (uint32_t)evidence->sums.lost_late.samples,
 		.kept_since = (uint32_t)evidence->kept_since,
 		.dead_old = (uint32_t)evidence->dead_old,
 		.verdict = (uint8_t)evidence->verdict,
@@ -533,27 +532,8 @@ set_points(struct look *look)
 				  seconds
 			: 0,
 		evidence->sums.gained.samples + evidence->sums.lost.samples);
-	evidence->gained_late = sums->gained_late.samples;
-	evidence->lost_late = sums->lost_late.samples;
-	evidence->chance = th_chance_of_more(evidence->gained_late, evidence->lost_late);
-	evidence->chance_since = th_chance_of_more(evidence->kept_since, 0);
-}
-
-/* The lower limits of growth, where the verdict depends on them: they are slow to compute. */
-static void
-set_limits(struct look *look)
-{
-	struct th_evidence *evidence = look->evidence;
-	const struct sums *sums = &look->sums;
-
-	if (!th_evidence_needs_limits(evidence))
-		return;
-	if (evidence->born_late >= ENOUGH_LATE)
-		evidence->late_low = th_evidence_growth_limit(
-			look->judge, evidence, &sums->gained_late, &sums->lost_late);
-	if (!th_evidence_grew_late(evidence) && evidence->sums.gained.samples >= ENOUGH_LATE)
-		evidence->whole_low = th_evidence_growth_limit(
-			look->judge, evidence, &evidence->sums.gained, &evidence->sums.lost);
+	evidence->chance = th_chance_of_more(
+		evidence->sums.gained_late.samples, evidence->sums.lost_late.samples);
 }
 
 /* Evaluates the current site by one minimum age of old blocks; true: it is a leak. */
@@ -578,8 +558,7 @@ evaluate(struct th_evidence *evidence, struct th_judge *judge,
 	set_points(&look);
 	find_ages(&look);
 	th_evidence_test_births(evidence, judge, size_of_survivors(&look));
-	set_limits(&look);
-	th_evidence_find_verdict(evidence);
+	th_evidence_find_verdict(evidence, judge);
 	return evidence->verdict == TH_VERDICT_LEAK;
 }
 
@@ -610,27 +589,34 @@ is_leak_without(bool *collections, struct th_evidence *evidence, struct th_judge
 }
 
 /*
- * The full GC at exit found all old objects dead: they may have been kept until shortly before.  Old
- * garbage looks the same, so growth is unclear.
+ * The full GC at exit found nearly all old objects dead: they may have been kept until shortly before.
+ * Old garbage looks the same, so growth is unclear.
  */
 static void
 judge_dropped(struct th_evidence *evidence, struct th_judge *judge)
 {
-	if (th_evidence_is_dropped(evidence) &&
+	double old = (double)(evidence->alive_old + evidence->dead_at_exit);
+
+	if (evidence->dead_at_exit >= ENOUGH_SAMPLES &&
+		(double)evidence->alive_old <= LEAK_FREES * old &&
 		is_leak_without(&judge->ignores_exit, evidence, judge))
 		th_evidence_decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_DROPPED);
 }
 
 /*
- * Of a site some of whose blocks only collections free, true if what they leave is a leak by itself.
+ * Of a site of which collections free more of the old blocks than a leak frees, and leave as many, true if
+ * what they leave is a leak by itself.
  * The program keeps the owners of that: what was collected is not part of the leak.
  */
 static bool
 judge_kept(struct th_evidence *evidence, struct th_judge *judge)
 {
+	double least = LEAK_FREES * (double)(evidence->collected + evidence->left);
 	struct th_evidence kept;
 
-	if (!judge->collects_at_exit || !th_evidence_is_partly_collected(evidence))
+	if (!judge->collects_at_exit || evidence->collected < ENOUGH_SAMPLES ||
+		evidence->left < ENOUGH_SAMPLES || (double)evidence->collected <= least ||
+		(double)evidence->left <= least)
 		return false;
 	judge->omits_collected = true;
 	bool is_leak = evaluate(&kept, judge, evidence->horizon);
@@ -644,11 +630,18 @@ judge_kept(struct th_evidence *evidence, struct th_judge *judge)
 	return true;
 }
 
-/* Only collections free the blocks: a Java object owns each, and the program does not close it. */
+/*
+ * Only collections free the blocks: a Java object owns each, and the program does not close it.  At least
+ * half of the old ones: a collection may be under way, or may not reach old owners.  The program may free
+ * as many as of a leak.
+ */
 static void
 judge_unclosed(struct th_evidence *evidence, struct th_judge *judge)
 {
-	if (th_evidence_is_collected(evidence) &&
+	uint64_t freed = evidence->collected + evidence->closed;
+
+	if (evidence->collected >= ENOUGH_SAMPLES && evidence->left <= evidence->collected &&
+		(double)evidence->closed <= LEAK_FREES * (double)freed &&
 		is_leak_without(&judge->ignores_collections, evidence, judge))
 		th_evidence_decide(evidence, TH_VERDICT_LEAK, TH_REASON_UNCLOSED);
 }
@@ -663,8 +656,10 @@ th_evidence_init(struct th_evidence *evidence, struct th_judge *judge, const uin
 	judge->samples_count = count;
 	evaluate(evidence, judge, judge->horizon);
 	th_evidence_judge_residency(evidence, judge);
+	/* So many of the old blocks were freed that only older ones can show a leak. */
 	if (evidence->verdict != TH_VERDICT_LEAK && evidence->reason != TH_REASON_UNUSED &&
-		th_evidence_frees_old(evidence) && evaluate(&older, judge, &judge->older))
+		!th_evidence_keeps_old(evidence) && evidence->alive_old >= ENOUGH_LATE &&
+		evaluate(&older, judge, &judge->older))
 		*evidence = older;
 	judge_dropped(evidence, judge);
 	if (!judge_kept(evidence, judge))

@@ -60,6 +60,8 @@ struct th_evidence_sums {
 	struct th_estimator live;   /* at the profile's `at` */
 	struct th_estimator gained; /* old at the horizon, not yet at the end of the warm-up */
 	struct th_estimator lost;   /* old at the end of the warm-up, dead at the horizon */
+	struct th_estimator gained_late; /* the same since the middle */
+	struct th_estimator lost_late;
 	struct th_estimator resident; /* mapped: resident bytes of `live` */
 	double samples;               /* number evaluated */
 	double followed; /* samples represented; more if only some objects are followed */
@@ -98,15 +100,9 @@ struct th_evidence {
 	uint64_t born_late;  /* old survivors that were allocated in the later half */
 	uint64_t born_since; /* survivors allocated since the warm-up */
 	uint64_t born_last_quarter;
-	uint64_t gained_late; /* became old in the later half, and are alive */
-	uint64_t lost_late;   /* were old at its start, and died in it */
 	uint64_t kept_since;  /* old survivors allocated since the warm-up */
-	double chance;       /* p of so many gains by chance; at most chance_limit for growth */
-	double chance_since; /* the same of kept_since, if no old block died */
-	double chance_limit;
-	/* 0 where the verdict does not depend on them */
-	double late_low;  /* growth in the later half, bytes: its lower limit if above 0 */
-	double whole_low; /* if the later half is not significant: the limit since the warm-up */
+	double chance; /* p of so many gains in the later half by chance */
+	double chance_limit;  /* of growth */
 	uint64_t first_birth; /* of old survivors but the first tenth, time; UINT64_MAX: none */
 	uint64_t first_since; /* of survivors since the warm-up, time */
 	uint64_t last_birth;  /* of survivors, time */
@@ -204,7 +200,7 @@ struct th_outline {
 	double pause_probability;
 	uint64_t live_samples;
 	uint64_t allocated;
-	uint32_t gained_late; /* samples, as in struct th_evidence */
+	uint32_t gained_late; /* samples, as in struct th_evidence_sums */
 	uint32_t lost_late;
 	uint32_t kept_since;
 	uint32_t dead_old;
