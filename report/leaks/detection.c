@@ -166,7 +166,7 @@ th_detection_limit_of_few(const struct th_judge *judge)
 
 	if (horizon->end <= horizon->warm || exposed <= 0)
 		return HUGE_VAL;
-	if (judge->density.samples[TH_DENSITY_PARTS] >= hits_needed(judge, gap))
+	if (judge->density.samples.starts[TH_DENSITY_PARTS] >= hits_needed(judge, gap))
 		return HUGE_VAL;
 	struct need need = {hits_needed(judge, gap), UINT32_MAX, 0, 1};
 	return isinf(exposed) ? 0 : mean_for_power(&need) / exposed;

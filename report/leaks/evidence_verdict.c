@@ -49,17 +49,11 @@ longest_pause(const struct th_judge *judge, const struct th_sampling_clock *cloc
 	return longest;
 }
 
-/* Samples of the heap up to a time since the warm-up; even within a part. */
+/* Samples of the heap up to a time since the warm-up. */
 static double
 samples_until(const struct th_judge *judge, uint64_t time)
 {
-	const struct th_sampling_density *density = &judge->density;
-	double place = TH_DENSITY_PARTS * (double)(time - density->from) /
-		       (double)(density->to - density->from);
-	unsigned part = (unsigned)fmin(place, TH_DENSITY_PARTS - 1);
-	double start = density->samples[part];
-
-	return start + (place - part) * (density->samples[part + 1] - start);
+	return th_sampling_clock_at(&judge->density.samples, time);
 }
 
 /*
@@ -69,7 +63,7 @@ samples_until(const struct th_judge *judge, uint64_t time)
 static bool
 is_active_since(const struct th_judge *judge, uint64_t time, double pause)
 {
-	double all = judge->density.samples[TH_DENSITY_PARTS];
+	double all = judge->density.samples.starts[TH_DENSITY_PARTS];
 	double after = all - samples_until(judge, time);
 
 	return after >= ENOUGH_SAMPLES && after >= ACTIVE_RATE * pause * all;
@@ -84,7 +78,7 @@ became_idle(const struct th_judge *judge, uint64_t time, double pause)
 {
 	double until = samples_until(judge, time);
 	double others = until - (double)judge->births_count;
-	double after = judge->density.samples[TH_DENSITY_PARTS] - until;
+	double after = judge->density.samples.starts[TH_DENSITY_PARTS] - until;
 
 	return others >= ENOUGH_SAMPLES && after * (1 - pause) < IDLE_RATE * pause * others;
 }

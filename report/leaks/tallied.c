@@ -9,6 +9,7 @@
 #include "report/base/allocate.h"
 #include "report/base/sort.h"
 #include "report/leaks/tallied_memory.h"
+#include "report/statistics/sampling_density.h"
 #include "unify/shared/collector_name.h"
 
 /* Fewer survivors since the warm-up are no leak. */
@@ -83,7 +84,7 @@ struct work {
 	uint64_t collected;               /* end of the last collection of these */
 	TH_ARRAY(struct maker, makers);   /* by number, as `groups` of the tallies */
 	struct th_id_map group_ids;       /* key, class and kind */
-	double samples[TH_TALLIED_STEPS]; /* of the heap, by part of the window */
+	struct th_sampling_density density; /* of the heap, in the window */
 };
 
 /* Class loaders made before the returned time were judged by this collection; 0 = none. */
@@ -184,38 +185,16 @@ begin_of(const struct work *work, const struct th_tallied *group)
 		       : warm + step * step_of(work, group);
 }
 
-/* The Java heap is that of the program, if it has one. */
-static void
-count_samples(struct work *work)
-{
-	const struct th_samples *heaps = work->profile->recording->samples;
-	const struct th_samples *samples =
-		&heaps[heaps[TH_HEAP_JAVA].items_count ? TH_HEAP_JAVA : TH_HEAP_NATIVE];
-	double start = (double)work->window->start, end = (double)work->window->end;
-
-	for (size_t i = 0; i < samples->items_count; i++) {
-		double part = ((double)samples->items[i].time - start) / (end - start);
-
-		if (part >= 0 && part < 1)
-			work->samples[(int)(part * TH_TALLIED_STEPS)]++;
-	}
-}
-
 /* Whether the program did next to nothing from a time on. */
 static bool
 is_idle_since(const struct work *work, double time)
 {
+	const struct th_sampling_clock *samples = &work->density.samples;
 	double start = (double)work->window->start, end = (double)work->window->end;
-	double before = 0, all = 0;
+	double before = th_sampling_clock_at(samples, (uint64_t)time);
+	double after = samples->starts[TH_DENSITY_PARTS] - before;
 
-	for (int i = 0; i < TH_TALLIED_STEPS; i++) {
-		double from = start + i * (end - start) / TH_TALLIED_STEPS;
-		double to = start + (i + 1) * (end - start) / TH_TALLIED_STEPS;
-
-		all += work->samples[i];
-		before += work->samples[i] * overlap(from, to, start, time);
-	}
-	return (all - before) * (time - start) < IDLE_RATE * before * (end - time);
+	return after * (time - start) < IDLE_RATE * before * (end - time);
 }
 
 /* The end of the quarters: earlier where the load ended, so that none that stay were made. */
@@ -629,7 +608,10 @@ th_tallies_init(struct th_tallies *tallies, struct th_leak_sites *places,
 		join_group(&work, i);
 	for (size_t i = 0; i < recording->tallies_count; i++)
 		add_changes(&work, &recording->tallies[i]);
-	count_samples(&work);
+	/* The Java heap is that of the program, if it has one. */
+	th_sampling_density_init(&work.density, recording,
+		recording->samples[TH_HEAP_JAVA].items_count ? TH_HEAP_JAVA : TH_HEAP_NATIVE,
+		window->start, window->end);
 	for (size_t i = 0; i < tallies->items_count; i++) {
 		struct th_tallied *group = &tallies->items[i];
 

@@ -58,7 +58,8 @@ th_sampling_density_init(struct th_sampling_density *density,
 	struct part_sums sums[TH_DENSITY_PARTS];
 
 	memset(sums, 0, sizeof(sums));
-	*density = (struct th_sampling_density){.from = from, .to = to};
+	*density = (struct th_sampling_density){
+		.from = from, .to = to, .samples = {.from = from, .to = to}};
 	density->is_even = true;
 	if (from >= to)
 		return;
@@ -81,7 +82,7 @@ th_sampling_density_init(struct th_sampling_density *density,
 		if (sums[known].samples > 0)
 			density->parts[i].interval = sums[known].intervals /
 						     sums[known].samples;
-		density->samples[i + 1] = density->samples[i] + sums[i].samples;
+		density->samples.starts[i + 1] = density->samples.starts[i] + sums[i].samples;
 	}
 	density->is_even = is_even(density);
 }
@@ -126,7 +127,7 @@ th_sampling_clock_at(const struct th_sampling_clock *clock, uint64_t time)
 	if (time <= clock->from)
 		return 0;
 	if (time >= clock->to)
-		return 1;
+		return clock->starts[TH_DENSITY_PARTS];
 	double place = place_of(clock, time);
 	unsigned part = (unsigned)fmin(place, TH_DENSITY_PARTS - 1);
 	double start = clock->starts[part];

@@ -26,23 +26,24 @@ struct th_sampling_density_part {
 	double interval; /* mean bytes between samples; 0: every allocation was due */
 };
 
-struct th_sampling_density {
-	uint64_t from;
-	uint64_t to;
-	bool is_even; /* the same in all parts */
-	struct th_sampling_density_part parts[TH_DENSITY_PARTS];
-	double samples[TH_DENSITY_PARTS + 1]; /* up to the start of each part, and in all */
-};
-
-/* The sampling density of a heap between two times. */
-void th_sampling_density_init(struct th_sampling_density *density,
-	const struct th_recording *recording, enum th_heap heap, uint64_t from, uint64_t to);
-
+/* A value that rises evenly within each part. */
 struct th_sampling_clock {
 	uint64_t from;
 	uint64_t to;
 	double starts[TH_DENSITY_PARTS + 1]; /* value at the start of a part */
 };
+
+struct th_sampling_density {
+	uint64_t from;
+	uint64_t to;
+	bool is_even; /* the same in all parts */
+	struct th_sampling_density_part parts[TH_DENSITY_PARTS];
+	struct th_sampling_clock samples; /* number up to a time */
+};
+
+/* The sampling density of a heap between two times. */
+void th_sampling_density_init(struct th_sampling_density *density,
+	const struct th_recording *recording, enum th_heap heap, uint64_t from, uint64_t to);
 
 /*
  * For blocks of `size` bytes: large ones are sampled at any interval. The clock of a heap that
@@ -51,7 +52,7 @@ struct th_sampling_clock {
 void th_sampling_clock_init(struct th_sampling_clock *clock,
 	const struct th_sampling_density *density, double size);
 
-/* The clock's value, 0 at `from` and before, 1 at `to` and after. */
+/* The clock's value, 0 at `from` and before, 1 or all samples at `to` and after. */
 double th_sampling_clock_at(const struct th_sampling_clock *clock, uint64_t time);
 
 /* Weight of a sampled allocation at `time`: 1 on average. */
