@@ -261,15 +261,9 @@ th_released_only_at_exit(const struct th_profile *profile, const struct th_evide
  * The detection limit in bytes per second: a leak of small blocks at one site that grows
  * steadily at this rate, and of which nothing is freed, is found with probability
  * TH_DETECTION_POWER. 0 if every allocation was recorded; infinite if the time after the
- * warm-up is empty. docs/statistics.md derives it.
+ * warm-up is empty, or of a heap that was not judged, unless so few samples were taken of it since the
+ * warm-up that even if all of them stayed a leak could not be larger. docs/statistics.md derives it.
  */
 double th_detection_limit(const struct th_judge *judge);
-
-/*
- * The same of a heap that was not judged, but of which so few samples were taken since the
- * warm-up that even if all of them stayed a leak could not be larger; infinite if there were
- * more.
- */
-double th_detection_limit_of_few(const struct th_judge *judge);
 
 #endif

@@ -335,13 +335,8 @@ th_leaks_prepare(struct th_leaks *leaks, const struct th_profile *profile)
 	th_ledger_init(&leaks->ledger, leaks->profile);
 	finalizers_init(&leaks->finalizers, leaks->profile);
 	leaks->work = work_create(leaks);
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		const struct th_judge *judge = &leaks->work->judges[heap];
-
-		leaks->growth_limit[heap] = th_observation_window_may_leak(judge->horizon)
-						    ? th_detection_limit(judge)
-						    : th_detection_limit_of_few(judge);
-	}
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		leaks->growth_limit[heap] = th_detection_limit(&leaks->work->judges[heap]);
 }
 
 void
