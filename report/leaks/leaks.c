@@ -350,7 +350,7 @@ th_leaks_find(struct th_leaks *leaks)
 	th_levels_judge(work);
 	th_groups_form(work);
 	for (uint32_t i = 0; i < work->groups_count; i++) {
-		if (work->groups[i].places_count && !work->groups[i].is_part)
+		if (work->groups[i].places_count && work->groups[i].leader == i)
 			list_group(work, i);
 	}
 	th_sort(leaks->findings, leaks->findings_count, compare_findings);
