@@ -233,16 +233,6 @@ has_accumulated(const struct blocks *blocks, uint64_t from, uint64_t to)
 	return count >= ENOUGH_FREED && parts >= ENOUGH_BIRTH_PARTS;
 }
 
-/* Whether the process ends with a fall that may be large, by the last part alone. */
-static bool
-may_collapse(const struct curve *last, size_t top, uint64_t length)
-{
-	double fall = last->live[top] - last->live[BINS];
-
-	return fall > FALL_PART * NOTABLE_GROWTH * last->live[top] &&
-	       ends_soon(last, top, length);
-}
-
 /* Compares the fall, found in the fine curve, with the whole recording. */
 static bool
 is_collapse(const struct curve *last, size_t top, const struct curve *whole)
@@ -280,16 +270,13 @@ find_collapse(const struct blocks *blocks, uint64_t end)
 		return end;
 	uint64_t least = least_lifetime(length);
 	struct curve *last = curve_create(blocks, end - part, end, least);
+	struct curve *whole = curve_create(blocks, start, end, least);
 	size_t top = find_top(last, 0, BINS);
 
-	if (may_collapse(last, top, length) &&
-		has_accumulated(blocks, time_of(last, top), end)) {
-		struct curve *whole = curve_create(blocks, start, end, least);
-
-		if (is_collapse(last, top, whole))
-			found = start_of_fall(blocks, last, top);
-		free(whole);
-	}
+	if (ends_soon(last, top, length) && is_collapse(last, top, whole) &&
+		has_accumulated(blocks, time_of(last, top), end))
+		found = start_of_fall(blocks, last, top);
+	free(whole);
 	free(last);
 	return found;
 }
