@@ -135,15 +135,6 @@ th_evidence_measure(struct th_evidence *evidence, const struct th_judge *judge)
 
 /* Figures */
 
-/* Sums over the samples of a site, beside those of its evidence. */
-struct sums {
-	double allocated; /* objects, up to the horizon */
-	double alive;     /* of these */
-	/* Java: the part of `lost` and lost_late that the first GC after its allocation found dead */
-	struct th_estimator garbage;
-	struct th_estimator garbage_late;
-};
-
 /* Samples of old age, and those alive of them. */
 struct cohort {
 	uint64_t samples;
@@ -153,7 +144,11 @@ struct cohort {
 struct look {
 	struct th_evidence *evidence;
 	struct th_judge *judge;
-	struct sums sums;
+	double allocated;     /* objects, up to the horizon */
+	double alive;         /* of these */
+	/* Java: the part of `lost` and lost_late that the first GC after its allocation found dead */
+	struct th_estimator garbage;
+	struct th_estimator garbage_late;
 	struct cohort early;  /* from the warm-up to the middle */
 	struct cohort late;   /* from then on */
 	uint64_t garbage_old; /* samples of garbage that was old when a GC found it */
@@ -304,7 +299,6 @@ look_at(struct look *look, size_t index)
 		&profile->recording->samples[evidence->heap].items[index];
 	uint64_t end = end_of(look, index);
 	struct th_estimator one = {0};
-	struct sums *sums = &look->sums;
 
 	if (sample->time > profile->at.time ||
 		!th_lifetimes_follows(lifetimes, evidence->heap, index, &profile->at))
@@ -337,19 +331,19 @@ look_at(struct look *look, size_t index)
 	bool is_garbage = end != TH_END_NEVER && evidence->heap == TH_HEAP_JAVA &&
 			  th_lifetimes_is_temporary(lifetimes, evidence->heap, index);
 	evidence->allocated++;
-	sums->allocated += objects_in(&one);
+	look->allocated += objects_in(&one);
 	if (end == TH_END_NEVER) {
-		sums->alive += objects_in(&one);
+		look->alive += objects_in(&one);
 		count_survivor(look, sample->time, bytes_in(&one));
 	} else {
 		count_death(look, sample->time, end, bytes_in(&one), is_garbage);
 	}
 	count_cohort(look, sample->time, end);
 	add_change(horizon, sample->time, end, horizon->warm, &one, &evidence->sums.gained,
-		is_garbage ? &sums->garbage : &evidence->sums.lost);
+		is_garbage ? &look->garbage : &evidence->sums.lost);
 	add_change(horizon, sample->time, end, horizon->middle, &one,
 		&evidence->sums.gained_late,
-		is_garbage ? &sums->garbage_late : &evidence->sums.lost_late);
+		is_garbage ? &look->garbage_late : &evidence->sums.lost_late);
 }
 
 /* Whether clearly fewer of the earlier objects are alive: by the numbers alive, or by those dead. */
@@ -385,12 +379,12 @@ are_alike(const struct cohort *early, const struct cohort *late)
 static void
 settle_garbage(struct look *look)
 {
-	struct sums *sums = &look->sums;
+	struct th_evidence_sums *sums = &look->evidence->sums;
 
 	if (!look->garbage_old || are_alike(&look->early, &look->late))
 		return;
-	th_estimator_merge(&look->evidence->sums.lost, &sums->garbage);
-	th_estimator_merge(&look->evidence->sums.lost_late, &sums->garbage_late);
+	th_estimator_merge(&sums->lost, &look->garbage);
+	th_estimator_merge(&sums->lost_late, &look->garbage_late);
 	if (have_died(&look->early, &look->late))
 		look->evidence->dead_old += look->garbage_old;
 }
@@ -514,26 +508,22 @@ static void
 set_points(struct look *look)
 {
 	struct th_evidence *evidence = look->evidence;
-	const struct sums *sums = &look->sums;
+	const struct th_evidence_sums *sums = &evidence->sums;
+	double growth = bytes_in(&sums->gained) - bytes_in(&sums->lost);
 	double seconds = look->judge->seconds;
 
-	evidence->live = bytes_in(&evidence->sums.live);
-	evidence->live_samples = evidence->sums.live.samples;
-	evidence->survivors = sums->allocated > 0 ? sums->alive / sums->allocated : 0;
+	evidence->live = bytes_in(&sums->live);
+	evidence->live_samples = sums->live.samples;
+	evidence->survivors = look->allocated > 0 ? look->alive / look->allocated : 0;
 	evidence->live_bytes = th_estimate_exact(
-		bytes_in(evidence->is_resident ? &evidence->sums.resident
-					       : &evidence->sums.live),
-		evidence->sums.live.samples);
+		bytes_in(evidence->is_resident ? &sums->resident : &sums->live),
+		sums->live.samples);
 	evidence->live_objects = th_estimate_exact(
-		objects_in(&evidence->sums.live), evidence->sums.live.samples);
-	evidence->growth = th_estimate_exact(
-		seconds > 0
-			? (bytes_in(&evidence->sums.gained) - bytes_in(&evidence->sums.lost)) /
-				  seconds
-			: 0,
-		evidence->sums.gained.samples + evidence->sums.lost.samples);
+		objects_in(&sums->live), sums->live.samples);
+	evidence->growth = th_estimate_exact(seconds > 0 ? growth / seconds : 0,
+		sums->gained.samples + sums->lost.samples);
 	evidence->chance = th_chance_of_more(
-		evidence->sums.gained_late.samples, evidence->sums.lost_late.samples);
+		sums->gained_late.samples, sums->lost_late.samples);
 }
 
 /* Evaluates the current site by one minimum age of old blocks; true: it is a leak. */

@@ -251,8 +251,10 @@ list_group(struct th_leaks_work *work, uint32_t number)
 		th_owners_await_finalizer(work->leaks, listed.place))
 		listed.reason = TH_REASON_UNCLOSED;
 	if (is_notable(work, group->heap, &outline) &&
-		!is_of_tallies(work->leaks, &work->leaks->places.items[listed.place]))
+		!is_of_tallies(work->leaks, &work->leaks->places.items[listed.place])) {
 		th_array_append(work->leaks, findings, listed);
+		group->listed = listed.verdict;
+	}
 	while (listed.verdict == TH_VERDICT_LEAK && group->next != TH_NO_GROUP) {
 		group = &work->groups[group->next];
 		outline_group(work, group);
@@ -350,6 +352,7 @@ th_leaks_find(struct th_leaks *leaks)
 	th_levels_judge(work);
 	th_groups_form(work);
 	for (uint32_t i = 0; i < work->groups_count; i++) {
+		work->groups[i].listed = work->groups[i].verdict;
 		if (work->groups[i].places_count && work->groups[i].leader == i)
 			list_group(work, i);
 	}
