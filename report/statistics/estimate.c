@@ -23,8 +23,6 @@
 #define ROUNDING 1e-10
 /* Hit probability for blocks so small that its value does not matter. */
 #define SMALL_PROBABILITY 1e-9
-/* Results kept for each thread: most samples have one of a few thousand sizes. */
-#define KNOWN_BITS 13
 
 /* The probability that a block contains a sampled byte, and that it does not. */
 struct hit {
@@ -62,28 +60,6 @@ smaller_of(uint64_t size, uint64_t interval)
 	return ratio < 0.5 ? -expm1(-ratio) : -exp(-ratio);
 }
 
-/* The same from the results of this thread, since these functions take longer than a sum. */
-static double
-known_smaller(uint64_t size, uint64_t interval)
-{
-	static __thread struct {
-		uint64_t key; /* 0: free */
-		double smaller;
-	} known[1 << KNOWN_BITS];
-	uint64_t key = size << 32 | interval;
-
-	if ((size | interval) >> 32)
-		return smaller_of(size, interval);
-	/* Multiples of the golden ratio: neighboring sizes have different indices. */
-	size_t index = (size * 0x9e3779b97f4a7c15u + interval * 0xd6e8feb86659fd93u) >>
-		       (64 - KNOWN_BITS);
-	if (known[index].key != key) {
-		known[index].key = key;
-		known[index].smaller = smaller_of(size, interval);
-	}
-	return known[index].smaller;
-}
-
 /* A block of no bytes cannot be sampled, unless all are; a sampled one counts as 1 byte. */
 static struct hit
 hit_of(uint64_t size, uint64_t interval)
@@ -92,7 +68,7 @@ hit_of(uint64_t size, uint64_t interval)
 
 	if (!interval)
 		return (struct hit){1, 0};
-	smaller = known_smaller(size + !size, interval);
+	smaller = smaller_of(size + !size, interval);
 	if (smaller > 0)
 		return (struct hit){smaller, 1 - smaller};
 	return (struct hit){1 + smaller, -smaller};
