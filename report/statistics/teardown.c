@@ -295,15 +295,20 @@ find_collapse(const struct blocks *blocks, uint64_t end)
 /* A process that ends takes at most one in this number of its samples. */
 #define WORKS_PART 10
 
-/* The first mark of a cause; NULL: none. */
+/* The first mark of some causes, bits 1 << enum th_teardown_cause; NULL: none. */
 static const struct th_decoded_teardown *
-first_mark(const struct th_recording *recording, enum th_teardown_cause cause)
+first_mark(const struct th_recording *recording, unsigned causes)
 {
+	const struct th_decoded_teardown *found = NULL;
+
 	for (size_t i = 0; i < recording->teardowns_count; i++) {
-		if (recording->teardowns[i].cause == cause)
-			return &recording->teardowns[i];
+		const struct th_decoded_teardown *mark = &recording->teardowns[i];
+
+		if (mark->cause < TH_TEARDOWN_CAUSES && causes & 1u << mark->cause &&
+			(!found || mark->time < found->time))
+			found = mark;
 	}
-	return NULL;
+	return found;
 }
 
 /* Whether the process goes on with its work after `time`, by the samples of one of the heaps. */
@@ -327,28 +332,22 @@ works_after(const struct th_recording *recording, uint64_t time)
 static const struct th_decoded_teardown *
 process_mark(const struct th_recording *recording)
 {
-	static const enum th_teardown_cause causes[] = {
-		TH_TEARDOWN_EXIT, TH_TEARDOWN_QUICK_EXIT, TH_TEARDOWN_MAIN_RETURNED};
-	const struct th_decoded_teardown *found = NULL;
+	unsigned causes = 1u << TH_TEARDOWN_EXIT | 1u << TH_TEARDOWN_QUICK_EXIT;
+	const struct th_decoded_teardown *returned = first_mark(
+		recording, 1u << TH_TEARDOWN_MAIN_RETURNED);
 
-	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {
-		const struct th_decoded_teardown *mark = first_mark(recording, causes[i]);
-
-		/* The main thread may have called pthread_exit(). */
-		if (mark && causes[i] == TH_TEARDOWN_MAIN_RETURNED &&
-			works_after(recording, mark->time))
-			continue;
-		if (mark && (!found || mark->time < found->time))
-			found = mark;
-	}
-	return found;
+	/* The main thread may have called pthread_exit(). */
+	if (returned && !works_after(recording, returned->time))
+		causes |= 1u << TH_TEARDOWN_MAIN_RETURNED;
+	return first_mark(recording, causes);
 }
 
 /* Whether the process ended, at `end`, with its VM. */
 static bool
 ended_with_vm(const struct th_recording *recording, uint64_t end)
 {
-	const struct th_decoded_teardown *death = first_mark(recording, TH_TEARDOWN_VM_DEATH);
+	const struct th_decoded_teardown *death = first_mark(
+		recording, 1u << TH_TEARDOWN_VM_DEATH);
 
 	/* Hooks cannot be revoked: those that have not ended run until the end. */
 	if (!death || end <= death->time + VM_ENDS_NS)
@@ -360,13 +359,10 @@ ended_with_vm(const struct th_recording *recording, uint64_t end)
 static const struct th_decoded_teardown *
 vm_mark(const struct th_recording *recording, uint64_t end)
 {
-	const struct th_decoded_teardown *mark = first_mark(recording, TH_TEARDOWN_HOOKS);
-	const struct th_decoded_teardown *ends = first_mark(recording, TH_TEARDOWN_VM_ENDS);
+	const struct th_decoded_teardown *mark = first_mark(recording,
+		1u << TH_TEARDOWN_HOOKS | 1u << TH_TEARDOWN_VM_ENDS |
+			1u << TH_TEARDOWN_VM_DEATH);
 
-	if (ends && (!mark || ends->time < mark->time))
-		mark = ends;
-	if (!mark)
-		mark = first_mark(recording, TH_TEARDOWN_VM_DEATH);
 	return mark && mark->time <= end && ended_with_vm(recording, end) ? mark : NULL;
 }
 
