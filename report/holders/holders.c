@@ -376,8 +376,7 @@ add_sample(const struct th_held_samples *held, size_t index, struct th_estimator
 	const struct th_profile *profile = held->leaks->profile;
 
 	th_lifetimes_add(&profile->lifetimes, &profile->heaps[TH_HEAP_JAVA], TH_HEAP_JAVA,
-		index, &profile->recording->samples[TH_HEAP_JAVA].items[index],
-		th_lifetimes_keep(&profile->lifetimes, TH_HEAP_JAVA, &held->moment), sum);
+		index, &held->moment, sum);
 }
 
 /* By the step of their path; 0: objects alive that were not found at the walk. */

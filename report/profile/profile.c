@@ -217,15 +217,13 @@ th_profile_add(const struct th_profile *profile, enum th_measure measure, enum t
 {
 	const struct th_lifetimes *lifetimes = &profile->lifetimes;
 	const struct th_calibration *calibration = &profile->heaps[heap];
-	const struct th_sample *sample = &profile->recording->samples[heap].items[index];
 
 	if (measure == TH_MEASURE_ALLOC)
-		th_calibration_add(calibration, profile->recording, sample, sum);
+		th_calibration_add(calibration, profile->recording,
+			&profile->recording->samples[heap].items[index], sum);
 	else
-		th_lifetimes_add(lifetimes, calibration, heap, index, sample,
-			th_lifetimes_keep(lifetimes, heap,
-				measure == TH_MEASURE_LIVE ? &profile->at : &profile->end),
-			sum);
+		th_lifetimes_add(lifetimes, calibration, heap, index,
+			measure == TH_MEASURE_LIVE ? &profile->at : &profile->end, sum);
 }
 
 /* Adds a sample (by index) to the sums at `row` of each measure. */

@@ -212,14 +212,13 @@ live_bytes(const struct th_profile *profile, enum th_heap heap, uint64_t from, u
 	const struct th_samples *samples = &profile->recording->samples[heap];
 	struct th_calibration calibration = profile->heaps[heap];
 	struct th_estimator sum = {0};
-	double keep = th_lifetimes_keep(lifetimes, heap, moment);
 
 	for (size_t i = 0; i < samples->items_count; i++) {
 		const struct th_sample *sample = &samples->items[i];
 
 		if (sample->time >= from && sample->time <= to &&
 			th_lifetimes_is_live(lifetimes, heap, i, moment))
-			th_lifetimes_add(lifetimes, &calibration, heap, i, sample, keep, &sum);
+			th_lifetimes_add(lifetimes, &calibration, heap, i, moment, &sum);
 	}
 	calibration = th_lifetimes_calibration(
 		lifetimes, &calibration, heap, moment, sum.samples);
