@@ -144,8 +144,8 @@ struct cohort {
 struct look {
 	struct th_evidence *evidence;
 	struct th_judge *judge;
-	double allocated;     /* objects, up to the horizon */
-	double alive;         /* of these */
+	double allocated; /* objects, up to the horizon */
+	double alive;     /* of these */
 	/* Java: the part of `lost` and lost_late that the first GC after its allocation found dead */
 	struct th_estimator garbage;
 	struct th_estimator garbage_late;
@@ -518,10 +518,9 @@ set_points(struct look *look)
 	evidence->live_bytes = th_estimate_exact(
 		bytes_in(evidence->is_resident ? &sums->resident : &sums->live),
 		sums->live.samples);
-	evidence->live_objects = th_estimate_exact(
-		objects_in(&sums->live), sums->live.samples);
-	evidence->growth = th_estimate_exact(seconds > 0 ? growth / seconds : 0,
-		sums->gained.samples + sums->lost.samples);
+	evidence->live_objects = th_estimate_exact(objects_in(&sums->live), sums->live.samples);
+	evidence->growth = th_estimate_exact(
+		seconds > 0 ? growth / seconds : 0, sums->gained.samples + sums->lost.samples);
 	evidence->chance = th_chance_of_more(
 		sums->gained_late.samples, sums->lost_late.samples);
 }

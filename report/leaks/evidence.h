@@ -101,7 +101,7 @@ struct th_evidence {
 	uint64_t born_since; /* survivors allocated since the warm-up */
 	uint64_t born_last_quarter;
 	uint64_t kept_since;  /* old survivors allocated since the warm-up */
-	double chance; /* p of so many gains in the later half by chance */
+	double chance;        /* p of so many gains in the later half by chance */
 	double chance_limit;  /* of growth */
 	uint64_t first_birth; /* of old survivors but the first tenth, time; UINT64_MAX: none */
 	uint64_t first_since; /* of survivors since the warm-up, time */

@@ -79,11 +79,11 @@ struct work {
 	struct th_leak_sites *places;
 	const struct th_profile *profile;
 	const struct th_observation_window *window;
-	uint64_t judged;                  /* class loaders made before were judged */
-	size_t passed;                    /* judgements before the tally that is read */
-	uint64_t collected;               /* end of the last collection of these */
-	TH_ARRAY(struct maker, makers);   /* by number, as `groups` of the tallies */
-	struct th_id_map group_ids;       /* key, class and kind */
+	uint64_t judged;                    /* class loaders made before were judged */
+	size_t passed;                      /* judgements before the tally that is read */
+	uint64_t collected;                 /* end of the last collection of these */
+	TH_ARRAY(struct maker, makers);     /* by number, as `groups` of the tallies */
+	struct th_id_map group_ids;         /* key, class and kind */
 	struct th_sampling_density density; /* of the heap, in the window */
 };
 

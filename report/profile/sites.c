@@ -85,8 +85,8 @@ static struct th_site
 site_of(const struct th_profile *profile, const struct th_row *row)
 {
 	struct th_path path = th_paths_get(profile->paths, row->path);
-	struct th_site site = {.class_name = row->class_name,
-		.place = {profile->internal_group, row->thread}};
+	struct th_site site = {
+		.class_name = row->class_name, .place = {profile->internal_group, row->thread}};
 
 	if (profile->options->group_by)
 		return (struct th_site){

@@ -30,7 +30,6 @@ struct th_limits th_interval_alone(const struct th_unseen *unseen);
  * Limits for a part of a known total: `share` describes the part, `rest` the remainder, and the
  * means of the two add up to the total.
  */
-struct th_limits
-th_interval_share(const struct th_unseen *share, const struct th_unseen *rest);
+struct th_limits th_interval_share(const struct th_unseen *share, const struct th_unseen *rest);
 
 #endif

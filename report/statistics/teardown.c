@@ -359,9 +359,9 @@ ended_with_vm(const struct th_recording *recording, uint64_t end)
 static const struct th_decoded_teardown *
 vm_mark(const struct th_recording *recording, uint64_t end)
 {
-	const struct th_decoded_teardown *mark = first_mark(recording,
-		1u << TH_TEARDOWN_HOOKS | 1u << TH_TEARDOWN_VM_ENDS |
-			1u << TH_TEARDOWN_VM_DEATH);
+	const struct th_decoded_teardown *mark = first_mark(
+		recording, 1u << TH_TEARDOWN_HOOKS | 1u << TH_TEARDOWN_VM_ENDS |
+				   1u << TH_TEARDOWN_VM_DEATH);
 
 	return mark && mark->time <= end && ended_with_vm(recording, end) ? mark : NULL;
 }

@@ -409,9 +409,9 @@ print_site(FILE *file, const struct th_profile *profile, enum th_heap heap,
 	th_print(file, "  {7%}  {9}  {-17} {#}", &value, &whole,
 		th_format_number(value.estimate, unit).text,
 		th_estimate_interval(&value, unit).text,
-		th_frames_style(th_frames_function(profile->frames, site->place.function)->kind));
-	th_format_cut(file,
-		th_sites_text(profile->frames, site->class_name, site->place),
+		th_frames_style(
+			th_frames_function(profile->frames, site->place.function)->kind));
+	th_format_cut(file, th_sites_text(profile->frames, site->class_name, site->place),
 		th_terminal_room(file, SITE_FIGURE_COLUMNS, LEAST_SITE_COLUMNS));
 	fprintf(file, "%s\n", th_terminal_code(file, TH_STYLE_PLAIN));
 }
