@@ -355,12 +355,6 @@ merge_paths(struct th_holder *holder, const struct th_holder *other)
 
 /* Sums */
 
-struct sums {
-	const struct th_held_samples *held;
-	struct th_id_map ids; /* steps */
-	TH_ARRAY(struct th_estimator, items);
-};
-
 /* Whether a Java sample is in a selection. */
 static bool
 is_selected(const struct th_leaks *leaks, const struct th_holders_of *of, size_t index)
@@ -382,32 +376,22 @@ add_sample(const struct th_held_samples *held, size_t index, struct th_estimator
 	const struct th_profile *profile = held->leaks->profile;
 
 	th_lifetimes_add(&profile->lifetimes, &profile->heaps[TH_HEAP_JAVA], TH_HEAP_JAVA,
-		index, &profile->recording->samples[TH_HEAP_JAVA].items[index],
-		th_lifetimes_keep(&profile->lifetimes, TH_HEAP_JAVA, &held->moment), sum);
+		index, &held->moment, sum);
 }
 
-/* Objects found at the walk, and those alive that were not. */
-static void
-add_up(struct sums *sums, const struct th_holders_of *of, struct th_holders *holders)
+/* By the step of their path; 0: objects alive that were not found at the walk. */
+static struct th_estimator *
+sum_by_step(const struct th_held_samples *held, const struct th_holders_of *of)
 {
-	const struct th_held_samples *held = sums->held;
-	bool added;
+	struct th_estimator *sums = th_allocate(held->step_max + 1, sizeof(*sums));
 
 	for (size_t i = 0; i < held->samples_count; i++) {
 		size_t index = held->samples[i];
 
-		if (!is_selected(held->leaks, of, index))
-			continue;
-		if (!held->steps[index]) {
-			add_sample(held, index, &holders->unknown);
-			continue;
-		}
-		uint32_t number = th_id_map_intern(&sums->ids, held->steps[index], &added);
-		if (added)
-			th_array_append(sums, items, (struct th_estimator){0});
-		add_sample(held, index, &sums->items[number]);
-		holders->samples++;
+		if (is_selected(held->leaks, of, index))
+			add_sample(held, index, &sums[held->steps[index]]);
 	}
+	return sums;
 }
 
 /* The holder with the path that ends with a step. */
@@ -431,17 +415,17 @@ holder_at(const struct th_held_samples *held, struct th_id_map *ids, uint32_t st
 
 /* One holder for each path. */
 static void
-merge(const struct sums *sums, struct th_holders *holders)
+merge(const struct th_held_samples *held, const struct th_estimator *sums,
+	struct th_holders *holders)
 {
 	struct th_id_map ids = {0};
-	const uint32_t steps = sums->held->step_max;
 
-	for (uint32_t step = 0; step <= steps; step++) {
-		uint32_t sum = th_id_map_find(&sums->ids, step);
-
-		if (sum != TH_ID_MAP_NONE)
-			th_estimator_merge(&holder_at(sums->held, &ids, step, holders)->sum,
-				&sums->items[sum]);
+	holders->unknown = sums[0];
+	for (uint32_t step = 1; step <= held->step_max; step++) {
+		if (!sums[step].samples)
+			continue;
+		holders->samples += sums[step].samples;
+		th_estimator_merge(&holder_at(held, &ids, step, holders)->sum, &sums[step]);
 	}
 	th_id_map_deinit(&ids);
 }
@@ -476,16 +460,13 @@ void
 th_holders_find(const struct th_held_samples *held, const struct th_holders_of *of,
 	struct th_holders *ret)
 {
-	struct sums sums = {.held = held};
-
 	memset(ret, 0, sizeof(*ret));
 	if (!held->walk)
 		return;
-	add_up(&sums, of, ret);
-	merge(&sums, ret);
+	struct th_estimator *sums = sum_by_step(held, of);
+	merge(held, sums, ret);
 	measure(held, ret);
-	free(sums.items);
-	th_id_map_deinit(&sums.ids);
+	free(sums);
 }
 
 void

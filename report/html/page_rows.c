@@ -49,20 +49,16 @@ sum_peak(struct rows *rows)
 	const struct th_lifetimes *lifetimes = &profile->lifetimes;
 
 	rows->peaks = th_allocate(profile->rows_count, sizeof(*rows->peaks));
-	for (int i = TH_HEAP_JAVA; i < TH_HEAPS; i++) {
-		enum th_heap heap = (enum th_heap)i;
-		const struct th_samples *samples = &profile->recording->samples[heap];
-		double keep = th_lifetimes_keep(lifetimes, heap, rows->peak);
-
-		for (size_t k = 0; k < samples->items_count; k++) {
+	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		for (size_t k = 0; k < profile->recording->samples[heap].items_count; k++) {
 			uint32_t row = profile->sample_rows[heap][k];
 
 			if (row == TH_NO_ROW ||
 				!th_lifetimes_is_live(lifetimes, heap, k, rows->peak))
 				continue;
 			struct th_estimator one = {0};
-			th_lifetimes_add(lifetimes, &profile->heaps[heap], (enum th_heap)heap,
-				k, &samples->items[k], keep, &one);
+			th_lifetimes_add(
+				lifetimes, &profile->heaps[heap], heap, k, rows->peak, &one);
 			th_estimator_merge(&rows->peaks[row], &one);
 			th_estimator_merge(&rows->peak_selected[heap], &one);
 		}

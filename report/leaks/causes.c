@@ -12,11 +12,9 @@
 #define METHOD 32
 #define NO_LINE UINT64_MAX
 
-struct work {
-	struct th_leaks *leaks;
-	struct th_id_map lines;    /* function << 32 | line: of the application */
+struct lines {
+	struct th_id_map ids;      /* function << 32 | line: of the application */
 	TH_ARRAY(uint32_t, first); /* leak of each line */
-	double *bytes;             /* by number of the leak */
 };
 
 /* The application's line that leads to a path: outside of the library that allocates, if there is. */
@@ -98,34 +96,31 @@ starter_of_finding(const struct th_leaks *leaks, const struct th_listed *listed)
 
 /* Sets the line that leads to a leak, and whether it is in a stack that started its thread. */
 static void
-find_line(struct work *work, uint32_t number, double bytes, uint32_t path, uint32_t starter)
+find_line(struct th_leaks *leaks, uint32_t number, uint32_t path, uint32_t starter)
 {
-	struct th_leak_cause *cause = &work->leaks->causes[number];
+	struct th_leak_cause *cause = &leaks->causes[number];
 
-	work->bytes[number] = bytes;
-	cause->line = line_of_path(work->leaks, path);
+	cause->line = line_of_path(leaks, path);
 	cause->path = path;
-	find_line_of_starter(work->leaks, starter, cause);
+	find_line_of_starter(leaks, starter, cause);
 }
 
 static void
-find_lines(struct work *work, uint32_t count)
+find_lines(struct th_leaks *leaks, uint32_t count)
 {
-	struct th_leaks *leaks = work->leaks;
-
 	for (uint32_t i = 0; i < count; i++)
 		leaks->causes[i] = (struct th_leak_cause){
 			.leader = i, .line = TH_NO_FRAME, .starter = TH_NO_FRAME};
 	for (uint32_t i = 0; i < leaks->tallies.leaks_count; i++) {
 		const struct th_tallied *tallied = &leaks->tallies.items[i];
 
-		find_line(work, i, th_tallied_bytes(tallied), tallied->path, tallied->starter);
+		find_line(leaks, i, tallied->path, tallied->starter);
 	}
 	for (size_t i = 0; i < leaks->findings_count; i++) {
 		const struct th_listed *listed = &leaks->findings[i];
 
 		if (listed->verdict == TH_VERDICT_LEAK)
-			find_line(work, th_causes_number_of(leaks, listed), listed->live,
+			find_line(leaks, th_causes_number_of(leaks, listed),
 				leaks->places.items[listed->place].path,
 				starter_of_finding(leaks, listed));
 	}
@@ -139,19 +134,26 @@ leader_of(const struct th_leaks *leaks, uint32_t number)
 	return number;
 }
 
-static void
-unite(struct work *work, uint32_t a, uint32_t b)
+static double
+bytes_of(const struct th_leaks *leaks, uint32_t number)
 {
-	struct th_leak_cause *causes = work->leaks->causes;
-	uint32_t left = leader_of(work->leaks, a);
-	uint32_t right = leader_of(work->leaks, b);
+	size_t tallies = leaks->tallies.items_count;
 
-	if (left == right)
-		return;
-	if (work->bytes[left] >= work->bytes[right])
-		causes[right].leader = left;
+	return number < tallies ? th_tallied_bytes(&leaks->tallies.items[number])
+				: leaks->findings[number - tallies].live;
+}
+
+/* The larger one leads. */
+static void
+unite(struct th_leaks *leaks, uint32_t a, uint32_t b)
+{
+	uint32_t left = leader_of(leaks, a);
+	uint32_t right = leader_of(leaks, b);
+
+	if (bytes_of(leaks, left) >= bytes_of(leaks, right))
+		leaks->causes[right].leader = left;
 	else
-		causes[left].leader = right;
+		leaks->causes[left].leader = right;
 }
 
 /* The same line of the source, whatever the bytecode. */
@@ -161,18 +163,6 @@ key_of(const struct th_leaks *leaks, uint32_t line)
 	const struct th_frame *frame = th_frames_get(leaks->profile->frames, line);
 
 	return (uint64_t)frame->function << METHOD | frame->line;
-}
-
-static void
-unite_by(struct work *work, uint64_t key, uint32_t number)
-{
-	bool added;
-	uint32_t index = th_id_map_intern(&work->lines, key, &added);
-
-	if (added)
-		th_array_append(work, first, number);
-	else
-		unite(work, work->first[index], number);
 }
 
 /* Clients of libraries */
@@ -252,9 +242,8 @@ find_client(const struct th_leaks *leaks, const struct around *around, uint32_t 
  * classes of different lines are those of different clients.
  */
 static void
-unite_clients(struct work *work, uint32_t count)
+unite_clients(struct th_leaks *leaks, uint32_t count)
 {
-	const struct th_leaks *leaks = work->leaks;
 	uint32_t tallies = (uint32_t)leaks->tallies.items_count;
 	struct around *around = th_allocate(count, sizeof(*around));
 
@@ -263,14 +252,14 @@ unite_clients(struct work *work, uint32_t count)
 	for (uint32_t i = 0; i < tallies; i++)
 		for (uint32_t j = 0; j < i; j++)
 			if (is_near(&around[i], &around[j], 0))
-				unite(work, i, j);
+				unite(leaks, i, j);
 	for (uint32_t i = tallies; i < count; i++) {
 		uint32_t client = find_client(leaks, around, i, 0);
 
 		if (client == TH_NO_FRAME)
 			client = find_client(leaks, around, i, METHOD);
 		if (client != TH_NO_FRAME)
-			unite(work, client, i);
+			unite(leaks, client, i);
 	}
 	free(around);
 }
@@ -318,16 +307,15 @@ is_by_generated(const struct th_leaks *leaks, const struct th_leak_cause *cause)
  * classes leads.
  */
 static void
-unite_classes(struct work *work, uint32_t count)
+unite_classes(struct th_leaks *leaks, uint32_t count)
 {
-	const struct th_leaks *leaks = work->leaks;
 	uint32_t classes = find_classes(leaks);
 
 	for (uint32_t i = (uint32_t)leaks->tallies.items_count;
 		classes != TH_NO_FRAME && i < count; i++) {
 		if (!is_by_generated(leaks, &leaks->causes[i]))
 			continue;
-		unite(work, classes, i);
+		unite(leaks, classes, i);
 		leaks->causes[leader_of(leaks, classes)].leader = classes;
 		leaks->causes[classes].leader = classes;
 	}
@@ -337,10 +325,11 @@ unite_classes(struct work *work, uint32_t count)
 
 /* The first leak, but `except`, whose line is in a function; `count`: there is none. */
 static uint32_t
-find_in_function(const struct work *work, uint32_t count, uint32_t function, uint32_t except)
+find_in_function(
+	const struct th_leaks *leaks, uint32_t count, uint32_t function, uint32_t except)
 {
-	const struct th_leak_cause *causes = work->leaks->causes;
-	struct th_frames *frames = work->leaks->profile->frames;
+	const struct th_leak_cause *causes = leaks->causes;
+	struct th_frames *frames = leaks->profile->frames;
 	uint32_t i = 0;
 
 	while (i < count && (i == except || causes[i].line == TH_NO_FRAME ||
@@ -354,42 +343,47 @@ find_in_function(const struct work *work, uint32_t count, uint32_t function, uin
  * start of a thread belongs to the method.
  */
 static void
-unite_lines(struct work *work, uint32_t count)
+unite_lines(struct th_leaks *leaks, uint32_t count)
 {
-	const struct th_leak_cause *causes = work->leaks->causes;
+	const struct th_leak_cause *causes = leaks->causes;
+	struct lines lines = {0};
+	bool added;
 
-	for (uint32_t i = 0; i < count; i++)
-		if (causes[i].line != TH_NO_FRAME && causes[i].starter == TH_NO_FRAME)
-			unite_by(work, key_of(work->leaks, causes[i].line), i);
+	for (uint32_t i = 0; i < count; i++) {
+		if (causes[i].line == TH_NO_FRAME || causes[i].starter != TH_NO_FRAME)
+			continue;
+		uint32_t line = th_id_map_intern(
+			&lines.ids, key_of(leaks, causes[i].line), &added);
+		if (added)
+			th_array_append(&lines, first, i);
+		unite(leaks, lines.first[line], i);
+	}
 	for (uint32_t i = 0; i < count; i++) {
 		if (causes[i].starter == TH_NO_FRAME)
 			continue;
-		uint32_t other = find_in_function(work, count,
-			th_frames_function_at(work->leaks->profile->frames, causes[i].starter),
-			i);
+		uint32_t other = find_in_function(leaks, count,
+			th_frames_function_at(leaks->profile->frames, causes[i].starter), i);
 		if (other < count)
-			unite(work, other, i);
+			unite(leaks, other, i);
 	}
+	th_id_map_deinit(&lines.ids);
+	free(lines.first);
 }
 
 void
 th_causes_find(struct th_leaks *leaks)
 {
 	uint32_t count = (uint32_t)(leaks->tallies.items_count + leaks->findings_count);
-	struct work work = {.leaks = leaks, .bytes = th_allocate(count, sizeof(double))};
 
 	leaks->causes = th_allocate(count, sizeof(*leaks->causes));
-	find_lines(&work, count);
+	find_lines(leaks, count);
 	if (!leaks->profile->options->group_by) {
-		unite_lines(&work, count);
-		unite_clients(&work, count);
-		unite_classes(&work, count);
+		unite_lines(leaks, count);
+		unite_clients(leaks, count);
+		unite_classes(leaks, count);
 	}
 	for (uint32_t i = 0; i < count; i++)
 		leaks->causes[i].leader = leader_of(leaks, i);
-	th_id_map_deinit(&work.lines);
-	free(work.first);
-	free(work.bytes);
 }
 
 uint32_t

@@ -157,19 +157,19 @@ whole_needed(const struct th_judge *judge, double gap)
 	return (uint32_t)fmax(hits, hits_needed(judge, gap));
 }
 
-double
-th_detection_limit_of_few(const struct th_judge *judge)
+/* Of a heap that was not judged, by all its samples since the warm-up. */
+static double
+limit_of_few(const struct th_judge *judge, double length)
 {
 	const struct th_observation_window *horizon = judge->horizon;
 	double exposed = exposure(judge, horizon->warm, horizon->end);
-	double gap = exposed > 0 ? (double)(horizon->end - horizon->warm) / 1e9 / exposed : 0;
 
-	if (horizon->end <= horizon->warm || exposed <= 0)
+	if (exposed <= 0)
 		return HUGE_VAL;
+	struct need need = {hits_needed(judge, length / exposed), UINT32_MAX, 0, 1};
 	if (th_load_samples(&judge->load, (double)horizon->warm, (double)horizon->end) >=
-		hits_needed(judge, gap))
+		need.hits)
 		return HUGE_VAL;
-	struct need need = {hits_needed(judge, gap), UINT32_MAX, 0, 1};
 	return isinf(exposed) ? 0 : mean_for_power(&need) / exposed;
 }
 
@@ -179,17 +179,18 @@ th_detection_limit(const struct th_judge *judge)
 	const struct th_observation_window *horizon = judge->horizon;
 	uint64_t from = horizon->middle - horizon->old;
 	uint64_t to = horizon->horizon - horizon->old;
-	double late, since, gap;
 
-	if (horizon->horizon <= horizon->middle || horizon->end <= horizon->warm)
+	if (horizon->end <= horizon->warm)
 		return HUGE_VAL;
-	late = exposure(judge, from, to) / judge->thinning;
-	since = exposure(judge, horizon->warm, horizon->end) / judge->thinning;
+	if (!th_observation_window_may_leak(horizon))
+		return limit_of_few(judge, (double)(horizon->end - horizon->warm) / 1e9);
+	double late = exposure(judge, from, to) / judge->thinning;
+	double since = exposure(judge, horizon->warm, horizon->end) / judge->thinning;
 	if (isinf(late) || judge->profile->heaps[judge->heap].gap <= 0)
 		return 0;
 	if (late <= 0)
 		return HUGE_VAL;
-	gap = (double)(to - from) / 1e9 / late;
+	double gap = (double)(to - from) / 1e9 / late;
 	struct need need = {hits_needed(judge, gap), whole_needed(judge, gap),
 		exposure(judge, horizon->warm, from) / judge->thinning / late, since / late};
 	return mean_for_power(&need) / late;

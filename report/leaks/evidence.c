@@ -37,13 +37,12 @@ objects_in(const struct th_estimator *sum)
  */
 static struct th_estimate
 bytes_of(const struct th_judge *judge, const struct th_evidence *evidence,
-	const struct th_estimator *sum, enum th_limit which)
+	const struct th_estimator *sum)
 {
 	struct th_estimate nothing = judge->nothing;
 
 	if (sum->samples)
-		return th_profile_bytes_limit(
-			judge->profile, judge->heap, TH_MEASURE_LIVE, sum, which);
+		return th_profile_bytes(judge->profile, judge->heap, TH_MEASURE_LIVE, sum);
 	if (evidence->sums.samples > 0)
 		nothing.high *= evidence->sums.followed / evidence->sums.samples;
 	return nothing;
@@ -56,14 +55,14 @@ bytes_of(const struct th_judge *judge, const struct th_evidence *evidence,
  */
 static struct th_estimate
 lost_bytes(const struct th_judge *judge, const struct th_evidence *evidence,
-	const struct th_estimator *sum, enum th_limit which)
+	const struct th_estimator *sum)
 {
 	double gap = th_mean_interval_thin(&evidence->sums.gaps);
 
 	if (evidence->sums.samples < ENOUGH_FOR_GAP || judge->profile->lifetimes.followed ||
 		gap <= 0 || gap >= judge->profile->heaps[judge->heap].gap)
-		return bytes_of(judge, evidence, sum, which);
-	return th_estimate_bytes_limit(sum, NULL, gap * judge->thinning, which);
+		return bytes_of(judge, evidence, sum);
+	return th_estimate_bytes(sum, NULL, gap * judge->thinning);
 }
 
 /* Intervals are slow to compute: the limit is skipped for sites that have not grown at all. */
@@ -75,8 +74,8 @@ th_evidence_growth_limit(const struct th_judge *judge, const struct th_evidence 
 
 	if (growth <= 0)
 		return growth;
-	struct th_estimate more = bytes_of(judge, evidence, gained, TH_LIMIT_LOW);
-	struct th_estimate less = lost_bytes(judge, evidence, lost, TH_LIMIT_HIGH);
+	struct th_estimate more = bytes_of(judge, evidence, gained);
+	struct th_estimate less = lost_bytes(judge, evidence, lost);
 	return th_estimate_difference(&more, &less).low;
 }
 
@@ -111,18 +110,11 @@ sampled_seconds(const struct th_judge *judge)
 }
 
 static struct th_estimate
-live_bytes(
-	const struct th_evidence *evidence, const struct th_judge *judge, enum th_limit which)
+live_bytes(const struct th_evidence *evidence, const struct th_judge *judge)
 {
-	return evidence->is_resident ? th_estimate_bytes_limit(&evidence->sums.resident, NULL,
-					       judge->profile->heaps[judge->heap].gap, which)
-				     : bytes_of(judge, evidence, &evidence->sums.live, which);
-}
-
-double
-th_evidence_live_low(const struct th_evidence *evidence, const struct th_judge *judge)
-{
-	return live_bytes(evidence, judge, TH_LIMIT_LOW).low;
+	return evidence->is_resident ? th_estimate_bytes(&evidence->sums.resident, NULL,
+					       judge->profile->heaps[judge->heap].gap)
+				     : bytes_of(judge, evidence, &evidence->sums.live);
 }
 
 void
@@ -130,29 +122,18 @@ th_evidence_measure(struct th_evidence *evidence, const struct th_judge *judge)
 {
 	const struct th_evidence_sums *sums = &evidence->sums;
 
-	evidence->live_bytes = live_bytes(evidence, judge, TH_LIMIT_BOTH);
+	evidence->live_bytes = live_bytes(evidence, judge);
 	evidence->live_objects = th_profile_objects(
 		judge->profile, judge->heap, TH_MEASURE_LIVE, &sums->live);
 	if (evidence->is_trend)
 		return;
-	struct th_estimate gained = bytes_of(judge, evidence, &sums->gained, TH_LIMIT_BOTH);
-	struct th_estimate lost = lost_bytes(judge, evidence, &sums->lost, TH_LIMIT_BOTH);
+	struct th_estimate gained = bytes_of(judge, evidence, &sums->gained);
+	struct th_estimate lost = lost_bytes(judge, evidence, &sums->lost);
 	evidence->growth = th_estimate_scale(th_estimate_difference(&gained, &lost),
 		judge->seconds > 0 ? 1 / judge->seconds : 0);
 }
 
 /* Figures */
-
-/* Sums over the samples of a site, beside those of its evidence. */
-struct sums {
-	double allocated;                /* objects, up to the horizon */
-	double alive;                    /* of these */
-	struct th_estimator gained_late; /* as `gained` and `lost`, since the middle */
-	struct th_estimator lost_late;
-	/* Java: the part of `lost` and lost_late that the first GC after its allocation found dead */
-	struct th_estimator garbage;
-	struct th_estimator garbage_late;
-};
 
 /* Samples of old age, and those alive of them. */
 struct cohort {
@@ -163,7 +144,11 @@ struct cohort {
 struct look {
 	struct th_evidence *evidence;
 	struct th_judge *judge;
-	struct sums sums;
+	double allocated; /* objects, up to the horizon */
+	double alive;     /* of these */
+	/* Java: the part of `lost` and lost_late that the first GC after its allocation found dead */
+	struct th_estimator garbage;
+	struct th_estimator garbage_late;
 	struct cohort early;  /* from the warm-up to the middle */
 	struct cohort late;   /* from then on */
 	uint64_t garbage_old; /* samples of garbage that was old when a GC found it */
@@ -314,7 +299,6 @@ look_at(struct look *look, size_t index)
 		&profile->recording->samples[evidence->heap].items[index];
 	uint64_t end = end_of(look, index);
 	struct th_estimator one = {0};
-	struct sums *sums = &look->sums;
 
 	if (sample->time > profile->at.time ||
 		!th_lifetimes_follows(lifetimes, evidence->heap, index, &profile->at))
@@ -347,18 +331,19 @@ look_at(struct look *look, size_t index)
 	bool is_garbage = end != TH_END_NEVER && evidence->heap == TH_HEAP_JAVA &&
 			  th_lifetimes_is_temporary(lifetimes, evidence->heap, index);
 	evidence->allocated++;
-	sums->allocated += objects_in(&one);
+	look->allocated += objects_in(&one);
 	if (end == TH_END_NEVER) {
-		sums->alive += objects_in(&one);
+		look->alive += objects_in(&one);
 		count_survivor(look, sample->time, bytes_in(&one));
 	} else {
 		count_death(look, sample->time, end, bytes_in(&one), is_garbage);
 	}
 	count_cohort(look, sample->time, end);
 	add_change(horizon, sample->time, end, horizon->warm, &one, &evidence->sums.gained,
-		is_garbage ? &sums->garbage : &evidence->sums.lost);
-	add_change(horizon, sample->time, end, horizon->middle, &one, &sums->gained_late,
-		is_garbage ? &sums->garbage_late : &sums->lost_late);
+		is_garbage ? &look->garbage : &evidence->sums.lost);
+	add_change(horizon, sample->time, end, horizon->middle, &one,
+		&evidence->sums.gained_late,
+		is_garbage ? &look->garbage_late : &evidence->sums.lost_late);
 }
 
 /* Whether clearly fewer of the earlier objects are alive: by the numbers alive, or by those dead. */
@@ -394,12 +379,12 @@ are_alike(const struct cohort *early, const struct cohort *late)
 static void
 settle_garbage(struct look *look)
 {
-	struct sums *sums = &look->sums;
+	struct th_evidence_sums *sums = &look->evidence->sums;
 
 	if (!look->garbage_old || are_alike(&look->early, &look->late))
 		return;
-	th_estimator_merge(&look->evidence->sums.lost, &sums->garbage);
-	th_estimator_merge(&sums->lost_late, &sums->garbage_late);
+	th_estimator_merge(&sums->lost, &look->garbage);
+	th_estimator_merge(&sums->lost_late, &look->garbage_late);
 	if (have_died(&look->early, &look->late))
 		look->evidence->dead_old += look->garbage_old;
 }
@@ -435,18 +420,21 @@ find_ages(struct look *look)
 }
 
 struct th_outline
-th_evidence_outline(const struct th_evidence *evidence)
+th_evidence_outline(const struct th_evidence *evidence, const struct th_judge *judge)
 {
 	return (struct th_outline){
 		.live = evidence->live,
 		.live_bytes = evidence->live_bytes.estimate,
+		.live_low = evidence->verdict == TH_VERDICT_LEAK
+				    ? live_bytes(evidence, judge).low
+				    : 0,
 		.growth = evidence->growth.estimate,
 		.survivors = evidence->survivors,
 		.pause_probability = evidence->pause_probability,
 		.live_samples = evidence->live_samples,
 		.allocated = evidence->allocated,
-		.gained_late = (uint32_t)evidence->gained_late,
-		.lost_late = (uint32_t)evidence->lost_late,
+		.gained_late = (uint32_t)evidence->sums.gained_late.samples,
+		.lost_late = (uint32_t)evidence->sums.lost_late.samples,
 		.kept_since = (uint32_t)evidence->kept_since,
 		.dead_old = (uint32_t)evidence->dead_old,
 		.verdict = (uint8_t)evidence->verdict,
@@ -522,45 +510,21 @@ static void
 set_points(struct look *look)
 {
 	struct th_evidence *evidence = look->evidence;
-	const struct sums *sums = &look->sums;
+	const struct th_evidence_sums *sums = &evidence->sums;
+	double growth = bytes_in(&sums->gained) - bytes_in(&sums->lost);
 	double seconds = look->judge->seconds;
 
-	evidence->live = bytes_in(&evidence->sums.live);
-	evidence->live_samples = evidence->sums.live.samples;
-	evidence->survivors = sums->allocated > 0 ? sums->alive / sums->allocated : 0;
+	evidence->live = bytes_in(&sums->live);
+	evidence->live_samples = sums->live.samples;
+	evidence->survivors = look->allocated > 0 ? look->alive / look->allocated : 0;
 	evidence->live_bytes = th_estimate_exact(
-		bytes_in(evidence->is_resident ? &evidence->sums.resident
-					       : &evidence->sums.live),
-		evidence->sums.live.samples);
-	evidence->live_objects = th_estimate_exact(
-		objects_in(&evidence->sums.live), evidence->sums.live.samples);
+		bytes_in(evidence->is_resident ? &sums->resident : &sums->live),
+		sums->live.samples);
+	evidence->live_objects = th_estimate_exact(objects_in(&sums->live), sums->live.samples);
 	evidence->growth = th_estimate_exact(
-		seconds > 0
-			? (bytes_in(&evidence->sums.gained) - bytes_in(&evidence->sums.lost)) /
-				  seconds
-			: 0,
-		evidence->sums.gained.samples + evidence->sums.lost.samples);
-	evidence->gained_late = sums->gained_late.samples;
-	evidence->lost_late = sums->lost_late.samples;
-	evidence->chance = th_chance_of_more(evidence->gained_late, evidence->lost_late);
-	evidence->chance_since = th_chance_of_more(evidence->kept_since, 0);
-}
-
-/* The lower limits of growth, where the verdict depends on them: they are slow to compute. */
-static void
-set_limits(struct look *look)
-{
-	struct th_evidence *evidence = look->evidence;
-	const struct sums *sums = &look->sums;
-
-	if (!th_evidence_needs_limits(evidence))
-		return;
-	if (evidence->born_late >= ENOUGH_LATE)
-		evidence->late_low = th_evidence_growth_limit(
-			look->judge, evidence, &sums->gained_late, &sums->lost_late);
-	if (!th_evidence_grew_late(evidence) && evidence->sums.gained.samples >= ENOUGH_LATE)
-		evidence->whole_low = th_evidence_growth_limit(
-			look->judge, evidence, &evidence->sums.gained, &evidence->sums.lost);
+		seconds > 0 ? growth / seconds : 0, sums->gained.samples + sums->lost.samples);
+	evidence->chance = th_chance_of_more(
+		sums->gained_late.samples, sums->lost_late.samples);
 }
 
 /* Evaluates the current site by one minimum age of old blocks; true: it is a leak. */
@@ -585,7 +549,6 @@ evaluate(struct th_evidence *evidence, struct th_judge *judge,
 	set_points(&look);
 	find_ages(&look);
 	th_evidence_test_births(evidence, judge, size_of_survivors(&look));
-	set_limits(&look);
 	th_evidence_find_verdict(evidence, judge);
 	return evidence->verdict == TH_VERDICT_LEAK;
 }
@@ -617,27 +580,34 @@ is_leak_without(bool *collections, struct th_evidence *evidence, struct th_judge
 }
 
 /*
- * The full GC at exit found all old objects dead: they may have been kept until shortly before.  Old
- * garbage looks the same, so growth is unclear.
+ * The full GC at exit found nearly all old objects dead: they may have been kept until shortly before.
+ * Old garbage looks the same, so growth is unclear.
  */
 static void
 judge_dropped(struct th_evidence *evidence, struct th_judge *judge)
 {
-	if (th_evidence_is_dropped(evidence) &&
+	double old = (double)(evidence->alive_old + evidence->dead_at_exit);
+
+	if (evidence->dead_at_exit >= ENOUGH_SAMPLES &&
+		(double)evidence->alive_old <= LEAK_FREES * old &&
 		is_leak_without(&judge->ignores_exit, evidence, judge))
 		th_evidence_decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_DROPPED);
 }
 
 /*
- * Of a site some of whose blocks only collections free, true if what they leave is a leak by itself.
+ * Of a site of which collections free more of the old blocks than a leak frees, and leave as many, true if
+ * what they leave is a leak by itself.
  * The program keeps the owners of that: what was collected is not part of the leak.
  */
 static bool
 judge_kept(struct th_evidence *evidence, struct th_judge *judge)
 {
+	double least = LEAK_FREES * (double)(evidence->collected + evidence->left);
 	struct th_evidence kept;
 
-	if (!judge->collects_at_exit || !th_evidence_is_partly_collected(evidence))
+	if (!judge->collects_at_exit || evidence->collected < ENOUGH_SAMPLES ||
+		evidence->left < ENOUGH_SAMPLES || (double)evidence->collected <= least ||
+		(double)evidence->left <= least)
 		return false;
 	judge->omits_collected = true;
 	bool is_leak = evaluate(&kept, judge, evidence->horizon);
@@ -651,11 +621,18 @@ judge_kept(struct th_evidence *evidence, struct th_judge *judge)
 	return true;
 }
 
-/* Only collections free the blocks: a Java object owns each, and the program does not close it. */
+/*
+ * Only collections free the blocks: a Java object owns each, and the program does not close it.  At least
+ * half of the old ones: a collection may be under way, or may not reach old owners.  The program may free
+ * as many as of a leak.
+ */
 static void
 judge_unclosed(struct th_evidence *evidence, struct th_judge *judge)
 {
-	if (th_evidence_is_collected(evidence) &&
+	uint64_t freed = evidence->collected + evidence->closed;
+
+	if (evidence->collected >= ENOUGH_SAMPLES && evidence->left <= evidence->collected &&
+		(double)evidence->closed <= LEAK_FREES * (double)freed &&
 		is_leak_without(&judge->ignores_collections, evidence, judge))
 		th_evidence_decide(evidence, TH_VERDICT_LEAK, TH_REASON_UNCLOSED);
 }
@@ -670,8 +647,10 @@ th_evidence_init(struct th_evidence *evidence, struct th_judge *judge, const uin
 	judge->samples_count = count;
 	evaluate(evidence, judge, judge->horizon);
 	th_evidence_judge_residency(evidence, judge);
+	/* So many of the old blocks were freed that only older ones can show a leak. */
 	if (evidence->verdict != TH_VERDICT_LEAK && evidence->reason != TH_REASON_UNUSED &&
-		th_evidence_frees_old(evidence) && evaluate(&older, judge, &judge->older))
+		!th_evidence_keeps_old(evidence) && evidence->alive_old >= ENOUGH_LATE &&
+		evaluate(&older, judge, &judge->older))
 		*evidence = older;
 	judge_dropped(evidence, judge);
 	if (!judge_kept(evidence, judge))

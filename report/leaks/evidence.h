@@ -61,6 +61,8 @@ struct th_evidence_sums {
 	struct th_estimator live;   /* at the profile's `at` */
 	struct th_estimator gained; /* old at the horizon, not yet at the end of the warm-up */
 	struct th_estimator lost;   /* old at the end of the warm-up, dead at the horizon */
+	struct th_estimator gained_late; /* the same since the middle */
+	struct th_estimator lost_late;
 	struct th_estimator resident; /* mapped: resident bytes of `live` */
 	double samples;               /* number evaluated */
 	double followed; /* samples represented; more if only some objects are followed */
@@ -99,15 +101,9 @@ struct th_evidence {
 	uint64_t born_late;  /* old survivors that were allocated in the later half */
 	uint64_t born_since; /* survivors allocated since the warm-up */
 	uint64_t born_last_quarter;
-	uint64_t gained_late; /* became old in the later half, and are alive */
-	uint64_t lost_late;   /* were old at its start, and died in it */
 	uint64_t kept_since;  /* old survivors allocated since the warm-up */
-	double chance;       /* p of so many gains by chance; at most chance_limit for growth */
-	double chance_since; /* the same of kept_since, if no old block died */
-	double chance_limit;
-	/* 0 where the verdict does not depend on them */
-	double late_low;  /* growth in the later half, bytes: its lower limit if above 0 */
-	double whole_low; /* if the later half is not significant: the limit since the warm-up */
+	double chance;        /* p of so many gains in the later half by chance */
+	double chance_limit;  /* of growth */
 	uint64_t first_birth; /* of old survivors but the first tenth, time; UINT64_MAX: none */
 	uint64_t first_since; /* of survivors since the warm-up, time */
 	uint64_t last_birth;  /* of survivors, time */
@@ -197,20 +193,17 @@ void th_evidence_init(struct th_evidence *evidence, struct th_judge *judge,
 /* Computes the intervals of live_bytes, live_objects and growth, which is slow. */
 void th_evidence_measure(struct th_evidence *evidence, const struct th_judge *judge);
 
-/* The lower limit of the live_bytes that th_evidence_measure() would compute. */
-double th_evidence_live_low(const struct th_evidence *evidence, const struct th_judge *judge);
-
 /* Summary of a site, kept for each of up to a hundred thousand sites. */
 struct th_outline {
 	double live;
 	double live_bytes; /* the estimate */
-	double live_low;   /* of a leak: the lower end of its interval */
+	double live_low;   /* of a leak: the lower end of its interval; else 0 */
 	double growth;     /* bytes per second, the estimate */
 	double survivors;
 	double pause_probability;
 	uint64_t live_samples;
 	uint64_t allocated;
-	uint32_t gained_late; /* samples, as in struct th_evidence */
+	uint32_t gained_late; /* samples, as in struct th_evidence_sums */
 	uint32_t lost_late;
 	uint32_t kept_since;
 	uint32_t dead_old;
@@ -221,7 +214,8 @@ struct th_outline {
 	bool is_kept;    /* old blocks are not freed */
 };
 
-struct th_outline th_evidence_outline(const struct th_evidence *evidence);
+struct th_outline
+th_evidence_outline(const struct th_evidence *evidence, const struct th_judge *judge);
 
 /*
  * P(X >= more) of a binomial distribution with p = 1/2 of more + less trials: the sign test of
@@ -270,15 +264,9 @@ th_released_only_at_exit(const struct th_profile *profile, const struct th_evide
  * The detection limit in bytes per second: a leak of small blocks at one site that grows
  * steadily at this rate, and of which nothing is freed, is found with probability
  * TH_DETECTION_POWER. 0 if every allocation was recorded; infinite if the time after the
- * warm-up is empty. docs/statistics.md derives it.
+ * warm-up is empty, or of a heap that was not judged, unless so few samples were taken of it since the
+ * warm-up that even if all of them stayed a leak could not be larger. docs/statistics.md derives it.
  */
 double th_detection_limit(const struct th_judge *judge);
-
-/*
- * The same of a heap that was not judged, but of which so few samples were taken since the
- * warm-up that even if all of them stayed a leak could not be larger; infinite if there were
- * more.
- */
-double th_detection_limit_of_few(const struct th_judge *judge);
 
 #endif

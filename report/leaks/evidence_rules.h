@@ -115,32 +115,11 @@ th_evidence_growth_limit(const struct th_judge *judge, const struct th_evidence 
 /* Lower limit of the growth that `hits` samples of small blocks show, one every `gap` bytes. */
 double th_evidence_limit_of_hits(const struct th_judge *judge, uint32_t hits, double gap);
 
-/* Whether growth in the later half is significant, given late_low. */
-bool th_evidence_grew_late(const struct th_evidence *evidence);
-
-/* Whether the verdict depends on late_low or whole_low, given all other figures. */
-bool th_evidence_needs_limits(const struct th_evidence *evidence);
-
-/* Determines the verdict from all other figures. */
+/* Determines the verdict from all figures. */
 void th_evidence_find_verdict(struct th_evidence *evidence, const struct th_judge *judge);
 
 /* Whether a site frees no more of its old blocks than a leak does. */
 bool th_evidence_keeps_old(const struct th_evidence *evidence);
-
-/* Whether nearly all old blocks were garbage at exit, and the full GC there found them dead. */
-bool th_evidence_is_dropped(const struct th_evidence *evidence);
-
-/*
- * Whether collections free the old blocks, at least half of them: a collection may be under way, or
- * may not reach old owners.  The program may free as many as of a leak.
- */
-bool th_evidence_is_collected(const struct th_evidence *evidence);
-
-/* Whether collections free more of the old blocks than a leak frees, and leave as many. */
-bool th_evidence_is_partly_collected(const struct th_evidence *evidence);
-
-/* Whether so many of the old blocks were freed that only older ones can show a leak. */
-bool th_evidence_frees_old(const struct th_evidence *evidence);
 
 /*
  * Judges by resident memory where the samples of mappings alone do not show a leak: the growth is that

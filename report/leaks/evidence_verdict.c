@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The verdict of a site: tests of the times at which survivors were allocated, and the rules of
- * docs/leaks.md in order, each a function of struct th_evidence. No samples are read here.
+ * docs/leaks.md in order, each a function of the figures. No samples are read here.
  *
  * The times of a steady leak are uniform on a clock that compensates for changes of the sampling density.
  */
@@ -330,10 +330,21 @@ may_have_grown(const struct th_evidence *evidence)
 	return evidence->born_late >= ENOUGH_LATE && evidence->chance <= evidence->chance_limit;
 }
 
-bool
-th_evidence_grew_late(const struct th_evidence *evidence)
+/* Intervals are slow to compute, so numbers of samples are tested first. */
+static bool
+grew_late(const struct th_evidence *evidence, const struct th_judge *judge)
 {
-	return may_have_grown(evidence) && evidence->late_low > 0;
+	return may_have_grown(evidence) &&
+	       th_evidence_growth_limit(judge, evidence, &evidence->sums.gained_late,
+		       &evidence->sums.lost_late) > 0;
+}
+
+static bool
+grew_since_warm(const struct th_evidence *evidence, const struct th_judge *judge)
+{
+	return evidence->sums.gained.samples >= ENOUGH_LATE &&
+	       th_evidence_growth_limit(
+		       judge, evidence, &evidence->sums.gained, &evidence->sums.lost) > 0;
 }
 
 /*
@@ -346,14 +357,14 @@ static bool
 may_have_grown_throughout(const struct th_evidence *evidence)
 {
 	return evidence->heap != TH_HEAP_MAPPED && evidence->is_steady && !evidence->dead_old &&
-	       evidence->chance_since <= evidence->chance_limit;
+	       th_chance_of_more(evidence->kept_since, 0) <= evidence->chance_limit;
 }
 
 static bool
-has_grown(const struct th_evidence *evidence)
+has_grown(const struct th_evidence *evidence, const struct th_judge *judge)
 {
-	return th_evidence_grew_late(evidence) ||
-	       (may_have_grown_throughout(evidence) && evidence->whole_low > 0);
+	return grew_late(evidence, judge) ||
+	       (may_have_grown_throughout(evidence) && grew_since_warm(evidence, judge));
 }
 
 static bool
@@ -375,9 +386,9 @@ is_too_small(const struct th_evidence *evidence)
  * it frees old blocks too, the later half has to hint at growth.
  */
 static bool
-may_grow(const struct th_evidence *evidence)
+may_grow(const struct th_evidence *evidence, const struct th_judge *judge)
 {
-	return evidence->whole_low > 0 && shows_no_end(evidence);
+	return shows_no_end(evidence) && grew_since_warm(evidence, judge);
 }
 
 /*
@@ -474,14 +485,6 @@ judge_growth(struct th_evidence *evidence)
 		decide_ended(evidence);
 }
 
-bool
-th_evidence_needs_limits(const struct th_evidence *evidence)
-{
-	return th_observation_window_is_far(evidence->horizon) &&
-	       (may_have_grown(evidence) || may_have_grown_throughout(evidence) ||
-		       (!is_too_small(evidence) && shows_no_end(evidence)));
-}
-
 void
 th_evidence_find_verdict(struct th_evidence *evidence, const struct th_judge *judge)
 {
@@ -491,13 +494,13 @@ th_evidence_find_verdict(struct th_evidence *evidence, const struct th_judge *ju
 		th_evidence_decide(evidence, TH_VERDICT_UNCLEAR,
 			evidence->heap == TH_HEAP_JAVA ? TH_REASON_NO_COLLECTION
 						       : TH_REASON_FEW_SAMPLES);
-	else if (has_grown(evidence))
+	else if (has_grown(evidence, judge))
 		judge_growth(evidence);
 	else if (is_too_small(evidence))
 		th_evidence_decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
 	else if (is_enlarged(evidence, judge))
 		decide_enlarged(evidence);
-	else if (may_grow(evidence))
+	else if (may_grow(evidence, judge))
 		th_evidence_decide(evidence, TH_VERDICT_UNCLEAR,
 			th_evidence_keeps_old(evidence) ? TH_REASON_FEW_SAMPLES
 							: TH_REASON_TURNOVER);
@@ -510,39 +513,6 @@ th_evidence_find_verdict(struct th_evidence *evidence, const struct th_judge *ju
 		th_evidence_decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
 	else
 		th_evidence_decide(evidence, TH_VERDICT_PLATEAU, TH_REASON_STEADY);
-}
-
-bool
-th_evidence_is_dropped(const struct th_evidence *evidence)
-{
-	double old = (double)(evidence->alive_old + evidence->dead_at_exit);
-
-	return evidence->dead_at_exit >= ENOUGH_SAMPLES &&
-	       (double)evidence->alive_old <= LEAK_FREES * old;
-}
-
-bool
-th_evidence_is_collected(const struct th_evidence *evidence)
-{
-	return evidence->collected >= ENOUGH_SAMPLES && evidence->left <= evidence->collected &&
-	       (double)evidence->closed <=
-		       LEAK_FREES * (double)(evidence->collected + evidence->closed);
-}
-
-bool
-th_evidence_is_partly_collected(const struct th_evidence *evidence)
-{
-	double old = (double)(evidence->collected + evidence->left);
-
-	return evidence->collected >= ENOUGH_SAMPLES && evidence->left >= ENOUGH_SAMPLES &&
-	       (double)evidence->collected > LEAK_FREES * old &&
-	       (double)evidence->left > LEAK_FREES * old;
-}
-
-bool
-th_evidence_frees_old(const struct th_evidence *evidence)
-{
-	return !th_evidence_keeps_old(evidence) && evidence->alive_old >= ENOUGH_LATE;
 }
 
 void

@@ -62,6 +62,7 @@ find_group(struct th_leaks_work *work, uint32_t number, enum th_verdict verdict)
 	struct th_leak_group group = {.heap = work->leaks->places.items[number].heap,
 		.verdict = verdict,
 		.node = node,
+		.leader = (uint32_t)work->groups_count,
 		.next = TH_NO_GROUP};
 	uint64_t key = node == TH_NO_NODE
 			       ? (uint64_t)verdict << 40 | th_leaks_relation(work, number)
@@ -126,7 +127,7 @@ judge_together(struct th_leaks_work *work, const struct th_leak_group *group)
 		TH_SITE_SHARE * TH_ERROR_RATE, &evidence);
 	if (place->internal)
 		th_evidence_set_internal(&evidence);
-	outline = th_evidence_outline(&evidence);
+	outline = th_evidence_outline(&evidence, &work->judges[group->heap]);
 	if (evidence.verdict == TH_VERDICT_LEAK && evidence.reason != TH_REASON_RESIDENT)
 		outline.verdict = TH_VERDICT_UNCLEAR;
 	return outline;
@@ -227,25 +228,33 @@ leads(const struct th_leaks_work *work, uint32_t a, uint32_t b)
 	return live_of(work, a) >= live_of(work, b);
 }
 
-/* The group that leads the finding of each group is kept in `leaders`, by group. */
 static uint32_t
-leader_of(const uint32_t *leaders, uint32_t number)
+leader_of(const struct th_leaks_work *work, uint32_t number)
 {
-	while (leaders[number] != number)
-		number = leaders[number];
+	while (work->groups[number].leader != number)
+		number = work->groups[number].leader;
 	return number;
 }
 
 static void
-unite(struct th_leaks_work *work, uint32_t *leaders, uint32_t a, uint32_t b)
+unite(struct th_leaks_work *work, uint32_t a, uint32_t b)
 {
-	uint32_t left = leader_of(leaders, a);
-	uint32_t right = leader_of(leaders, b);
+	uint32_t left = leader_of(work, a);
+	uint32_t right = leader_of(work, b);
 
 	if (leads(work, left, right))
-		leaders[right] = left;
+		work->groups[right].leader = left;
 	else
-		leaders[left] = right;
+		work->groups[left].leader = right;
+}
+
+/* Moves the sites of a group to another one of the same heap. */
+static void
+absorb(struct th_leak_group *group, struct th_leak_group *other)
+{
+	for (size_t i = 0; i < other->places_count; i++)
+		th_array_append(group, places, other->places[i]);
+	other->places_count = 0;
 }
 
 /* What the groups of one line share, in any heap; 0: no line. */
@@ -291,25 +300,31 @@ shared_deinit(struct shared *shared)
 	free(shared->first);
 }
 
-/* Leaks first, so that what is unclear joins a leak of its line in another heap. */
+/*
+ * The groups of a verdict join the first leak with the same key, or become sites of it.  Leaks come first,
+ * so that what is unclear joins a leak.
+ */
 static void
-unite_lines(struct th_leaks_work *work, uint32_t *leaders, enum th_verdict verdict,
-	struct shared *lines)
+unite_by(struct th_leaks_work *work, enum th_verdict verdict, struct shared *shared,
+	uint64_t key_of(const struct th_leaks_work *work, const struct th_leak_group *group),
+	bool absorbs)
 {
 	for (uint32_t i = 0; i < work->groups_count; i++) {
-		const struct th_leak_group *group = &work->groups[i];
+		struct th_leak_group *group = &work->groups[i];
 
 		if (group->verdict != verdict || !group->places_count || live_of(work, i) <= 0)
 			continue;
-		uint32_t first = first_with(lines, work, line_of(work, group), i);
-		if (first != TH_NO_GROUP)
-			unite(work, leaders, first, i);
+		uint32_t first = first_with(shared, work, key_of(work, group), i);
+		if (first != TH_NO_GROUP && absorbs)
+			absorb(&work->groups[first], group);
+		else if (first != TH_NO_GROUP)
+			unite(work, first, i);
 	}
 }
 
 /* A leak of native blocks and that of the Java objects that own them. */
 static void
-unite_owners(struct th_leaks_work *work, uint32_t *leaders)
+unite_owners(struct th_leaks_work *work)
 {
 	size_t count = work->leaks->places.items_count;
 	uint32_t *leak_of_place = th_allocate(count, sizeof(*leak_of_place));
@@ -327,7 +342,7 @@ unite_owners(struct th_leaks_work *work, uint32_t *leaders)
 			continue;
 		owner = th_owners_find(work, group->places, group->places_count, 0);
 		if (owner.place != TH_NO_PLACE && leak_of_place[owner.place] != TH_NO_GROUP)
-			unite(work, leaders, leak_of_place[owner.place], i);
+			unite(work, leak_of_place[owner.place], i);
 	}
 	free(leak_of_place);
 }
@@ -339,15 +354,6 @@ library_of(const struct th_leaks_work *work, uint32_t way)
 	return th_frames_function(
 		work->leaks->profile->frames, work->leaks->places.ways.items[way].function)
 		->library;
-}
-
-/* Moves the sites of a group to another one of the same heap. */
-static void
-absorb(struct th_leak_group *group, struct th_leak_group *other)
-{
-	for (size_t i = 0; i < other->places_count; i++)
-		th_array_append(group, places, other->places[i]);
-	other->places_count = 0;
 }
 
 /* A path to a method that uses a library. */
@@ -396,7 +402,7 @@ find_nodes(const struct th_leaks_work *work, struct shared *nodes)
 
 /* Leaks of single lines of a library become part of the leak of the method that uses it. */
 static void
-unite_uses(struct th_leaks_work *work, uint32_t *leaders)
+unite_uses(struct th_leaks_work *work)
 {
 	struct shared nodes = {0};
 
@@ -414,7 +420,7 @@ unite_uses(struct th_leaks_work *work, uint32_t *leaders)
 			heap++) {
 			node = node_above(work, &nodes, line, heap);
 			if (node != TH_NO_GROUP)
-				unite(work, leaders, node, i);
+				unite(work, node, i);
 		}
 	}
 	shared_deinit(&nodes);
@@ -422,7 +428,9 @@ unite_uses(struct th_leaks_work *work, uint32_t *leaders)
 
 /*
  * What names the finding of a group: its heap, the line of the creator and that of its user, which is
- * in another library; 0: it has none of them.
+ * in another library; 0: it has none of them.  Leaks of one line of a library that one line of its user
+ * leads to, on different ways through the library, have the same, and what is unclear there.  Those of a
+ * library that calls the creator's, as frameworks do, have creators of their own.
  */
 static uint64_t
 title_of(const struct th_leaks_work *work, const struct th_leak_group *group)
@@ -441,26 +449,6 @@ title_of(const struct th_leaks_work *work, const struct th_leak_group *group)
 		return 0;
 	return ((uint64_t)th_leak_sites_creator_frame(places, place) << 32 | user) * TH_HEAPS +
 	       (uint64_t)group->heap;
-}
-
-/*
- * Leaks of one line of a library that one line of its user leads to, on different ways through the
- * library, and what is unclear there.  Those of a library that calls the creator's, as frameworks do,
- * have creators of their own.
- */
-static void
-unite_titles(struct th_leaks_work *work, enum th_verdict verdict, struct shared *titles)
-{
-	for (uint32_t i = 0; i < work->groups_count; i++) {
-		struct th_leak_group *group = &work->groups[i];
-		uint64_t title = group->verdict == verdict ? title_of(work, group) : 0;
-
-		if (!title || live_of(work, i) <= 0)
-			continue;
-		uint32_t first = first_with(titles, work, title, i);
-		if (first != TH_NO_GROUP)
-			absorb(&work->groups[first], group);
-	}
 }
 
 /* The method of the program that uses the library of a leak, and its caller; 0: it is no method of it. */
@@ -502,7 +490,7 @@ user_of(const struct th_leaks_work *work, const struct th_leak_group *group)
  * calls: what the library keeps for one object is allocated when that is made and when it is used.
  */
 static void
-unite_users(struct th_leaks_work *work, uint32_t *leaders)
+unite_users(struct th_leaks_work *work)
 {
 	struct user *users = th_allocate(work->groups_count, sizeof(*users));
 	struct shared methods = {0};
@@ -515,7 +503,7 @@ unite_users(struct th_leaks_work *work, uint32_t *leaders)
 		users[i] = user_of(work, group);
 		uint32_t first = first_with(&methods, work, users[i].method, i);
 		if (first != TH_NO_GROUP)
-			unite(work, leaders, first, i);
+			unite(work, first, i);
 	}
 	for (uint32_t i = 0; i < work->groups_count; i++) {
 		uint32_t index = users[i].caller
@@ -523,7 +511,7 @@ unite_users(struct th_leaks_work *work, uint32_t *leaders)
 					 : TH_ID_MAP_NONE;
 
 		if (index != TH_ID_MAP_NONE)
-			unite(work, leaders, methods.first[index], i);
+			unite(work, methods.first[index], i);
 	}
 	shared_deinit(&methods);
 	free(users);
@@ -531,14 +519,13 @@ unite_users(struct th_leaks_work *work, uint32_t *leaders)
 
 /* Links the groups of each finding behind the one that leads it. */
 static void
-link_groups(struct th_leaks_work *work, const uint32_t *leaders)
+link_groups(struct th_leaks_work *work)
 {
 	for (uint32_t i = 0; i < work->groups_count; i++) {
-		uint32_t leader = leader_of(leaders, i);
+		uint32_t leader = leader_of(work, i);
 
 		if (leader == i)
 			continue;
-		work->groups[i].is_part = true;
 		work->groups[i].next = work->groups[leader].next;
 		work->groups[leader].next = i;
 	}
@@ -547,22 +534,18 @@ link_groups(struct th_leaks_work *work, const uint32_t *leaders)
 static void
 unite_groups(struct th_leaks_work *work)
 {
-	uint32_t *leaders = th_allocate(work->groups_count, sizeof(*leaders));
 	struct shared lines = {0}, titles = {0};
 
-	for (uint32_t i = 0; i < work->groups_count; i++)
-		leaders[i] = i;
-	unite_uses(work, leaders);
-	unite_titles(work, TH_VERDICT_LEAK, &titles);
-	unite_titles(work, TH_VERDICT_UNCLEAR, &titles);
-	unite_users(work, leaders);
-	unite_lines(work, leaders, TH_VERDICT_LEAK, &lines);
-	unite_owners(work, leaders);
-	unite_lines(work, leaders, TH_VERDICT_UNCLEAR, &lines);
-	link_groups(work, leaders);
+	unite_uses(work);
+	unite_by(work, TH_VERDICT_LEAK, &titles, title_of, true);
+	unite_by(work, TH_VERDICT_UNCLEAR, &titles, title_of, true);
+	unite_users(work);
+	unite_by(work, TH_VERDICT_LEAK, &lines, line_of, false);
+	unite_owners(work);
+	unite_by(work, TH_VERDICT_UNCLEAR, &lines, line_of, false);
+	link_groups(work);
 	shared_deinit(&titles);
 	shared_deinit(&lines);
-	free(leaders);
 }
 
 /* All groups */

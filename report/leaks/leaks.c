@@ -146,9 +146,7 @@ judge_share(void *data)
 		if (i + EXPECTED_PLACES < places->items_count)
 			expect_place(work, i + EXPECTED_PLACES);
 		look_at_place(work, judge, i, &evidence);
-		work->outlines[i] = th_evidence_outline(&evidence);
-		if (evidence.verdict == TH_VERDICT_LEAK)
-			work->outlines[i].live_low = th_evidence_live_low(&evidence, judge);
+		work->outlines[i] = th_evidence_outline(&evidence, judge);
 	}
 	return NULL;
 }
@@ -206,10 +204,7 @@ outline_group(struct th_leaks_work *work, struct th_leak_group *group)
 		th_owners_find(work, &first, 1, one.survivors).is_collected) {
 		struct th_finding finding = th_groups_judge(work, group);
 
-		one = th_evidence_outline(&finding.evidence);
-		if (one.verdict == TH_VERDICT_LEAK)
-			one.live_low = th_evidence_live_low(
-				&finding.evidence, &work->judges[group->heap]);
+		one = th_evidence_outline(&finding.evidence, &work->judges[group->heap]);
 	}
 	if (one.verdict == TH_VERDICT_LEAK) {
 		group->leaked = one.live_low;
@@ -256,8 +251,10 @@ list_group(struct th_leaks_work *work, uint32_t number)
 		th_owners_await_finalizer(work->leaks, listed.place))
 		listed.reason = TH_REASON_UNCLOSED;
 	if (is_notable(work, group->heap, &outline) &&
-		!is_of_tallies(work->leaks, &work->leaks->places.items[listed.place]))
+		!is_of_tallies(work->leaks, &work->leaks->places.items[listed.place])) {
 		th_array_append(work->leaks, findings, listed);
+		group->listed = listed.verdict;
+	}
 	while (listed.verdict == TH_VERDICT_LEAK && group->next != TH_NO_GROUP) {
 		group = &work->groups[group->next];
 		outline_group(work, group);
@@ -340,13 +337,8 @@ th_leaks_prepare(struct th_leaks *leaks, const struct th_profile *profile)
 	th_ledger_init(&leaks->ledger, leaks->profile);
 	finalizers_init(&leaks->finalizers, leaks->profile);
 	leaks->work = work_create(leaks);
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		const struct th_judge *judge = &leaks->work->judges[heap];
-
-		leaks->growth_limit[heap] = th_observation_window_may_leak(judge->horizon)
-						    ? th_detection_limit(judge)
-						    : th_detection_limit_of_few(judge);
-	}
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		leaks->growth_limit[heap] = th_detection_limit(&leaks->work->judges[heap]);
 }
 
 void
@@ -360,7 +352,8 @@ th_leaks_find(struct th_leaks *leaks)
 	th_levels_judge(work);
 	th_groups_form(work);
 	for (uint32_t i = 0; i < work->groups_count; i++) {
-		if (work->groups[i].places_count && !work->groups[i].is_part)
+		work->groups[i].listed = work->groups[i].verdict;
+		if (work->groups[i].places_count && work->groups[i].leader == i)
 			list_group(work, i);
 	}
 	th_sort(leaks->findings, leaks->findings_count, compare_findings);

@@ -21,7 +21,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "report/base/allocate.h"
 #include "report/base/log_text.h"
@@ -45,6 +44,11 @@ struct gains {
 
 /* A site that counts above its line, with what is needed of it at each node of its path. */
 struct site {
+	/*
+	 * What a node is divided by, sites are sorted by it: the maker, or below a method the next function,
+	 * plus one; 0: no node of the site is there.
+	 */
+	uint64_t key;
 	const uint32_t *frames; /* root first */
 	uint32_t line;          /* number of frames down to its line */
 	uint32_t place;
@@ -77,7 +81,8 @@ struct recurrence {
 /* The sites of a line in a heap. */
 struct line {
 	struct recurrence recurrence; /* computed on demand: it counts at many nodes */
-	uint32_t start;               /* in line_sites; they end where the next line's start */
+	uint32_t sites;               /* their number */
+	uint32_t first;               /* of them, the others by next_of_site; TH_NO_PLACE */
 	uint32_t node;                /* at which it was counted last */
 	bool has_leak;                /* at one site */
 };
@@ -85,10 +90,10 @@ struct line {
 struct levels {
 	struct th_leaks_work *work;
 	enum th_heap heap; /* the current one */
-	struct line *lines;
+	TH_ARRAY(struct line, lines);
 	uint32_t *line_of_site;
-	uint32_t *line_sites; /* by line */
-	uint32_t node;        /* number of the current one */
+	uint32_t *next_of_site; /* of the same line; TH_NO_PLACE */
+	uint32_t node;          /* number of the current one */
 	TH_ARRAY(struct site, sites);
 	TH_ARRAY(uint32_t, places); /* of the current node, not dropped */
 };
@@ -155,9 +160,13 @@ drops(const struct th_leaks_work *work, uint32_t place, size_t count)
 
 /* Recurrence of lines */
 
+struct times {
+	TH_ARRAY(uint64_t, items);
+};
+
 /* Appends the times of the old survivors of a site since the warm-up. */
 static void
-add_times(const struct th_leaks_work *work, uint32_t number, uint64_t *times, size_t *count)
+add_times(const struct th_leaks_work *work, uint32_t number, struct times *times)
 {
 	const struct th_leaks *leaks = work->leaks;
 	enum th_heap heap = leaks->places.items[number].heap;
@@ -171,7 +180,7 @@ add_times(const struct th_leaks_work *work, uint32_t number, uint64_t *times, si
 		if (th_lifetimes_end_by(&leaks->profile->lifetimes, heap, index,
 			    &leaks->profile->at) == TH_END_NEVER &&
 			time >= horizon->warm && time + horizon->old <= horizon->horizon)
-			times[(*count)++] = time;
+			th_array_append(times, items, time);
 	}
 }
 
@@ -181,24 +190,15 @@ recurrence_of_line(const struct levels *levels, const struct line *line)
 {
 	const struct th_observation_window *horizon =
 		&levels->work->leaks->horizons[levels->heap];
-	const uint32_t *starts = levels->work->order.starts;
-	uint32_t sites = line[1].start - line->start;
-	size_t most = 0;
-	size_t count = 0;
+	struct times times = {0};
 
-	for (uint32_t i = line->start; i < line[1].start; i++)
-		most += starts[levels->line_sites[i] + 1] - starts[levels->line_sites[i]];
-	uint64_t *times = th_allocate(most, sizeof(*times));
-	for (uint32_t i = line->start; i < line[1].start; i++) {
-		uint32_t number = levels->line_sites[i];
-
-		if (counts(levels, number) && !drops(levels->work, number, sites))
-			add_times(levels->work, number, times, &count);
-	}
-	th_sort_by_word(times, count, sizeof(*times));
-	struct recurrence recurrence = recurrence_of(
-		times, count, (double)(horizon->horizon - horizon->old - horizon->warm));
-	free(times);
+	for (uint32_t i = line->first; i != TH_NO_PLACE; i = levels->next_of_site[i])
+		if (counts(levels, i) && !drops(levels->work, i, line->sites))
+			add_times(levels->work, i, &times);
+	th_sort_by_word(times.items, times.items_count, sizeof(*times.items));
+	struct recurrence recurrence = recurrence_of(times.items, times.items_count,
+		(double)(horizon->horizon - horizon->old - horizon->warm));
+	free(times.items);
 	return recurrence;
 }
 
@@ -225,7 +225,7 @@ recurs(struct levels *levels)
 	       sum.spread >= sum.expected - SPREAD_DEVIATIONS * sqrt(sum.variance);
 }
 
-/* Numbers the lines, and sorts the sites by them. */
+/* Numbers the lines, and lists the sites of each. */
 static void
 find_lines(struct levels *levels)
 {
@@ -235,21 +235,19 @@ find_lines(struct levels *levels)
 	bool added;
 
 	levels->line_of_site = th_allocate(count, sizeof(uint32_t));
-	levels->line_sites = th_allocate(count, sizeof(uint32_t));
-	for (uint32_t i = 0; i < count; i++)
-		levels->line_of_site[i] = th_id_map_intern(
-			&lines, th_leaks_relation(work, i), &added);
-	levels->lines = th_allocate(lines.count + 1, sizeof(struct line));
+	levels->next_of_site = th_allocate(count, sizeof(uint32_t));
 	for (uint32_t i = 0; i < count; i++) {
-		struct line *line = &levels->lines[levels->line_of_site[i]];
+		uint32_t number = th_id_map_intern(&lines, th_leaks_relation(work, i), &added);
 
-		line->start++;
+		if (added)
+			th_array_append(levels, lines, ((struct line){.first = TH_NO_PLACE}));
+		struct line *line = &levels->lines[number];
+		levels->line_of_site[i] = number;
+		levels->next_of_site[i] = line->first;
+		line->first = i;
+		line->sites++;
 		line->has_leak |= work->outlines[i].verdict == TH_VERDICT_LEAK;
 	}
-	for (uint32_t i = 0, end = 0; i <= lines.count; i++)
-		levels->lines[i].start = end += levels->lines[i].start;
-	for (uint32_t i = count; i-- > 0;)
-		levels->line_sites[--levels->lines[levels->line_of_site[i]].start] = i;
 	th_id_map_deinit(&lines);
 }
 
@@ -422,54 +420,34 @@ judge_node(struct levels *levels, const struct node *node)
 
 /* Sites in order */
 
-/* The maker of a site; below a method the next function, plus one; 0: no node of the site is there. */
-static uint32_t
-key_of(const struct levels *levels, const struct node *node, const struct site *site)
-{
-	if (node->level == TH_LEVEL_LINE)
-		return site->maker;
-	return node->length + 1 < site->line ? function_at(levels, site, node->length) + 1 : 0;
-}
-
-/* Sorts sites by key, in which most of them agree. */
+/* Sorts sites by their keys at a node, in which most of them agree. */
 static void
 sort_sites(const struct levels *levels, const struct node *node)
 {
-	size_t count = node->count;
-	struct site *sites = node->sites;
-	uint32_t before = 0;
-	size_t sorted = 0;
+	for (size_t i = 0; i < node->count; i++) {
+		struct site *site = &node->sites[i];
 
-	for (; sorted < count; sorted++) {
-		uint32_t key = key_of(levels, node, &sites[sorted]);
-		if (key < before)
-			break;
-		before = key;
+		if (node->level == TH_LEVEL_LINE)
+			site->key = site->maker;
+		else if (node->length + 1 < site->line)
+			site->key = (uint64_t)function_at(levels, site, node->length) + 1;
+		else
+			site->key = 0;
 	}
-	if (sorted == count)
-		return;
-	uint64_t *order = th_allocate(count, sizeof(*order)); /* key << 32 | site */
-	struct site *copy = th_allocate(count, sizeof(*copy));
-	for (size_t i = 0; i < count; i++)
-		order[i] = (uint64_t)key_of(levels, node, &sites[i]) << 32 | i;
-	th_sort_by_word(order, count, sizeof(*order));
-	memcpy(copy, sites, count * sizeof(*copy));
-	for (size_t i = 0; i < count; i++)
-		sites[i] = copy[(uint32_t)order[i]];
-	free(copy);
-	free(order);
+	th_sort_by_word(node->sites, node->count, sizeof(*node->sites));
 }
 
-/* The sites at the beginning of a sorted node that agree in their key, as a node of the same level. */
+/* Takes the sites at the beginning of a sorted node that agree in their key, as one of the same level. */
 static struct node
-first_run(const struct levels *levels, const struct node *node)
+take_run(struct node *node)
 {
 	struct node run = *node;
-	uint32_t key = key_of(levels, node, node->sites);
 
 	run.count = 1;
-	while (run.count < node->count && key_of(levels, node, &node->sites[run.count]) == key)
+	while (run.count < node->count && node->sites[run.count].key == node->sites->key)
 		run.count++;
+	node->sites += run.count;
+	node->count -= run.count;
 	return run;
 }
 
@@ -484,11 +462,9 @@ judge_lines(struct levels *levels)
 
 	sort_sites(levels, &left);
 	while (left.count) {
-		struct node line = first_run(levels, &left);
+		struct node line = take_run(&left);
 
 		judge_node(levels, &line);
-		left.sites += line.count;
-		left.count -= line.count;
 	}
 }
 
@@ -515,13 +491,10 @@ judge_paths(struct levels *levels, struct node node)
 		return;
 	sort_sites(levels, &node);
 	while (left.count) {
-		struct node below = first_run(levels, &left);
-		bool has_nodes = key_of(levels, &node, left.sites);
+		struct node below = take_run(&left);
 
-		left.sites += below.count;
-		left.count -= below.count;
 		below.length++;
-		if (has_nodes)
+		if (below.sites->key)
 			judge_paths(levels, below);
 	}
 	if (!node.length)
@@ -583,7 +556,7 @@ th_levels_judge(struct th_leaks_work *work)
 	}
 	free(levels.lines);
 	free(levels.line_of_site);
-	free(levels.line_sites);
+	free(levels.next_of_site);
 	free(levels.sites);
 	free(levels.places);
 }

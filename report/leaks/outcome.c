@@ -58,20 +58,6 @@ th_leaks_parts(const struct th_leaks *leaks, const struct th_listed *listed,
 
 /* Lines */
 
-/* The verdict of each group: as listed, if its finding is. */
-static uint8_t *
-verdicts_of_groups(const struct th_leaks *leaks)
-{
-	const struct th_leaks_work *work = leaks->work;
-	uint8_t *verdicts = th_allocate(work->groups_count + 1, sizeof(*verdicts));
-
-	for (size_t i = 0; i < work->groups_count; i++)
-		verdicts[i] = (uint8_t)work->groups[i].verdict;
-	for (size_t i = 0; i < leaks->findings_count; i++)
-		verdicts[leaks->findings[i].group] = (uint8_t)leaks->findings[i].verdict;
-	return verdicts;
-}
-
 static struct th_leak_line *
 find_line(struct th_leak_lines *lines, const struct th_leaks *leaks, uint32_t place)
 {
@@ -122,17 +108,16 @@ void
 th_leak_lines_init(struct th_leak_lines *lines, const struct th_leaks *leaks)
 {
 	const struct th_leaks_work *work = leaks->work;
-	uint8_t *verdicts = verdicts_of_groups(leaks);
 
 	*lines = (struct th_leak_lines){0};
-	for (size_t i = 0; i < work->groups_count; i++) {
-		for (size_t k = 0; k < work->groups[i].places_count; k++)
-			add_site(lines, leaks, work->groups[i].places[k],
-				(enum th_verdict)verdicts[i]);
-		if (work->groups[i].places_count && verdicts[i] == TH_VERDICT_LEAK)
-			add_limits(lines, leaks, (uint32_t)i);
+	for (uint32_t i = 0; i < work->groups_count; i++) {
+		const struct th_leak_group *group = &work->groups[i];
+
+		for (size_t k = 0; k < group->places_count; k++)
+			add_site(lines, leaks, group->places[k], group->listed);
+		if (group->places_count && group->listed == TH_VERDICT_LEAK)
+			add_limits(lines, leaks, i);
 	}
-	free(verdicts);
 }
 
 void

@@ -110,7 +110,6 @@ add_blocks(struct th_tallies *tallies, struct th_leak_sites *places, struct th_e
 {
 	const struct th_profile *profile = places->profile;
 	const struct th_samples *samples = &profile->recording->samples[TH_HEAP_NATIVE];
-	double keep = th_lifetimes_keep(&profile->lifetimes, TH_HEAP_NATIVE, &profile->end);
 
 	for (size_t i = 0; i < samples->items_count; i++) {
 		uint32_t path;
@@ -126,8 +125,7 @@ add_blocks(struct th_tallies *tallies, struct th_leak_sites *places, struct th_e
 			     : NULL;
 		if (item)
 			th_lifetimes_add(&profile->lifetimes, &profile->heaps[TH_HEAP_NATIVE],
-				TH_HEAP_NATIVE, i, &samples->items[i], keep,
-				&sums[item - tallies->items]);
+				TH_HEAP_NATIVE, i, &profile->end, &sums[item - tallies->items]);
 	}
 }
 

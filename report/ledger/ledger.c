@@ -370,13 +370,9 @@ measure(const struct work *work, struct th_ledger_entry *entry, struct sums *sum
 
 	entry->taken = estimate(ledger, sums, &sums->taken);
 	entry->held = estimate(ledger, sums, &sums->held);
-	entry->held_per_second = th_estimate_difference(&gained, &lost);
+	entry->held_per_second = th_estimate_scale(
+		th_estimate_difference(&gained, &lost), seconds > 0 ? 1 / seconds : 1);
 	entry->held_per_second.exact = ledger->is_exact;
-	if (seconds > 0) {
-		entry->held_per_second.estimate /= seconds;
-		entry->held_per_second.low /= seconds;
-		entry->held_per_second.high /= seconds;
-	}
 	set_ages(ledger, entry, sums);
 	entry->verdict = judge(work, entry, sums);
 }

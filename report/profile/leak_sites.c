@@ -28,13 +28,11 @@ struct business {
 
 /* By names of the VM's threads, cut to 15 characters by the kernel, and of its functions. */
 static const struct business businesses[] = {
-	{"CompilerThre", COMPILATION},
 	{"JVMCI", COMPILATION},
 	{"ompile", COMPILATION},
 	{"Deoptimization", COMPILATION},
 	{"ounter_overflow", COMPILATION},
 	{"GC Thread", COLLECTION},
-	{"G1 ", COLLECTION},
 	{"G1", COLLECTION},
 	{"XWorker", COLLECTION},
 	{"ZWorker", COLLECTION},
@@ -51,7 +49,6 @@ static const struct business businesses[] = {
 	{"String", TH_PURPOSE_CLASSES},
 	{"resolve", TH_PURPOSE_CLASSES},
 	{"link", TH_PURPOSE_CLASSES},
-	{"MethodHandle", TH_PURPOSE_CLASSES},
 	{"Method", TH_PURPOSE_CLASSES},
 	{"Module", TH_PURPOSE_CLASSES},
 	{"Lookup", TH_PURPOSE_CLASSES},

@@ -217,15 +217,13 @@ th_profile_add(const struct th_profile *profile, enum th_measure measure, enum t
 {
 	const struct th_lifetimes *lifetimes = &profile->lifetimes;
 	const struct th_calibration *calibration = &profile->heaps[heap];
-	const struct th_sample *sample = &profile->recording->samples[heap].items[index];
 
 	if (measure == TH_MEASURE_ALLOC)
-		th_calibration_add(calibration, profile->recording, sample, sum);
+		th_calibration_add(calibration, profile->recording,
+			&profile->recording->samples[heap].items[index], sum);
 	else
-		th_lifetimes_add(lifetimes, calibration, heap, index, sample,
-			th_lifetimes_keep(lifetimes, heap,
-				measure == TH_MEASURE_LIVE ? &profile->at : &profile->end),
-			sum);
+		th_lifetimes_add(lifetimes, calibration, heap, index,
+			measure == TH_MEASURE_LIVE ? &profile->at : &profile->end, sum);
 }
 
 /* Adds a sample (by index) to the sums at `row` of each measure. */
@@ -596,26 +594,27 @@ calibration_of(const struct th_profile *profile, enum th_heap heap, enum th_meas
 		is_at ? &profile->at : &profile->end, samples);
 }
 
-/* What no part exceeds: the counted whole, or what the Java heap has in use. */
+/* What live bytes do not exceed: what the Java heap has in use, or is mapped. */
 static double
 most_of(const struct th_profile *profile, enum th_heap heap, enum th_measure measure)
 {
-	struct th_estimate whole = profile->heaps[heap].bytes;
+	struct th_estimate whole;
 
 	if (measure == TH_MEASURE_LIVE && heap == TH_HEAP_JAVA)
 		return profile->java_bound;
-	if (measure == TH_MEASURE_LIVE && heap == TH_HEAP_MAPPED)
-		return th_mapped_use_live(profile, &whole) ? whole.estimate : HUGE_VAL;
-	return measure == TH_MEASURE_ALLOC && whole.exact ? whole.estimate : HUGE_VAL;
+	if (measure == TH_MEASURE_LIVE && heap == TH_HEAP_MAPPED &&
+		th_mapped_use_live(profile, &whole))
+		return whole.estimate;
+	return HUGE_VAL;
 }
 
 struct th_estimate
-th_profile_bytes_limit(const struct th_profile *profile, enum th_heap heap,
-	enum th_measure measure, const struct th_estimator *sum, enum th_limit which)
+th_profile_bytes(const struct th_profile *profile, enum th_heap heap, enum th_measure measure,
+	const struct th_estimator *sum)
 {
 	struct th_calibration calibration = calibration_of(
 		profile, heap, measure, sum->samples);
-	struct th_estimate bytes = th_calibration_bytes_limit(&calibration, sum, which);
+	struct th_estimate bytes = th_calibration_bytes(&calibration, sum);
 
 	if (heap == TH_HEAP_JAVA && measure == TH_MEASURE_LIVE &&
 		profile->lifetimes.is_unjudged)
@@ -623,11 +622,14 @@ th_profile_bytes_limit(const struct th_profile *profile, enum th_heap heap,
 	return th_heap_use_clamp(&bytes, most_of(profile, heap, measure));
 }
 
-struct th_estimate
-th_profile_bytes(const struct th_profile *profile, enum th_heap heap, enum th_measure measure,
-	const struct th_estimator *sum)
+double
+th_profile_bytes_point(const struct th_profile *profile, enum th_heap heap,
+	enum th_measure measure, const struct th_estimator *sum)
 {
-	return th_profile_bytes_limit(profile, heap, measure, sum, TH_LIMIT_BOTH);
+	const struct th_estimate *whole = &profile->heaps[heap].bytes;
+	double bytes = fmin(th_sums_point(&sum->bytes), most_of(profile, heap, measure));
+
+	return whole->exact ? fmin(bytes, whole->estimate) : bytes;
 }
 
 struct th_estimate

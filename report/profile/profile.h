@@ -125,9 +125,9 @@ struct th_estimate th_profile_bytes(const struct th_profile *profile, enum th_he
 struct th_estimate th_profile_objects(const struct th_profile *profile, enum th_heap heap,
 	enum th_measure measure, const struct th_estimator *sum);
 
-/* As th_profile_bytes() with only one limit; the other is not meaningful. */
-struct th_estimate th_profile_bytes_limit(const struct th_profile *profile, enum th_heap heap,
-	enum th_measure measure, const struct th_estimator *sum, enum th_limit which);
+/* As th_profile_bytes() without the interval, which takes a search. */
+double th_profile_bytes_point(const struct th_profile *profile, enum th_heap heap,
+	enum th_measure measure, const struct th_estimator *sum);
 
 /* Allocated bytes of everything selected; the exact count if nothing is filtered. */
 struct th_estimate th_profile_total(const struct th_profile *profile, enum th_heap heap);

@@ -43,24 +43,12 @@ th_sites_find_caller(const struct th_frames *frames, const struct th_path *path)
 	return runtime;
 }
 
-/* The group is at the root. */
-static struct th_site
-group_of(const struct th_profile *profile, const struct th_row *row)
-{
-	struct th_path path = th_paths_get(profile->paths, row->path);
-
-	return (struct th_site){
-		.function = th_frames_get(profile->frames, path.frames[0])->function,
-		.caller = TH_SITE_NO_FUNCTION,
-	};
-}
-
 static uint32_t
 find_client(const struct th_frames *frames, const struct th_path *path)
 {
 	uint32_t length = th_sites_client_length(frames, path);
 
-	return length ? th_frames_get(frames, path->frames[length - 1])->function
+	return length ? th_frames_function_at(frames, path->frames[length - 1])
 		      : TH_SITE_NO_FUNCTION;
 }
 
@@ -68,7 +56,7 @@ struct th_site_place
 th_sites_place(const struct th_frames *frames, const struct th_path *path)
 {
 	struct th_site_place place = {
-		.function = th_frames_get(frames, path->frames[path->count - 1])->function,
+		.function = th_frames_function_at(frames, path->frames[path->count - 1]),
 		.caller = TH_SITE_NO_FUNCTION,
 	};
 
@@ -92,20 +80,21 @@ th_sites_text(const struct th_frames *frames, uint32_t class_name, struct th_sit
 		has_caller ? th_function_text(frames, place.caller) : "");
 }
 
+/* A group is at the root. */
 static struct th_site
 site_of(const struct th_profile *profile, const struct th_row *row)
 {
 	struct th_path path = th_paths_get(profile->paths, row->path);
-	struct th_site_place place = {profile->internal_group, row->thread};
+	struct th_site site = {
+		.class_name = row->class_name, .place = {profile->internal_group, row->thread}};
 
+	if (profile->options->group_by)
+		return (struct th_site){
+			.place = {th_frames_function_at(profile->frames, path.frames[0]),
+				TH_SITE_NO_FUNCTION}};
 	if (!row->is_internal)
-		place = th_sites_place(profile->frames, &path);
-
-	return (struct th_site){
-		.class_name = row->class_name,
-		.function = place.function,
-		.caller = place.caller,
-	};
+		site.place = th_sites_place(profile->frames, &path);
+	return site;
 }
 
 struct site_maps {
@@ -117,8 +106,8 @@ static struct th_site *
 find_site(struct th_sites *sites, struct site_maps *maps, const struct th_site *site)
 {
 	bool added;
-	uint32_t place = th_id_map_intern(
-		&maps->places, (uint64_t)site->function << 32 | site->caller, &added);
+	uint32_t place = th_id_map_intern(&maps->places,
+		(uint64_t)site->place.function << 32 | site->place.caller, &added);
 	uint32_t number = th_id_map_intern(
 		&maps->sites, (uint64_t)place << 32 | site->class_name, &added);
 
@@ -129,7 +118,7 @@ find_site(struct th_sites *sites, struct site_maps *maps, const struct th_site *
 
 TH_COMPARE_WITH(compare, struct th_site, const struct th_profile, profile,
 	th_order(th_profile_point(profile, &right->sum), th_profile_point(profile, &left->sum))
-		?: th_order(left->function, right->function))
+		?: th_order(left->place.function, right->place.function))
 
 void
 th_sites_init(struct th_sites *sites, const struct th_profile *profile, enum th_heap heap)
@@ -143,8 +132,7 @@ th_sites_init(struct th_sites *sites, const struct th_profile *profile, enum th_
 
 		if (row->heap != heap || !sum->samples)
 			continue;
-		struct th_site site = profile->options->group_by ? group_of(profile, row)
-								 : site_of(profile, row);
+		struct th_site site = site_of(profile, row);
 		th_estimator_merge(&find_site(sites, &maps, &site)->sum, sum);
 	}
 	th_sort_with(sites->items, sites->items_count, compare, profile);

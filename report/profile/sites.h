@@ -20,10 +20,15 @@
 
 #define TH_SITE_NO_FUNCTION UINT32_MAX
 
+/* A site without its class. */
+struct th_site_place {
+	uint32_t function; /* that allocated */
+	uint32_t caller;   /* of the application; TH_SITE_NO_FUNCTION = none */
+};
+
 struct th_site {
 	uint32_t class_name; /* string number; 0 = none */
-	uint32_t function;   /* that allocated */
-	uint32_t caller;     /* of the application; TH_SITE_NO_FUNCTION = none */
+	struct th_site_place place;
 	struct th_estimator sum;
 };
 
@@ -43,12 +48,6 @@ uint32_t th_sites_client_length(const struct th_frames *frames, const struct th_
  * runtime; TH_SITE_NO_FUNCTION without Java.
  */
 uint32_t th_sites_find_caller(const struct th_frames *frames, const struct th_path *path);
-
-/* A site without its class. */
-struct th_site_place {
-	uint32_t function; /* that allocated */
-	uint32_t caller;   /* of the application; TH_SITE_NO_FUNCTION = none */
-};
 
 /* The site at the leaf of a path; not for the VM's own threads. */
 struct th_site_place th_sites_place(const struct th_frames *frames, const struct th_path *path);

@@ -33,10 +33,8 @@ struct work {
 	double gap;
 	const struct th_weight_classes *classes;
 	struct th_factors factors;
-	struct thread_state *threads;
+	struct thread_state *threads; /* the last one: all threads without an entry */
 	size_t thread_count;
-	struct knowledge others_from; /* threads without an entry, treated as one */
-	struct knowledge others_to;
 	uint64_t quiet_bytes;          /* of threads without any record */
 	struct th_estimator cut;       /* last samples before the window's end */
 	struct th_estimator uncounted; /* samples of threads without a count */
@@ -116,12 +114,12 @@ learn_from_records(struct work *work)
 	for (size_t i = 0; i < recording->thread_bytes_count; i++) {
 		const struct th_thread_bytes_info *record = &recording->thread_bytes[i];
 		bool is_others = record->thread == TH_ID_MAP_NONE;
+		struct thread_state *thread =
+			&work->threads[is_others ? work->thread_count - 1 : record->thread];
 
-		if (record->heap != work->heap)
-			continue;
-		learn_at(work->window, record->time, record->bytes, NULL,
-			is_others ? &work->others_from : &work->threads[record->thread].from,
-			is_others ? &work->others_to : &work->threads[record->thread].to);
+		if (record->heap == work->heap)
+			learn_at(work->window, record->time, record->bytes, NULL, &thread->from,
+				&thread->to);
 	}
 }
 
@@ -184,11 +182,10 @@ static void
 find_total(struct work *work)
 {
 	struct th_estimator cut_from = {0};
-	double counted = bytes_before(&work->others_to) - bytes_before(&work->others_from);
+	double counted = 0;
 
 	if (!is_bounded(work->window))
-		counted += (double)work->quiet_bytes;
-	work->factors.others = counted;
+		work->threads[work->thread_count - 1].to.bytes += work->quiet_bytes;
 	for (size_t i = 0; i < work->thread_count; i++) {
 		const struct thread_state *thread = &work->threads[i];
 
@@ -316,7 +313,7 @@ work_init(struct work *work, const struct th_recording *recording, enum th_heap 
 		.heap = heap,
 		.gap = calibration->gap,
 		.classes = &calibration->classes,
-		.thread_count = heap == TH_HEAP_MAPPED ? 1 : recording->threads_count,
+		.thread_count = heap == TH_HEAP_MAPPED ? 1 : recording->threads_count + 1,
 	};
 	work->threads = th_allocate(work->thread_count, sizeof(*work->threads));
 	th_factors_init(&work->factors, work->classes->count, work->thread_count);
@@ -464,22 +461,14 @@ within_total(const struct th_calibration *calibration, struct th_estimate part)
 }
 
 struct th_estimate
-th_calibration_bytes_limit(const struct th_calibration *calibration,
-	const struct th_estimator *part, enum th_limit which)
+th_calibration_bytes(const struct th_calibration *calibration, const struct th_estimator *part)
 {
 	const struct th_estimator *whole = calibration->is_calibrated ? &calibration->whole
 								      : NULL;
-	struct th_estimate bytes = th_estimate_bytes_limit(
-		part, whole, calibration->gap, which);
+	struct th_estimate bytes = th_estimate_bytes(part, whole, calibration->gap);
 
 	bytes = widen(calibration, &bytes);
 	return within_total(calibration, bytes);
-}
-
-struct th_estimate
-th_calibration_bytes(const struct th_calibration *calibration, const struct th_estimator *part)
-{
-	return th_calibration_bytes_limit(calibration, part, TH_LIMIT_BOTH);
 }
 
 struct th_estimate

@@ -127,9 +127,6 @@ double th_calibration_thinned_gap(const struct th_calibration *calibration, doub
  */
 struct th_estimate
 th_calibration_bytes(const struct th_calibration *calibration, const struct th_estimator *part);
-/* The same with only one limit; the other is not meaningful. */
-struct th_estimate th_calibration_bytes_limit(const struct th_calibration *calibration,
-	const struct th_estimator *part, enum th_limit which);
 struct th_estimate th_calibration_objects(
 	const struct th_calibration *calibration, const struct th_estimator *part);
 

@@ -23,8 +23,6 @@
 #define ROUNDING 1e-10
 /* Hit probability for blocks so small that its value does not matter. */
 #define SMALL_PROBABILITY 1e-9
-/* Results kept for each thread: most samples have one of a few thousand sizes. */
-#define KNOWN_BITS 13
 
 /* The probability that a block contains a sampled byte, and that it does not. */
 struct hit {
@@ -62,28 +60,6 @@ smaller_of(uint64_t size, uint64_t interval)
 	return ratio < 0.5 ? -expm1(-ratio) : -exp(-ratio);
 }
 
-/* The same from the results of this thread, since these functions take longer than a sum. */
-static double
-known_smaller(uint64_t size, uint64_t interval)
-{
-	static __thread struct {
-		uint64_t key; /* 0: free */
-		double smaller;
-	} known[1 << KNOWN_BITS];
-	uint64_t key = size << 32 | interval;
-
-	if ((size | interval) >> 32)
-		return smaller_of(size, interval);
-	/* Multiples of the golden ratio: neighboring sizes have different indices. */
-	size_t index = (size * 0x9e3779b97f4a7c15u + interval * 0xd6e8feb86659fd93u) >>
-		       (64 - KNOWN_BITS);
-	if (known[index].key != key) {
-		known[index].key = key;
-		known[index].smaller = smaller_of(size, interval);
-	}
-	return known[index].smaller;
-}
-
 /* A block of no bytes cannot be sampled, unless all are; a sampled one counts as 1 byte. */
 static struct hit
 hit_of(uint64_t size, uint64_t interval)
@@ -92,7 +68,7 @@ hit_of(uint64_t size, uint64_t interval)
 
 	if (!interval)
 		return (struct hit){1, 0};
-	smaller = known_smaller(size + !size, interval);
+	smaller = smaller_of(size + !size, interval);
 	if (smaller > 0)
 		return (struct hit){smaller, 1 - smaller};
 	return (struct hit){1 + smaller, -smaller};
@@ -229,16 +205,16 @@ estimate_of(const struct th_sums *sums, struct th_limits limits, uint64_t sample
 }
 
 static struct th_estimate
-estimate_alone(const struct th_sums *sums, double gap, uint64_t samples, enum th_limit which)
+estimate_alone(const struct th_sums *sums, double gap, uint64_t samples)
 {
 	struct th_unseen unseen = unseen_of(sums, gap);
 
-	return estimate_of(sums, th_interval_alone(&unseen, which), samples);
+	return estimate_of(sums, th_interval_alone(&unseen), samples);
 }
 
 static struct th_estimate
-estimate_share(const struct th_estimator *estimator, const struct th_estimator *whole,
-	double gap, enum th_limit which)
+estimate_share(
+	const struct th_estimator *estimator, const struct th_estimator *whole, double gap)
 {
 	struct th_estimator other = *whole;
 	struct th_unseen share = unseen_of(&estimator->bytes, gap);
@@ -247,25 +223,18 @@ estimate_share(const struct th_estimator *estimator, const struct th_estimator *
 	th_estimator_subtract(&other, estimator);
 	rest = unseen_of(&other.bytes, gap);
 	return estimate_of(
-		&estimator->bytes, th_interval_share(&share, &rest, which), estimator->samples);
-}
-
-struct th_estimate
-th_estimate_bytes_limit(const struct th_estimator *estimator, const struct th_estimator *whole,
-	double gap, enum th_limit which)
-{
-	if (gap <= 0)
-		return th_estimate_exact(estimator->bytes.seen, estimator->samples);
-	if (!whole || whole->bytes.unseen <= 0)
-		return estimate_alone(&estimator->bytes, gap, estimator->samples, which);
-	return estimate_share(estimator, whole, gap, which);
+		&estimator->bytes, th_interval_share(&share, &rest), estimator->samples);
 }
 
 struct th_estimate
 th_estimate_bytes(
 	const struct th_estimator *estimator, const struct th_estimator *whole, double gap)
 {
-	return th_estimate_bytes_limit(estimator, whole, gap, TH_LIMIT_BOTH);
+	if (gap <= 0)
+		return th_estimate_exact(estimator->bytes.seen, estimator->samples);
+	if (!whole || whole->bytes.unseen <= 0)
+		return estimate_alone(&estimator->bytes, gap, estimator->samples);
+	return estimate_share(estimator, whole, gap);
 }
 
 /*
@@ -311,10 +280,10 @@ th_estimate_objects(
 
 	if (gap <= 0)
 		return th_estimate_exact(objects->seen, estimator->samples);
-	alone = estimate_alone(objects, gap / size, estimator->samples, TH_LIMIT_BOTH);
+	alone = estimate_alone(objects, gap / size, estimator->samples);
 	if (!whole || whole->bytes.unseen <= 0)
 		return alone;
-	bytes = estimate_share(estimator, whole, gap, TH_LIMIT_BOTH);
+	bytes = estimate_share(estimator, whole, gap);
 	if (estimator->bytes.unseen > 0 && objects->variance > 0)
 		return objects_of_share(estimator, &alone, &bytes);
 	return estimate_of(objects, (struct th_limits){0, (bytes.high - bytes.low) / size},

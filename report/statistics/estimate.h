@@ -38,9 +38,6 @@ struct th_estimate {
 	bool exact; /* counted, not estimated: low = estimate = high */
 };
 
-/* Which ends of an interval to compute, since each takes a search. */
-enum th_limit { TH_LIMIT_NONE, TH_LIMIT_LOW = 1, TH_LIMIT_HIGH = 2, TH_LIMIT_BOTH = 3 };
-
 /* Sums over samples of a value v (bytes or 1) with inclusion probability p. */
 struct th_sums {
 	double seen;     /* v */
@@ -123,10 +120,6 @@ struct th_estimate th_estimate_bytes(
 	const struct th_estimator *estimator, const struct th_estimator *whole, double gap);
 struct th_estimate th_estimate_objects(
 	const struct th_estimator *estimator, const struct th_estimator *whole, double gap);
-
-/* As th_estimate_bytes() with only one limit; the other is not meaningful. */
-struct th_estimate th_estimate_bytes_limit(const struct th_estimator *estimator,
-	const struct th_estimator *whole, double gap, enum th_limit which);
 
 /* A counted number. */
 struct th_estimate th_estimate_exact(double value, uint64_t samples);

@@ -110,7 +110,6 @@ sum_up(struct groups *groups)
 {
 	const struct th_factors *factors = groups->factors;
 
-	groups->items[POOL].bytes = factors->others;
 	for (size_t i = 0; i < factors->thread_count; i++) {
 		const struct th_factor_thread *thread = &factors->threads[i];
 		struct group *group = &groups->items[groups->of[i]];

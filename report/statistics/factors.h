@@ -76,7 +76,6 @@ struct th_factors {
 	size_t thread_count;
 	struct th_factor_thread *threads;
 	struct th_factor_part *parts; /* by thread, then class */
-	double others;                /* counted bytes of threads without an entry */
 };
 
 void th_factors_init(struct th_factors *factors, uint32_t classes, size_t thread_count);

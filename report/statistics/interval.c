@@ -186,23 +186,15 @@ high_limit(const struct test *test, double mean)
 	return find_limit(test, HIGH, low, at_low, high, at_high);
 }
 
-static struct th_limits
-find_limits(const struct test *low, const struct test *high, double mean, enum th_limit which)
-{
-	return (struct th_limits){
-		.low = which & TH_LIMIT_LOW ? low_limit(low, mean) : mean,
-		.high = which & TH_LIMIT_HIGH ? high_limit(high, mean) : mean,
-	};
-}
-
 struct th_limits
-th_interval_alone(const struct th_unseen *unseen, enum th_limit which)
+th_interval_alone(const struct th_unseen *unseen)
 {
+	double mean = mean_of(unseen);
 	struct th_unseen next = with_next(unseen);
 	struct test low = {.share = unseen, .total = HUGE_VAL, .share_weight = 1};
 	struct test high = {.share = &next, .total = HUGE_VAL, .share_weight = 1};
 
-	return find_limits(&low, &high, mean_of(unseen), which);
+	return (struct th_limits){low_limit(&low, mean), high_limit(&high, mean)};
 }
 
 static struct test
@@ -224,8 +216,7 @@ share_test(
 }
 
 struct th_limits
-th_interval_share(
-	const struct th_unseen *share, const struct th_unseen *rest, enum th_limit which)
+th_interval_share(const struct th_unseen *share, const struct th_unseen *rest)
 {
 	double mean = mean_of(share);
 	double total = mean + mean_of(rest);
@@ -234,5 +225,5 @@ th_interval_share(
 	struct test low = share_test(share, &rest_next, mean, total);
 	struct test high = share_test(&share_next, rest, mean, total);
 
-	return find_limits(&low, &high, mean, which);
+	return (struct th_limits){low_limit(&low, mean), high_limit(&high, mean)};
 }

@@ -23,14 +23,13 @@ struct th_limits {
 	double high;
 };
 
-/* Limits from the hits alone; one that is not wanted becomes the expected value. */
-struct th_limits th_interval_alone(const struct th_unseen *unseen, enum th_limit which);
+/* Limits from the hits alone. */
+struct th_limits th_interval_alone(const struct th_unseen *unseen);
 
 /*
  * Limits for a part of a known total: `share` describes the part, `rest` the remainder, and the
  * means of the two add up to the total.
  */
-struct th_limits th_interval_share(
-	const struct th_unseen *share, const struct th_unseen *rest, enum th_limit which);
+struct th_limits th_interval_share(const struct th_unseen *share, const struct th_unseen *rest);
 
 #endif

@@ -616,7 +616,7 @@ struct changes {
 
 static void
 add_sample(struct changes *changes, const struct th_calibration *calibration, enum th_heap heap,
-	double keep, size_t index)
+	size_t index)
 {
 	const struct th_lifetimes *lifetimes = changes->lifetimes;
 	const struct th_sample *sample = &lifetimes->recording->samples[heap].items[index];
@@ -627,7 +627,7 @@ add_sample(struct changes *changes, const struct th_calibration *calibration, en
 	if (sample->time > changes->moment.time || end <= changes->from ||
 		!th_lifetimes_follows(lifetimes, heap, index, &changes->moment))
 		return;
-	th_lifetimes_add(lifetimes, calibration, heap, index, sample, keep, &one);
+	th_lifetimes_add(lifetimes, calibration, heap, index, &changes->moment, &one);
 	double bytes = th_sums_point(&one.bytes);
 	th_array_append(changes, items, ((struct change){birth << 1 | 1, bytes}));
 	if (end <= changes->moment.time)
@@ -660,11 +660,10 @@ look_into_span(struct peak *peak, const struct th_lifetimes *lifetimes,
 	if (heaps & ~(1u << TH_HEAP_MAPPED))
 		heaps &= ~(1u << TH_HEAP_MAPPED);
 	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		double keep = th_lifetimes_keep(lifetimes, heap, &changes.moment);
 		size_t count = lifetimes->recording->samples[heap].items_count;
 
 		for (size_t i = 0; heaps & 1u << heap && i < count; i++)
-			add_sample(&changes, &calibrations[heap], heap, keep, i);
+			add_sample(&changes, &calibrations[heap], heap, i);
 	}
 	look_for_peak(peak, &changes);
 	free(changes.items);

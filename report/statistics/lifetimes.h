@@ -217,15 +217,15 @@ th_lifetimes_calibration(const struct th_lifetimes *lifetimes,
 	return result;
 }
 
-/*
- * Adds the sample with that index to a sum about ends; `keep` from th_lifetimes_keep().
- * `sample` may be a part of it.
- */
+/* Adds the sample with that index to a sum about ends as known at `moment`. */
 static inline void
 th_lifetimes_add(const struct th_lifetimes *lifetimes, const struct th_calibration *calibration,
-	enum th_heap heap, size_t index, const struct th_sample *sample, double keep,
+	enum th_heap heap, size_t index, const struct th_moment *moment,
 	struct th_estimator *sum)
 {
+	const struct th_sample *sample = &lifetimes->recording->samples[heap].items[index];
+	double keep = th_lifetimes_keep(lifetimes, heap, moment);
+
 	if (heap == TH_HEAP_JAVA && lifetimes->followed)
 		keep *= (double)lifetimes->followed[index];
 	th_sample_add(sum, lifetimes->recording, sample, (double)sample->keep * keep,

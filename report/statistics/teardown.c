@@ -233,16 +233,6 @@ has_accumulated(const struct blocks *blocks, uint64_t from, uint64_t to)
 	return count >= ENOUGH_FREED && parts >= ENOUGH_BIRTH_PARTS;
 }
 
-/* Whether the process ends with a fall that may be large, by the last part alone. */
-static bool
-may_collapse(const struct curve *last, size_t top, uint64_t length)
-{
-	double fall = last->live[top] - last->live[BINS];
-
-	return fall > FALL_PART * NOTABLE_GROWTH * last->live[top] &&
-	       ends_soon(last, top, length);
-}
-
 /* Compares the fall, found in the fine curve, with the whole recording. */
 static bool
 is_collapse(const struct curve *last, size_t top, const struct curve *whole)
@@ -280,16 +270,13 @@ find_collapse(const struct blocks *blocks, uint64_t end)
 		return end;
 	uint64_t least = least_lifetime(length);
 	struct curve *last = curve_create(blocks, end - part, end, least);
+	struct curve *whole = curve_create(blocks, start, end, least);
 	size_t top = find_top(last, 0, BINS);
 
-	if (may_collapse(last, top, length) &&
-		has_accumulated(blocks, time_of(last, top), end)) {
-		struct curve *whole = curve_create(blocks, start, end, least);
-
-		if (is_collapse(last, top, whole))
-			found = start_of_fall(blocks, last, top);
-		free(whole);
-	}
+	if (ends_soon(last, top, length) && is_collapse(last, top, whole) &&
+		has_accumulated(blocks, time_of(last, top), end))
+		found = start_of_fall(blocks, last, top);
+	free(whole);
 	free(last);
 	return found;
 }
@@ -308,15 +295,20 @@ find_collapse(const struct blocks *blocks, uint64_t end)
 /* A process that ends takes at most one in this number of its samples. */
 #define WORKS_PART 10
 
-/* The first mark of a cause; NULL: none. */
+/* The first mark of some causes, bits 1 << enum th_teardown_cause; NULL: none. */
 static const struct th_decoded_teardown *
-first_mark(const struct th_recording *recording, enum th_teardown_cause cause)
+first_mark(const struct th_recording *recording, unsigned causes)
 {
+	const struct th_decoded_teardown *found = NULL;
+
 	for (size_t i = 0; i < recording->teardowns_count; i++) {
-		if (recording->teardowns[i].cause == cause)
-			return &recording->teardowns[i];
+		const struct th_decoded_teardown *mark = &recording->teardowns[i];
+
+		if (mark->cause < TH_TEARDOWN_CAUSES && causes & 1u << mark->cause &&
+			(!found || mark->time < found->time))
+			found = mark;
 	}
-	return NULL;
+	return found;
 }
 
 /* Whether the process goes on with its work after `time`, by the samples of one of the heaps. */
@@ -340,28 +332,22 @@ works_after(const struct th_recording *recording, uint64_t time)
 static const struct th_decoded_teardown *
 process_mark(const struct th_recording *recording)
 {
-	static const enum th_teardown_cause causes[] = {
-		TH_TEARDOWN_EXIT, TH_TEARDOWN_QUICK_EXIT, TH_TEARDOWN_MAIN_RETURNED};
-	const struct th_decoded_teardown *found = NULL;
+	unsigned causes = 1u << TH_TEARDOWN_EXIT | 1u << TH_TEARDOWN_QUICK_EXIT;
+	const struct th_decoded_teardown *returned = first_mark(
+		recording, 1u << TH_TEARDOWN_MAIN_RETURNED);
 
-	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {
-		const struct th_decoded_teardown *mark = first_mark(recording, causes[i]);
-
-		/* The main thread may have called pthread_exit(). */
-		if (mark && causes[i] == TH_TEARDOWN_MAIN_RETURNED &&
-			works_after(recording, mark->time))
-			continue;
-		if (mark && (!found || mark->time < found->time))
-			found = mark;
-	}
-	return found;
+	/* The main thread may have called pthread_exit(). */
+	if (returned && !works_after(recording, returned->time))
+		causes |= 1u << TH_TEARDOWN_MAIN_RETURNED;
+	return first_mark(recording, causes);
 }
 
 /* Whether the process ended, at `end`, with its VM. */
 static bool
 ended_with_vm(const struct th_recording *recording, uint64_t end)
 {
-	const struct th_decoded_teardown *death = first_mark(recording, TH_TEARDOWN_VM_DEATH);
+	const struct th_decoded_teardown *death = first_mark(
+		recording, 1u << TH_TEARDOWN_VM_DEATH);
 
 	/* Hooks cannot be revoked: those that have not ended run until the end. */
 	if (!death || end <= death->time + VM_ENDS_NS)
@@ -373,13 +359,10 @@ ended_with_vm(const struct th_recording *recording, uint64_t end)
 static const struct th_decoded_teardown *
 vm_mark(const struct th_recording *recording, uint64_t end)
 {
-	const struct th_decoded_teardown *mark = first_mark(recording, TH_TEARDOWN_HOOKS);
-	const struct th_decoded_teardown *ends = first_mark(recording, TH_TEARDOWN_VM_ENDS);
+	const struct th_decoded_teardown *mark = first_mark(
+		recording, 1u << TH_TEARDOWN_HOOKS | 1u << TH_TEARDOWN_VM_ENDS |
+				   1u << TH_TEARDOWN_VM_DEATH);
 
-	if (ends && (!mark || ends->time < mark->time))
-		mark = ends;
-	if (!mark)
-		mark = first_mark(recording, TH_TEARDOWN_VM_DEATH);
 	return mark && mark->time <= end && ended_with_vm(recording, end) ? mark : NULL;
 }
 

@@ -26,8 +26,7 @@ exact_values(const struct th_profile *profile, const struct th_row *row,
 	if (!sum->samples)
 		return;
 	*objects_ret = th_sums_point(&sum->objects);
-	*bytes_ret = th_profile_bytes_limit(profile, row->heap, measure, sum, TH_LIMIT_NONE)
-			     .estimate;
+	*bytes_ret = th_profile_bytes_point(profile, row->heap, measure, sum);
 }
 
 /*

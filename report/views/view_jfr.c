@@ -690,7 +690,6 @@ static void
 put_old_object(struct jfr *jfr, size_t index, uint64_t heap_use)
 {
 	const struct th_profile *profile = jfr->profile;
-	const struct th_lifetimes *lifetimes = &profile->lifetimes;
 	const struct th_sample *sample =
 		&profile->recording->samples[TH_HEAP_JAVA].items[index];
 	struct th_estimator sum = {0};
@@ -698,8 +697,7 @@ put_old_object(struct jfr *jfr, size_t index, uint64_t heap_use)
 	uint64_t now = profile->at.time < profile->end.time ? profile->at.time
 							    : profile->end.time;
 
-	th_lifetimes_add(lifetimes, &profile->heaps[TH_HEAP_JAVA], TH_HEAP_JAVA, index, sample,
-		th_lifetimes_keep(lifetimes, TH_HEAP_JAVA, &profile->at), &sum);
+	th_profile_add(profile, TH_MEASURE_LIVE, TH_HEAP_JAVA, index, &sum);
 	begin_sample(jfr, &body, now, TH_HEAP_JAVA, index);
 	/* The zero: elements of an array, not known. */
 	put_numbers(&body, sample->time, sample->size,

@@ -212,14 +212,13 @@ live_bytes(const struct th_profile *profile, enum th_heap heap, uint64_t from, u
 	const struct th_samples *samples = &profile->recording->samples[heap];
 	struct th_calibration calibration = profile->heaps[heap];
 	struct th_estimator sum = {0};
-	double keep = th_lifetimes_keep(lifetimes, heap, moment);
 
 	for (size_t i = 0; i < samples->items_count; i++) {
 		const struct th_sample *sample = &samples->items[i];
 
 		if (sample->time >= from && sample->time <= to &&
 			th_lifetimes_is_live(lifetimes, heap, i, moment))
-			th_lifetimes_add(lifetimes, &calibration, heap, i, sample, keep, &sum);
+			th_lifetimes_add(lifetimes, &calibration, heap, i, moment, &sum);
 	}
 	calibration = th_lifetimes_calibration(
 		lifetimes, &calibration, heap, moment, sum.samples);
@@ -410,10 +409,9 @@ print_site(FILE *file, const struct th_profile *profile, enum th_heap heap,
 	th_print(file, "  {7%}  {9}  {-17} {#}", &value, &whole,
 		th_format_number(value.estimate, unit).text,
 		th_estimate_interval(&value, unit).text,
-		th_frames_style(th_frames_function(profile->frames, site->function)->kind));
-	th_format_cut(file,
-		th_sites_text(profile->frames, site->class_name,
-			(struct th_site_place){site->function, site->caller}),
+		th_frames_style(
+			th_frames_function(profile->frames, site->place.function)->kind));
+	th_format_cut(file, th_sites_text(profile->frames, site->class_name, site->place),
 		th_terminal_room(file, SITE_FIGURE_COLUMNS, LEAST_SITE_COLUMNS));
 	fprintf(file, "%s\n", th_terminal_code(file, TH_STYLE_PLAIN));
 }
