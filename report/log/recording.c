@@ -37,8 +37,8 @@ struct splitter {
 	TH_ARRAY(uint64_t, ends); /* of the parts */
 };
 
-TH_COMPARE(compare_ends, struct th_mapped_end_info,
-	th_order(left->record, right->record) ?: th_order(left->time, right->time))
+TH_COMPARE(compare_ends, struct th_decoded_mapped_end,
+	th_order(left->sample, right->sample) ?: th_order(left->time, right->time))
 
 /* The interval at which a part has the probability of the whole. */
 static uint32_t
@@ -74,13 +74,13 @@ split(struct splitter *splitter, const struct th_sample *whole)
 	uint64_t left = whole->size;
 
 	for (; splitter->next < splitter->recording->mapped_ends_count; splitter->next++) {
-		const struct th_mapped_end_info *end =
+		const struct th_decoded_mapped_end *end =
 			&splitter->recording->mapped_ends[splitter->next];
 		uint64_t bytes = end->bytes < left ? end->bytes : left;
 
-		if (end->record > whole->record)
+		if (end->sample > whole->record)
 			break;
-		if (end->record < whole->record || !bytes)
+		if (end->sample < whole->record || !bytes)
 			continue;
 		left -= bytes;
 		add_part(splitter, whole, bytes,
@@ -205,7 +205,6 @@ free_tables(struct th_recording *recording)
 	th_id_map_deinit(&recording->interval_ids);
 	th_id_map_deinit(&recording->named_words_ids);
 	free(recording->named_words);
-	free(recording->named_frames);
 	free(recording->modules);
 	free(recording->threads);
 	free(recording->thread_names);
@@ -213,9 +212,7 @@ free_tables(struct th_recording *recording)
 	free(recording->classes);
 	free(recording->stacks);
 	free(recording->intervals);
-	free(recording->ledger_takes);
-	free(recording->ledger_gives);
-	free(recording->functions);
+	free(recording->take_records);
 }
 
 void
@@ -229,15 +226,11 @@ th_recording_destroy(struct th_recording *recording)
 		free(recording->samples[heap].items);
 	free(recording->reservations);
 	th_reservations_deinit(&recording->reserved);
-	free(recording->mapped_ends);
 	free(recording->part_ends);
 	free(recording->mappings.items);
 	free(recording->frees);
 	free(recording->deaths);
-	free(recording->losses);
-	free(recording->followed);
 	free(recording->ids);
-	free(recording->thread_bytes);
 	free(recording->accounts);
 	th_schema_destroy(recording->schema);
 	th_reader_close(recording->reader);

@@ -191,15 +191,15 @@ struct native_module {
 };
 
 static void
-add_native_frame(struct th_frames *frames, uint64_t word, const struct th_named_frame *named,
-	const struct native_module *module)
+add_native_frame(struct th_frames *frames, uint64_t word,
+	const struct th_decoded_native_frame *named, const struct native_module *module)
 {
 	char *clean = th_text_clean(named->function);
 	struct th_frame frame = {
 		.function = intern_function(frames, clean, module->name, module->kind),
 		.file = th_strings_intern_text(&frames->strings, named->file),
 		.line = named->line,
-		.is_inlined = named->is_inlined,
+		.is_inlined = named->flags & TH_NATIVE_FRAME_INLINED,
 		.word = word,
 	};
 	struct th_function *function = &frames->functions[frame.function];
@@ -219,9 +219,13 @@ index_recorded_names(struct th_frames *frames)
 {
 	const struct th_recording *recording = frames->recording;
 
-	for (size_t i = 0; i < recording->functions_count; i++)
-		th_address_index_add(&frames->recorded, recording->functions[i].start,
-			recording->functions[i].end, (uint32_t)i, 0);
+	for (size_t i = 0; i < recording->functions_count; i++) {
+		const struct th_decoded_symbol *symbol = &recording->functions[i];
+		uint64_t start = th_frame_native(symbol->module, symbol->offset);
+
+		th_address_index_add(
+			&frames->recorded, start, start + symbol->size, (uint32_t)i, 0);
+	}
 	th_address_index_sort(&frames->recorded);
 }
 
@@ -257,11 +261,11 @@ add_found_frame(struct th_frames *frames, uint64_t word, const struct th_symbol 
 	const struct native_module *module)
 {
 	char *recorded = symbol->is_named ? NULL : copy_recorded_name(frames, word);
-	struct th_named_frame named = {
+	struct th_decoded_native_frame named = {
 		.function = th_text_of(recorded ? recorded : symbol->function),
 		.file = th_text_of(symbol->file ? symbol->file : ""),
 		.line = symbol->line,
-		.is_inlined = symbol->inlined,
+		.flags = symbol->inlined ? TH_NATIVE_FRAME_INLINED : 0,
 	};
 
 	add_native_frame(frames, word, &named, module);
