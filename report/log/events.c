@@ -305,27 +305,23 @@ on_java_death(struct th_recording *recording, const struct th_decoded_java_death
 
 /* Figures */
 
-/* Stacks and type become indices; starter and type 0 stay, others are indices plus one. */
+/* Stack and type become indices; type 0 stays, others are indices plus one. */
+static void
+to_indices(struct th_recording *recording, uint32_t *stack, uint32_t *type)
+{
+	*stack = intern(recording, stacks, *stack);
+	if (*type)
+		*type = intern(recording, classes, *type) + 1;
+}
+
 static bool
 on_tally(struct th_recording *recording, struct th_decoded_tally *tally)
 {
 	if (!tally->kind || tally->kind >= TH_TALLY_KINDS || tally->level > TALLY_LEVEL_MAX)
 		return false;
-	tally->stack = intern(recording, stacks, tally->stack);
+	to_indices(recording, &tally->stack, &tally->type);
 	if (tally->starter)
 		tally->starter = intern(recording, stacks, tally->starter) + 1;
-	if (tally->type)
-		tally->type = intern(recording, classes, tally->type) + 1;
-	return true;
-}
-
-/* The same. */
-static bool
-on_holder_loaders(struct th_recording *recording, struct th_decoded_holder_loaders *loaders)
-{
-	loaders->stack = intern(recording, stacks, loaders->stack);
-	if (loaders->type)
-		loaders->type = intern(recording, classes, loaders->type) + 1;
 	return true;
 }
 
@@ -335,9 +331,7 @@ on_ledger_take(
 {
 	if (!take->kind || take->kind >= TH_LEDGER_KINDS || take->keep < KEEP_MIN)
 		return false;
-	take->stack = intern(recording, stacks, take->stack);
-	if (take->type)
-		take->type = intern(recording, classes, take->type) + 1;
+	to_indices(recording, &take->stack, &take->type);
 	th_array_append(recording, take_records, record);
 	return true;
 }
@@ -347,9 +341,7 @@ on_ledger_long(struct th_recording *recording, struct th_decoded_ledger_long *it
 {
 	if (!item->kind || item->kind >= TH_LEDGER_KINDS)
 		return false;
-	item->stack = intern(recording, stacks, item->stack);
-	if (item->type)
-		item->type = intern(recording, classes, item->type) + 1;
+	to_indices(recording, &item->stack, &item->type);
 	return true;
 }
 
@@ -384,20 +376,6 @@ on_thread_bytes(struct th_recording *recording, struct th_decoded_thread_bytes *
 		return false;
 	event->thread = event->thread ? intern_thread(recording, event->thread)
 				      : TH_ID_MAP_NONE;
-	return true;
-}
-
-static bool
-on_account(struct th_recording *recording, const struct th_decoded_account *account)
-{
-	size_t last = recording->accounts_count;
-
-	th_array_append(recording, accounts, *account);
-	/* Two that overlap may end in reverse order. */
-	if (last > 0 && recording->accounts[last - 1].time > account->time) {
-		recording->accounts[last] = recording->accounts[last - 1];
-		recording->accounts[last - 1] = *account;
-	}
 	return true;
 }
 
@@ -443,7 +421,9 @@ adapt(struct th_recording *recording, uint32_t type, union th_decoded *event, ui
 	case TH_EVENT_HOLDER_STEP:
 		return event->holder_step.kind && event->holder_step.kind < TH_HOLDER_KINDS;
 	case TH_EVENT_HOLDER_LOADERS:
-		return on_holder_loaders(recording, &event->holder_loaders);
+		to_indices(
+			recording, &event->holder_loaders.stack, &event->holder_loaders.type);
+		return true;
 	case TH_EVENT_ACCOUNT_ROW:
 		return event->account_row.category &&
 		       event->account_row.category < TH_MEMORY_CATEGORIES;
@@ -518,8 +498,6 @@ add_possible(
 		return on_java_death(recording, &event->java_death);
 	case TH_EVENT_LEDGER_COUNT:
 		return on_ledger_count(recording, &event->ledger_count);
-	case TH_EVENT_ACCOUNT:
-		return on_account(recording, &event->account);
 
 	case TH_EVENT_KEPT:       /* the reader passes its records */
 	case TH_EVENT_EVENT_TYPE: /* th_schema_learn() */

@@ -173,6 +173,9 @@ th_recording_load(const char *path, struct th_recording **recording_ret)
 	th_reader_release(&recording->cursor);
 	th_progress_clear();
 	split_mappings(recording);
+	/* Two that overlap may end in reverse order. */
+	th_sort_by_word(
+		recording->accounts, recording->accounts_count, sizeof(*recording->accounts));
 	recording->damaged_end = recording->cursor.damaged - recording->damaged;
 	recording->damaged = recording->cursor.damaged + recording->bundle.damaged;
 	*recording_ret = recording;
@@ -231,7 +234,6 @@ th_recording_destroy(struct th_recording *recording)
 	free(recording->frees);
 	free(recording->deaths);
 	free(recording->ids);
-	free(recording->accounts);
 	th_schema_destroy(recording->schema);
 	th_reader_close(recording->reader);
 	free(recording);

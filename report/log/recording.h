@@ -139,6 +139,7 @@ struct th_samples {
 	X(HOLDER_LOADERS, holder_loaders, holder_loaders) /* stack and type */                     \
 	/* Resident memory; rows and figures belong to the snapshot whose number they hold. */     \
 	X(RESIDENT, resident, residents)                                                           \
+	X(ACCOUNT, account, accounts) /* complete ones, by time */                                 \
 	X(ACCOUNT_ROW, account_row, account_rows)                                                  \
 	X(TOUCHED, touched, touched)                                                               \
 	X(MALLOC_HEAPS, malloc_heaps, malloc_heaps)                                                \
@@ -191,8 +192,6 @@ struct th_recording {
 	float keep;                       /* of the sample that is being added */
 	TH_ARRAY(uint32_t, take_records); /* th_recording_record() of each of `ledger_takes` */
 	struct th_decoded_ledger_count ledger_counts[TH_LEDGER_KINDS]; /* the last of each */
-	/* Complete snapshots of resident memory, by time. */
-	TH_ARRAY(struct th_decoded_account, accounts);
 
 	/*
 	 * Stacks are indices, and so are starters and types, plus one; 0 = none.  A record is
