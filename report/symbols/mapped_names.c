@@ -15,52 +15,29 @@
 #define MALLOC_ARENA "arena of malloc"
 #define MALLOC_BUSINESS "[malloc] arenas of the allocator"
 
-/*
- * A function whose name contains `part` maps memory for this purpose; the first match counts.
- */
+/* A function whose name contains one of `parts` maps memory for this purpose. */
 struct rule {
-	const char *part;
 	const char *business;
+	const char *parts[18]; /* until NULL */
 };
 
-/* Names of HotSpot 11 to 25. */
+/* Names of HotSpot 11 to 25; the first rule that applies counts. */
 static const struct rule vm_rules[] = {
-	{"ReservedHeapSpace", VM_PREFIX JAVA_HEAP},
-	{"Universe::reserve_heap", VM_PREFIX JAVA_HEAP},
-	{"ZPhysicalMemory", VM_PREFIX JAVA_HEAP},
-	{"ZVirtualMemory", VM_PREFIX JAVA_HEAP},
-	{"XPhysicalMemory", VM_PREFIX JAVA_HEAP}, /* Z without generations, 21 to 23 */
-	{"XVirtualMemory", VM_PREFIX JAVA_HEAP},
-	{"ompressed_class_space", VM_PREFIX "class space"},
-	{"ompressedClassSpace", VM_PREFIX "class space"},
-	{"FileMapInfo", VM_PREFIX "class archive"},
-	{"MetaspaceShared", VM_PREFIX "class archive"},
-	{"AOTMetaspace", VM_PREFIX "class archive"},
-	{"etaspace", VM_PREFIX "metaspace"},
-	{"VirtualSpaceNode", VM_PREFIX "metaspace"},
-	{"VirtualSpaceList", VM_PREFIX "metaspace"},
-	{"CodeCache", VM_PREFIX "code cache"},
-	{"CodeHeap", VM_PREFIX "code cache"},
-	{"ReservedCodeSpace", VM_PREFIX "code cache"},
-	{"G1", VM_PREFIX "collector"},
-	{"HeapRegion", VM_PREFIX "collector"},
-	{"CardTable", VM_PREFIX "collector"},
-	{"BlockOffset", VM_PREFIX "collector"},
-	{"Bitmap", VM_PREFIX "collector"},
-	{"BitMap", VM_PREFIX "collector"},
-	{"Parallel", VM_PREFIX "collector"},
-	{"ParMark", VM_PREFIX "collector"},
-	{"PS", VM_PREFIX "collector"},
-	{"CollectedHeap", VM_PREFIX "collector"},
-	{"Shenandoah", VM_PREFIX "collector"},
-	{"TaskQueue", VM_PREFIX "collector"},
-	{"initialize_heap", VM_PREFIX "collector"},
-	{"ZHeap", VM_PREFIX "collector"},
-	{"ZMark", VM_PREFIX "collector"},
-	{"XHeap", VM_PREFIX "collector"},
-	{"XMark", VM_PREFIX "collector"},
-	{"", VM_PREFIX "virtual machine"},
+	{VM_PREFIX JAVA_HEAP, {"ReservedHeapSpace", "Universe::reserve_heap", "ZPhysicalMemory",
+				      "ZVirtualMemory",
+				      /* Z without generations, 21 to 23 */
+				      "XPhysicalMemory", "XVirtualMemory"}},
+	{VM_PREFIX "class space", {"ompressed_class_space", "ompressedClassSpace"}},
+	{VM_PREFIX "class archive", {"FileMapInfo", "MetaspaceShared", "AOTMetaspace"}},
+	{VM_PREFIX "metaspace", {"etaspace", "VirtualSpaceNode", "VirtualSpaceList"}},
+	{VM_PREFIX "code cache", {"CodeCache", "CodeHeap", "ReservedCodeSpace"}},
+	{VM_PREFIX "collector",
+		{"G1", "HeapRegion", "CardTable", "BlockOffset", "Bitmap", "BitMap", "Parallel",
+			"ParMark", "PS", "CollectedHeap", "Shenandoah", "TaskQueue",
+			"initialize_heap", "ZHeap", "ZMark", "XHeap", "XMark"}},
+	{VM_PREFIX "virtual machine", {NULL}},
 };
+#define VM_RULES (sizeof(vm_rules) / sizeof(vm_rules[0]))
 
 /* Functions of allocators that are linked into libraries. */
 static const char *const arena_parts[] = {"je_", "jemalloc", "tcmalloc", "mi_arena", "mi_os_",
@@ -109,26 +86,17 @@ find_function(const struct walk *walk, bool is_of_vm, const char *const *parts)
 	return NULL;
 }
 
-/* The same of the VM, with this part. */
-static const struct th_function *
-find_vm_function(const struct walk *walk, const char *part)
-{
-	return find_function(walk, true, (const char *const[]){part, NULL});
-}
-
 /* Memory of the VM */
 
 /* For a stack whose owner is the VM. */
 static const struct rule *
 find_vm_rule(const struct walk *walk)
 {
-	size_t last = sizeof(vm_rules) / sizeof(vm_rules[0]) - 1;
+	const struct rule *rule = vm_rules;
 
-	for (size_t i = 0; i < last; i++) {
-		if (find_vm_function(walk, vm_rules[i].part))
-			return &vm_rules[i];
-	}
-	return &vm_rules[last];
+	while (rule < &vm_rules[VM_RULES - 1] && !find_function(walk, true, rule->parts))
+		rule++;
+	return rule;
 }
 
 /*
@@ -138,13 +106,15 @@ find_vm_rule(const struct walk *walk)
 static struct walk
 reserver_of(const struct walk *walk, const struct th_recording *recording, uint32_t place)
 {
+	static const char *const uncommit[] = {"uncommit", NULL};
+
 	for (;;) {
 		const struct th_reservation_info *reservation =
 			&recording->reservations[place - 1];
 		const struct walk reserved = {
 			walk->frames, &recording->stacks[reservation->stack].frames};
 
-		if (!reservation->outer || !find_vm_function(&reserved, "uncommit"))
+		if (!reservation->outer || !find_function(&reserved, true, uncommit))
 			return reserved;
 		place = reservation->outer;
 	}
@@ -161,7 +131,7 @@ vm_business(const struct walk *walk, const struct th_recording *recording,
 		const struct walk reserved = reserver_of(walk, recording, place);
 		const struct rule *rule = find_vm_rule(&reserved);
 
-		if (*rule->part)
+		if (*rule->parts)
 			return rule->business;
 	}
 	return find_vm_rule(walk)->business;
@@ -217,7 +187,7 @@ th_mapped_names_business(const char *label)
 {
 	if (!strcmp(label, MALLOC_ARENA))
 		return MALLOC_BUSINESS;
-	for (size_t i = 0; i < sizeof(vm_rules) / sizeof(vm_rules[0]); i++) {
+	for (size_t i = 0; i < VM_RULES; i++) {
 		if (!strcmp(label, vm_rules[i].business + strlen(VM_PREFIX)))
 			return vm_rules[i].business;
 	}
