@@ -75,15 +75,6 @@ build_id_of(struct th_text text)
 }
 
 static void
-add_module(struct th_recording *recording, const struct th_decoded_module *event)
-{
-	uint32_t index = intern(recording, modules, event->module);
-
-	recording->modules[index] = *event;
-	recording->modules[index].build_id = build_id_of(event->build_id);
-}
-
-static void
 add_thread(struct th_recording *recording, const struct th_decoded_thread *event)
 {
 	uint32_t index = intern_thread(recording, event->thread);
@@ -474,8 +465,8 @@ add_possible(
 		return on_counter_name(recording, &event->counter_name);
 
 	case TH_EVENT_MODULE:
-		add_module(recording, &event->module);
-		return true;
+		event->module.build_id = build_id_of(event->module.build_id);
+		return define(recording, modules, event->module, module);
 	case TH_EVENT_THREAD:
 		add_thread(recording, &event->thread);
 		return true;
