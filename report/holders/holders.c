@@ -53,7 +53,7 @@ index_objects(struct th_held_samples *held, const struct th_decoded_holder_objec
 		size_t index = sample % 8 || sample / 8 > UINT32_MAX
 				       ? SIZE_MAX
 				       : th_samples_find(samples,
-						 th_recording_record(recording, sample), i);
+						 th_recording_record(recording, sample));
 
 		if (index != SIZE_MAX && objects->step <= held->step_max)
 			held->steps[index] = objects->step;

@@ -318,25 +318,13 @@ th_recording_id(const struct th_recording *recording, uint32_t record)
 	return record < recording->ids_count ? recording->ids[record] : 0;
 }
 
-/* Samples are in the order of the log, so their records ascend. Steps double away from `near`. */
+/* Samples are in the order of the log, so their records ascend. */
 size_t
-th_samples_find(const struct th_samples *samples, uint32_t record, size_t near)
+th_samples_find(const struct th_samples *samples, uint32_t record)
 {
-	const struct th_sample *items = samples->items;
-	size_t count = samples->items_count;
-	size_t low = near < count ? near : count;
-	size_t high = low;
+	size_t at = th_bisect(samples->items_count, i, samples->items[i].record < record);
 
-	for (size_t step = 1; low && items[low - 1].record >= record; step *= 2) {
-		high = low - 1;
-		low -= step < low ? step : low;
-	}
-	for (size_t step = 1; high < count && items[high].record < record; step *= 2) {
-		low = high + 1;
-		high += step < count - high ? step : count - high;
-	}
-	low += th_bisect(high - low, i, items[low + i].record < record);
-	return low < count && items[low].record == record ? low : SIZE_MAX;
+	return at < samples->items_count && samples->items[at].record == record ? at : SIZE_MAX;
 }
 
 uint64_t

@@ -293,10 +293,9 @@ uint64_t th_recording_id(const struct th_recording *recording, uint32_t record);
 
 /*
  * The index of the sample with this record, SIZE_MAX if there is none; of several mapped parts
- * the first. `near`: where to begin, any number; the ends of blocks come nearly in the order of
- * the blocks.
+ * the first.
  */
-size_t th_samples_find(const struct th_samples *samples, uint32_t record, size_t near);
+size_t th_samples_find(const struct th_samples *samples, uint32_t record);
 
 /* The address of the block of a native sample, read again from the log. */
 uint64_t

@@ -72,7 +72,7 @@ find_followed(struct th_lifetimes *lifetimes, uint64_t young)
 
 	for (size_t i = 0; i < recording->followed_count; i++) {
 		const struct th_decoded_java_followed *info = &recording->followed[i];
-		size_t index = th_samples_find(samples, (uint32_t)info->sample, i);
+		size_t index = th_samples_find(samples, (uint32_t)info->sample);
 
 		if (index != SIZE_MAX && info->judged)
 			lifetimes->followed[index] = (float)info->keep;
@@ -280,10 +280,9 @@ end_samples(struct th_lifetimes *lifetimes, enum th_heap heap, const struct th_f
 {
 	const struct th_samples *samples = &lifetimes->recording->samples[heap];
 	uint64_t *ends = lifetimes->ends[heap];
-	size_t near = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		size_t index = th_samples_find(samples, infos[i].record, near);
+		size_t index = th_samples_find(samples, infos[i].record);
 
 		if (index == SIZE_MAX || ends[index] != TH_END_NEVER)
 			continue;
@@ -293,7 +292,6 @@ end_samples(struct th_lifetimes *lifetimes, enum th_heap heap, const struct th_f
 		if (frees)
 			lifetimes->is_collected[index] = th_reference_frees_has(
 				frees, &infos[i]);
-		near = index + 1;
 	}
 }
 
@@ -305,7 +303,7 @@ forget_lost(struct th_lifetimes *lifetimes)
 
 	for (size_t i = 0; i < recording->losses_count; i++) {
 		size_t index = th_samples_find(&recording->samples[TH_HEAP_JAVA],
-			(uint32_t)recording->losses[i].sample, 0);
+			(uint32_t)recording->losses[i].sample);
 
 		if (index != SIZE_MAX)
 			lifetimes->ends[TH_HEAP_JAVA][index] = TH_END_UNKNOWN;

@@ -728,12 +728,11 @@ put_frees(struct jfr *jfr)
 	const struct th_profile *profile = jfr->profile;
 	const struct th_recording *recording = profile->recording;
 	const struct th_samples *samples = &recording->samples[TH_HEAP_NATIVE];
-	size_t index = 0;
 
 	for (size_t i = 0; i < recording->frees_count && profile->sample_rows[TH_HEAP_NATIVE];
 		i++) {
 		const struct th_free_info *end = &recording->frees[i];
-		index = th_samples_find(samples, end->record, index);
+		size_t index = th_samples_find(samples, end->record);
 		struct th_bytes body = {0};
 
 		if (index == SIZE_MAX ||
