@@ -43,12 +43,6 @@ static const struct rule vm_rules[] = {
 static const char *const arena_parts[] = {"je_", "jemalloc", "tcmalloc", "mi_arena", "mi_os_",
 	"mimalloc", "rpmalloc", "snmalloc", "mspace", "PartitionAlloc", NULL};
 
-/* Iterates over the native functions of a stack, leaf first, up to the first Java frame. */
-struct walk {
-	struct th_frames *frames;
-	const struct th_words *words;
-};
-
 static bool
 contains_any(const char *name, const char *const *parts)
 {
@@ -58,28 +52,28 @@ contains_any(const char *name, const char *const *parts)
 }
 
 /*
- * The first native function of a stack, the C runtime's aside, whose name contains one of `parts`, and
- * that is of the VM if `is_of_vm` is set; NULL: there is none.
+ * The first native function of a stack, leaf first and up to the first Java frame, the C runtime's
+ * aside, whose name contains one of `parts`, and that is of the VM if `is_of_vm` is set; NULL: there
+ * is none.
  */
 static const struct th_function *
-find_function(const struct walk *walk, bool is_of_vm, const char *const *parts)
+find_function(struct th_frames *frames, const struct th_words *words, bool is_of_vm,
+	const char *const *parts)
 {
 	const uint32_t *numbers;
 
-	for (uint32_t i = 0; i < walk->words->count; i++) {
-		if (th_frame_kind(walk->words->words[i]) != TH_FRAME_NATIVE)
+	for (uint32_t i = 0; i < words->count; i++) {
+		if (th_frame_kind(words->words[i]) != TH_FRAME_NATIVE)
 			return NULL;
-		uint32_t count = th_frames_expand(
-			walk->frames, walk->words->words[i], &numbers);
+		uint32_t count = th_frames_expand(frames, words->words[i], &numbers);
 
 		for (uint32_t j = 0; j < count; j++) {
 			const struct th_function *function = th_frames_function_of(
-				walk->frames, numbers[j]);
+				frames, numbers[j]);
 
 			if (!function->is_runtime &&
 				(!is_of_vm || function->kind == TH_KIND_VM) &&
-				contains_any(
-					th_frames_string(walk->frames, function->name), parts))
+				contains_any(th_frames_string(frames, function->name), parts))
 				return function;
 		}
 	}
@@ -90,11 +84,12 @@ find_function(const struct walk *walk, bool is_of_vm, const char *const *parts)
 
 /* For a stack whose owner is the VM. */
 static const struct rule *
-find_vm_rule(const struct walk *walk)
+find_vm_rule(struct th_frames *frames, const struct th_words *words)
 {
 	const struct rule *rule = vm_rules;
 
-	while (rule < &vm_rules[VM_RULES - 1] && !find_function(walk, true, rule->parts))
+	while (rule < &vm_rules[VM_RULES - 1] &&
+		!find_function(frames, words, true, rule->parts))
 		rule++;
 	return rule;
 }
@@ -103,38 +98,37 @@ find_vm_rule(const struct walk *walk)
  * The stack that reserved an address range. The VM uncommits memory by mapping it again without
  * access: that is a return to the reservation around it, not another one.
  */
-static struct walk
-reserver_of(const struct walk *walk, const struct th_recording *recording, uint32_t place)
+static const struct th_words *
+reserver_of(struct th_frames *frames, const struct th_recording *recording, uint32_t place)
 {
 	static const char *const uncommit[] = {"uncommit", NULL};
 
 	for (;;) {
 		const struct th_reservation_info *reservation =
 			&recording->reservations[place - 1];
-		const struct walk reserved = {
-			walk->frames, &recording->stacks[reservation->stack].frames};
+		const struct th_words *words = &recording->stacks[reservation->stack].frames;
 
-		if (!reservation->outer || !find_function(&reserved, true, uncommit))
-			return reserved;
+		if (!reservation->outer || !find_function(frames, words, true, uncommit))
+			return words;
 		place = reservation->outer;
 	}
 }
 
 /* The stack that reserved the address range is more specific than the one that mapped it. */
 static const char *
-vm_business(const struct walk *walk, const struct th_recording *recording,
+vm_business(struct th_frames *frames, const struct th_recording *recording,
 	const struct th_sample *sample)
 {
 	uint32_t place = sample->class >> TH_MAPPED_PLACE_SHIFT;
 
 	if (place) {
-		const struct walk reserved = reserver_of(walk, recording, place);
-		const struct rule *rule = find_vm_rule(&reserved);
+		const struct rule *rule = find_vm_rule(
+			frames, reserver_of(frames, recording, place));
 
 		if (*rule->parts)
 			return rule->business;
 	}
-	return find_vm_rule(walk)->business;
+	return find_vm_rule(frames, &recording->stacks[sample->stack].frames)->business;
 }
 
 /* Labels */
@@ -164,17 +158,18 @@ uint32_t
 th_mapped_names_label(struct th_frames *frames, const struct th_recording *recording,
 	const struct th_sample *sample)
 {
-	const struct walk walk = {frames, &recording->stacks[sample->stack].frames};
+	const struct th_words *words = &recording->stacks[sample->stack].frames;
 	const struct th_function *owner;
 
 	if (sample->class & TH_MAPPED_ARENA)
 		return th_frames_intern(frames, MALLOC_ARENA);
-	owner = find_function(&walk, false, (const char *const[]){"", NULL});
+	owner = find_function(frames, words, false, (const char *const[]){"", NULL});
 	if (owner && owner->kind == TH_KIND_VM)
 		return th_frames_intern(
-			frames, vm_business(&walk, recording, sample) + strlen(VM_PREFIX));
+			frames, vm_business(frames, recording, sample) + strlen(VM_PREFIX));
 	if (!(sample->class & TH_MAPPED_FILE)) {
-		const struct th_function *arena = find_function(&walk, false, arena_parts);
+		const struct th_function *arena = find_function(
+			frames, words, false, arena_parts);
 
 		if (arena)
 			return intern_arena(frames, arena);
