@@ -82,48 +82,24 @@ th_text_last_part(struct th_text path)
 	return path;
 }
 
-/*
- * The length that a lead byte announces, 0 if it is not a lead byte, and the least code point
- * of that length.
- */
-static unsigned
-sequence_length(unsigned char lead, uint32_t *least_ret)
-{
-	if (lead >= 0xc2 && lead < 0xe0) {
-		*least_ret = 0x80;
-		return 2;
-	}
-	if (lead >= 0xe0 && lead < 0xf0) {
-		*least_ret = 0x800;
-		return 3;
-	}
-	if (lead >= 0xf0 && lead < 0xf5) {
-		*least_ret = 0x10000;
-		return 4;
-	}
-	return 0;
-}
-
 /* Length of the well-formed, printable character at `bytes`; 0 if there is none. */
 static unsigned
 character_length(const unsigned char *bytes, size_t available)
 {
-	uint32_t least = 0;
-	unsigned length = sequence_length(bytes[0], &least);
-
-	if (!length || length > available)
-		return 0;
+	/* The least code points by length; those below the first are control characters. */
+	static const uint32_t least[] = {[2] = 0xa0, [3] = 0x800, [4] = 0x10000};
+	unsigned length = bytes[0] < 0xe0 ? 2 : bytes[0] < 0xf0 ? 3 : 4;
 	uint32_t code = bytes[0] & (0x7fu >> length);
+
+	if (bytes[0] < 0xc2 || bytes[0] > 0xf4 || length > available)
+		return 0;
 	for (unsigned i = 1; i < length; i++) {
 		if ((bytes[i] & 0xc0) != 0x80)
 			return 0;
 		code = code << 6 | (bytes[i] & 0x3f);
 	}
 	bool is_surrogate = code >= 0xd800 && code < 0xe000;
-	bool is_control = code < 0xa0;
-	if (code < least || code > 0x10ffff || is_surrogate || is_control)
-		return 0;
-	return length;
+	return code < least[length] || code > 0x10ffff || is_surrogate ? 0 : length;
 }
 
 /*

@@ -53,7 +53,7 @@ index_objects(struct th_held_samples *held, const struct th_decoded_holder_objec
 		size_t index = sample % 8 || sample / 8 > UINT32_MAX
 				       ? SIZE_MAX
 				       : th_samples_find(samples,
-						 th_recording_record(recording, sample), i);
+						 th_recording_record(recording, sample));
 
 		if (index != SIZE_MAX && objects->step <= held->step_max)
 			held->steps[index] = objects->step;
@@ -97,7 +97,7 @@ resolve_roots(struct th_held_samples *held)
 	bool added;
 
 	for (size_t i = 0; i < recording->ledger_takes_count; i++)
-		th_id_map_intern(&takes, recording->ledger_takes[i].record, &added);
+		th_id_map_intern(&takes, recording->take_records[i], &added);
 	held->root_paths = th_allocate(held->step_max + 1, sizeof(*held->root_paths));
 	for (uint32_t i = 0; i <= held->step_max; i++) {
 		uint32_t index = held->by_number[i];

@@ -11,7 +11,6 @@
 
 #include "report/base/allocate.h"
 #include "report/base/line.h"
-#include "report/base/worker.h"
 #include "report/profile/time_slices.h"
 #include "report/profile/values.h"
 #include "report/views/view.h"
@@ -34,13 +33,6 @@ static size_t
 shown_count(const struct th_leaks *leaks)
 {
 	return leaks->findings_count < FINDINGS_MAX ? leaks->findings_count : FINDINGS_MAX;
-}
-
-static void *
-find(void *data)
-{
-	th_leaks_find(data);
-	return NULL;
 }
 
 /* The finding of each site, plus one; 0: none. */
@@ -227,26 +219,19 @@ print_base(FILE *file, const struct th_profile *profile)
 	fputc('}', file);
 }
 
-/* Leaks are found by a worker meanwhile; until then frames and paths must not change. */
 static void
 print_data(FILE *file, const struct th_profile *profile, const struct th_profile *base)
 {
 	struct th_page_names names;
-	struct th_worker aside = {0};
 	struct th_leaks leaks;
 	struct th_moment peak = th_profile_peak(profile);
 
 	th_page_names_init(&names, profile);
-	th_leaks_prepare(&leaks, profile);
-	if (profile->options->group_by)
-		find(&leaks);
-	else
-		th_worker_begin(&aside, find, &leaks);
+	th_leaks_init(&leaks, profile);
 	print_process(file, profile);
 	th_page_nodes_print(file, &names);
 	th_page_rows_print(file, &names, &peak);
 	print_timeline(file, profile, &peak);
-	th_worker_end(&aside);
 	print_memory(file, profile, &leaks);
 	print_findings(file, &names, &leaks);
 	th_leaks_deinit(&leaks);

@@ -48,6 +48,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "report/base/bytes.h"
 #include "report/base/id_map.h"
 #include "report/leaks/leaks.h"
 #include "report/profile/profile.h"
@@ -65,15 +66,11 @@
 /* Prints `before` and a value, and drops the caller's reference. */
 void th_page_print_json(FILE *file, const char *before, json_t *json);
 
-/* Bytes that are encoded at a time: a multiple of three. */
-#define TH_PAGE_COLUMN_BYTES 3072
-
 /* A column being written. */
 struct th_page_column {
 	FILE *file;
 	uint64_t last; /* the last integer added */
-	size_t held;   /* number of bytes that wait to be encoded */
-	uint8_t bytes[TH_PAGE_COLUMN_BYTES];
+	struct th_bytes bytes;
 };
 
 /* Prints `before`, the name and the opening of the column; `type` is "integer" or "float". */

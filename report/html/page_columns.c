@@ -40,36 +40,24 @@ th_page_print_json(FILE *file, const char *before, json_t *json)
 
 /* Columns */
 
-/* Encodes the bytes that wait; only the last group of a column may have less than three. */
+/* Base64. */
 static void
-print_bytes(struct th_page_column *column)
+print_bytes(FILE *file, const uint8_t *bytes, size_t count)
 {
 	static const char alphabet[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	char text[TH_PAGE_COLUMN_BYTES / 3 * 4];
-	size_t length = 0;
 
-	for (size_t i = 0; i < column->held; i += 3) {
-		size_t left = column->held - i;
-		uint32_t group = (uint32_t)column->bytes[i] << 16;
+	for (size_t i = 0; i < count; i += 3) {
+		size_t left = count - i;
+		uint32_t group = (uint32_t)bytes[i] << 16;
 
-		group |= left > 1 ? (uint32_t)column->bytes[i + 1] << 8 : 0;
-		group |= left > 2 ? column->bytes[i + 2] : 0;
-		text[length++] = alphabet[group >> 18];
-		text[length++] = alphabet[group >> 12 & 63];
-		text[length++] = left > 1 ? alphabet[group >> 6 & 63] : '=';
-		text[length++] = left > 2 ? alphabet[group & 63] : '=';
+		group |= left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0;
+		group |= left > 2 ? bytes[i + 2] : 0;
+		putc_unlocked(alphabet[group >> 18], file);
+		putc_unlocked(alphabet[group >> 12 & 63], file);
+		putc_unlocked(left > 1 ? alphabet[group >> 6 & 63] : '=', file);
+		putc_unlocked(left > 2 ? alphabet[group & 63] : '=', file);
 	}
-	fwrite_unlocked(text, 1, length, column->file);
-	column->held = 0;
-}
-
-static void
-add_byte(struct th_page_column *column, unsigned byte)
-{
-	if (column->held == sizeof(column->bytes))
-		print_bytes(column);
-	column->bytes[column->held++] = (uint8_t)byte;
 }
 
 void
@@ -77,9 +65,7 @@ th_page_column_begin(struct th_page_column *column, FILE *file, const char *befo
 	const char *name, const char *type)
 {
 	fprintf(file, "%s\"%s\":{\"%ss\":\"", before, name, type);
-	column->file = file;
-	column->last = 0;
-	column->held = 0;
+	*column = (struct th_page_column){.file = file};
 }
 
 void
@@ -89,25 +75,21 @@ th_page_column_add_integer(struct th_page_column *column, int64_t value)
 	uint64_t rest = difference << 1 ^ (difference >> 63 ? UINT64_MAX : 0);
 
 	column->last = (uint64_t)value;
-	for (; rest >> 7; rest >>= 7)
-		add_byte(column, (rest & 127) | 128);
-	add_byte(column, (unsigned)rest);
+	th_bytes_varint(&column->bytes, rest);
 }
 
 void
 th_page_column_add_float(struct th_page_column *column, double value)
 {
 	float narrow = (float)fmin(fmax(value, -FLT_MAX), FLT_MAX);
-	uint32_t word;
 
-	memcpy(&word, &narrow, sizeof(word));
-	for (int i = 0; i < 4; i++)
-		add_byte(column, word >> 8 * i & 255);
+	th_bytes_add(&column->bytes, &narrow, sizeof(narrow));
 }
 
 void
 th_page_column_end(struct th_page_column *column)
 {
-	print_bytes(column);
+	print_bytes(column->file, column->bytes.items, column->bytes.items_count);
+	free(column->bytes.items);
 	fputs("\"}", column->file);
 }

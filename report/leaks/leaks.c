@@ -5,12 +5,13 @@
  */
 #include "report/leaks/leaks_work.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "report/base/allocate.h"
 #include "report/base/sort.h"
-#include "report/base/worker.h"
 #include "unify/shared/bisect.h"
 
 /* Sites with a smaller fraction of a heap's live bytes and fewer samples are not listed. */
@@ -151,7 +152,7 @@ judge_share(void *data)
 	return NULL;
 }
 
-/* A worker thread evaluates half of the sites, by number of samples. */
+/* A second thread, if there is a processor for it, evaluates half of the sites, by number of samples. */
 static void
 judge_places(struct th_leaks_work *work)
 {
@@ -160,13 +161,17 @@ judge_places(struct th_leaks_work *work)
 	uint32_t middle = (uint32_t)th_bisect(count, i, starts[i] < starts[count] / 2);
 	struct share shares[] = {
 		{.work = work, .to = middle}, {.work = work, .from = middle, .to = count}};
-	struct th_worker worker;
+	pthread_t second;
 
 	judges_init(work, shares[0].judges);
 	judges_init(work, shares[1].judges);
-	th_worker_begin(&worker, judge_share, &shares[1]);
+	bool is_shared = sysconf(_SC_NPROCESSORS_ONLN) > 1 &&
+			 !pthread_create(&second, NULL, judge_share, &shares[1]);
 	judge_share(&shares[0]);
-	th_worker_end(&worker);
+	if (is_shared)
+		pthread_join(second, NULL);
+	else
+		judge_share(&shares[1]);
 	judges_deinit(shares[0].judges);
 	judges_deinit(shares[1].judges);
 }

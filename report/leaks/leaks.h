@@ -140,10 +140,7 @@ struct th_leaks {
 /* The profile must be of the end of its recording, and outlive the leaks. */
 void th_leaks_init(struct th_leaks *leaks, const struct th_profile *profile);
 
-/*
- * The same in two steps: th_leaks_find() does not modify the profile, so that others may read
- * it at the same time, unless --group-by is given.
- */
+/* The same in two steps; th_leaks_find() needs no sums of the profile. */
 void th_leaks_prepare(struct th_leaks *leaks, const struct th_profile *profile);
 void th_leaks_find(struct th_leaks *leaks);
 void th_leaks_deinit(struct th_leaks *leaks);

@@ -124,7 +124,7 @@ find_entry(struct work *work, enum th_ledger_kind kind, uint32_t stack, uint32_t
 }
 
 static void
-add_one(struct th_estimator *sum, const struct th_ledger_take *take)
+add_one(struct th_estimator *sum, const struct th_decoded_ledger_take *take)
 {
 	th_estimator_add(sum, 1, 0, (double)take->keep, 1);
 }
@@ -143,8 +143,8 @@ quarter_of(const struct work *work, const struct sums *sums, uint64_t time, enum
 }
 
 static void
-add_to_quarters(
-	struct work *work, struct sums *sums, const struct th_ledger_take *take, bool is_held)
+add_to_quarters(struct work *work, struct sums *sums, const struct th_decoded_ledger_take *take,
+	bool is_held)
 {
 	double weight = 1 / (double)take->keep;
 
@@ -162,7 +162,7 @@ add_to_quarters(
 }
 
 static void
-add_held(struct sums *sums, const struct th_ledger_take *take)
+add_held(struct sums *sums, const struct th_decoded_ledger_take *take)
 {
 	const struct age age = {take->time, 1 / (double)take->keep};
 
@@ -175,12 +175,13 @@ add_held(struct sums *sums, const struct th_ledger_take *take)
 static void
 add_take(struct work *work, size_t i)
 {
-	const struct th_ledger_take *take = &work->ledger->profile->recording->ledger_takes[i];
+	const struct th_decoded_ledger_take *take =
+		&work->ledger->profile->recording->ledger_takes[i];
 
 	if (take->time > work->ledger->end || take->time < work->ledger->begin)
 		return;
 	uint32_t number = find_entry(
-		work, (enum th_ledger_kind)take->kind, take->stack, take->class);
+		work, (enum th_ledger_kind)take->kind, take->stack, take->type);
 	struct sums *sums = &work->sums[number];
 	if (!sums->taken.samples) {
 		sums->first = take->time;
@@ -220,19 +221,19 @@ match_ends(struct work *work)
 	const struct th_recording *recording = work->ledger->profile->recording;
 
 	for (size_t i = 0; i < recording->ledger_gives_count; i++) {
-		const struct th_ledger_give *give = &recording->ledger_gives[i];
-		uint32_t index = th_id_map_find(&work->records, give->record);
+		const struct th_decoded_ledger_give *give = &recording->ledger_gives[i];
+		uint32_t index = th_id_map_find(&work->records, give->sample);
 
 		if (index == TH_ID_MAP_NONE || give->time > work->ledger->end)
 			continue;
-		const struct th_ledger_take *take = &recording->ledger_takes[index];
+		const struct th_decoded_ledger_take *take = &recording->ledger_takes[index];
 		if (give->how == TH_LEDGER_COMMITTED)
 			work->committed[index] = true;
 		else
 			work->ends[index] = give->time;
 		if (give->duration && give->time >= work->ledger->begin)
 			see_section(work, (enum th_ledger_kind)take->kind, take->stack,
-				take->class, give->duration);
+				take->type, give->duration);
 	}
 }
 
@@ -246,7 +247,7 @@ sum_up(struct work *work)
 	work->ends = th_allocate(count + 1, sizeof(*work->ends));
 	work->committed = th_allocate(count + 1, sizeof(*work->committed));
 	for (size_t i = 0; i < count; i++) {
-		th_id_map_intern(&work->records, recording->ledger_takes[i].record, &added);
+		th_id_map_intern(&work->records, recording->take_records[i], &added);
 		work->ends[i] = UINT64_MAX;
 	}
 	match_ends(work);

@@ -75,15 +75,6 @@ build_id_of(struct th_text text)
 }
 
 static void
-add_module(struct th_recording *recording, const struct th_decoded_module *event)
-{
-	uint32_t index = intern(recording, modules, event->module);
-
-	recording->modules[index] = *event;
-	recording->modules[index].build_id = build_id_of(event->build_id);
-}
-
-static void
 add_thread(struct th_recording *recording, const struct th_decoded_thread *event)
 {
 	uint32_t index = intern_thread(recording, event->thread);
@@ -107,33 +98,15 @@ add_thread(struct th_recording *recording, const struct th_decoded_thread *event
 		thread->starter = intern(recording, stacks, event->starter) + 1;
 }
 
-static void
-add_symbol(struct th_recording *recording, const struct th_decoded_symbol *symbol)
-{
-	const struct th_named_function function = {
-		.start = th_frame_native(symbol->module, symbol->offset),
-		.end = th_frame_native(symbol->module, symbol->offset) + symbol->size,
-		.name = symbol->name,
-	};
-
-	th_array_append(recording, functions, function);
-}
-
 /*
  * The frames of an address are consecutive; false: this one is out of order, which is damage.
  */
 static bool
-add_native_frame(struct th_recording *recording, const struct th_decoded_native_frame *frame)
+on_native_frame(struct th_recording *recording, const struct th_decoded_native_frame *frame)
 {
 	uint32_t index = intern(
 		recording, named_words, th_frame_native(frame->module, frame->offset));
 	struct th_named_word *word = &recording->named_words[index];
-	struct th_named_frame named = {
-		.function = frame->function,
-		.file = frame->file,
-		.line = frame->line,
-		.is_inlined = frame->flags & TH_NATIVE_FRAME_INLINED,
-	};
 
 	if (!word->count)
 		word->first = (uint32_t)recording->named_frames_count;
@@ -141,7 +114,6 @@ add_native_frame(struct th_recording *recording, const struct th_decoded_native_
 		word->first + word->count != recording->named_frames_count)
 		return false;
 	word->count++;
-	th_array_append(recording, named_frames, named);
 	return true;
 }
 
@@ -310,19 +282,6 @@ on_native_free(struct th_recording *recording, const struct th_decoded_native_fr
 }
 
 static bool
-on_mapped_end(struct th_recording *recording, const struct th_decoded_mapped_end *event)
-{
-	struct th_mapped_end_info end = {
-		.time = event->time,
-		.bytes = event->bytes,
-		.record = th_recording_record(recording, event->sample),
-	};
-
-	th_array_append(recording, mapped_ends, end);
-	return true;
-}
-
-static bool
 on_java_death(struct th_recording *recording, const struct th_decoded_java_death *event)
 {
 	struct th_free_info end = {
@@ -335,80 +294,36 @@ on_java_death(struct th_recording *recording, const struct th_decoded_java_death
 	return true;
 }
 
-static bool
-on_java_followed(
-	struct th_recording *recording, const struct th_decoded_java_followed *followed)
-{
-	struct th_followed_info info = {
-		.record = th_recording_record(recording, followed->sample),
-		.keep = (float)followed->keep,
-		.is_judged = followed->judged,
-	};
-
-	th_array_append(recording, followed, info);
-	return true;
-}
-
 /* Figures */
 
-/* Stacks and type become indices; starter and type 0 stay, others are indices plus one. */
+/* Stack and type become indices; type 0 stays, others are indices plus one. */
+static void
+to_indices(struct th_recording *recording, uint32_t *stack, uint32_t *type)
+{
+	*stack = intern(recording, stacks, *stack);
+	if (*type)
+		*type = intern(recording, classes, *type) + 1;
+}
+
 static bool
 on_tally(struct th_recording *recording, struct th_decoded_tally *tally)
 {
 	if (!tally->kind || tally->kind >= TH_TALLY_KINDS || tally->level > TALLY_LEVEL_MAX)
 		return false;
-	tally->stack = intern(recording, stacks, tally->stack);
+	to_indices(recording, &tally->stack, &tally->type);
 	if (tally->starter)
 		tally->starter = intern(recording, stacks, tally->starter) + 1;
-	if (tally->type)
-		tally->type = intern(recording, classes, tally->type) + 1;
 	return true;
 }
 
-/* The same. */
 static bool
-on_holder_loaders(struct th_recording *recording, struct th_decoded_holder_loaders *loaders)
+on_ledger_take(
+	struct th_recording *recording, struct th_decoded_ledger_take *take, uint32_t record)
 {
-	loaders->stack = intern(recording, stacks, loaders->stack);
-	if (loaders->type)
-		loaders->type = intern(recording, classes, loaders->type) + 1;
-	return true;
-}
-
-/* Stack and class become indices; class 0 stays, others are indices plus one. */
-static bool
-on_ledger_take(struct th_recording *recording, const struct th_decoded_ledger_take *take,
-	uint32_t record)
-{
-	struct th_ledger_take item = {
-		.time = take->time,
-		.keep = (float)take->keep,
-		.kind = take->kind,
-		.record = record,
-	};
-
 	if (!take->kind || take->kind >= TH_LEDGER_KINDS || take->keep < KEEP_MIN)
 		return false;
-	item.stack = intern(recording, stacks, take->stack);
-	if (take->type)
-		item.class = intern(recording, classes, take->type) + 1;
-	th_array_append(recording, ledger_takes, item);
-	return true;
-}
-
-static bool
-on_ledger_give(struct th_recording *recording, const struct th_decoded_ledger_give *give)
-{
-	struct th_ledger_give item = {
-		.time = give->time,
-		.duration = give->duration,
-		.record = th_recording_record(recording, give->sample),
-		.how = give->how,
-	};
-
-	if (!give->how || give->how >= TH_LEDGER_ENDS)
-		return false;
-	th_array_append(recording, ledger_gives, item);
+	to_indices(recording, &take->stack, &take->type);
+	th_array_append(recording, take_records, record);
 	return true;
 }
 
@@ -417,9 +332,7 @@ on_ledger_long(struct th_recording *recording, struct th_decoded_ledger_long *it
 {
 	if (!item->kind || item->kind >= TH_LEDGER_KINDS)
 		return false;
-	item->stack = intern(recording, stacks, item->stack);
-	if (item->type)
-		item->type = intern(recording, classes, item->type) + 1;
+	to_indices(recording, &item->stack, &item->type);
 	return true;
 }
 
@@ -448,43 +361,46 @@ on_undetached(struct th_recording *recording, struct th_decoded_undetached *even
 }
 
 static bool
-on_thread_bytes(struct th_recording *recording, const struct th_decoded_thread_bytes *event)
+on_thread_bytes(struct th_recording *recording, struct th_decoded_thread_bytes *event)
 {
-	uint32_t thread = event->thread;
-	struct th_thread_bytes_info bytes = {
-		.time = event->time,
-		.bytes = event->bytes,
-		.thread = thread ? intern_thread(recording, thread) : TH_ID_MAP_NONE,
-		.heap = event->heap,
-	};
-
-	if (bytes.heap != TH_HEAP_JAVA && bytes.heap != TH_HEAP_NATIVE)
+	if (event->heap != TH_HEAP_JAVA && event->heap != TH_HEAP_NATIVE)
 		return false;
-	th_array_append(recording, thread_bytes, bytes);
-	return true;
-}
-
-static bool
-on_account(struct th_recording *recording, const struct th_decoded_account *account)
-{
-	size_t last = recording->accounts_count;
-
-	th_array_append(recording, accounts, *account);
-	/* Two that overlap may end in reverse order. */
-	if (last > 0 && recording->accounts[last - 1].time > account->time) {
-		recording->accounts[last] = recording->accounts[last - 1];
-		recording->accounts[last - 1] = *account;
-	}
+	event->thread = event->thread ? intern_thread(recording, event->thread)
+				      : TH_ID_MAP_NONE;
 	return true;
 }
 
 /* Dispatch */
 
+static void
+to_record(const struct th_recording *recording, uint64_t *id)
+{
+	*id = th_recording_record(recording, *id);
+}
+
 /* Makes a kept event what recording.h says; false: it is invalid. */
 static bool
-adapt(struct th_recording *recording, uint32_t type, union th_decoded *event)
+adapt(struct th_recording *recording, uint32_t type, union th_decoded *event, uint32_t record)
 {
 	switch (type) {
+	case TH_EVENT_NATIVE_FRAME:
+		return on_native_frame(recording, &event->native_frame);
+	case TH_EVENT_THREAD_BYTES:
+		return on_thread_bytes(recording, &event->thread_bytes);
+	case TH_EVENT_MAPPED_END:
+		to_record(recording, &event->mapped_end.sample);
+		return true;
+	case TH_EVENT_JAVA_LOST:
+		to_record(recording, &event->java_lost.sample);
+		return true;
+	case TH_EVENT_JAVA_FOLLOWED:
+		to_record(recording, &event->java_followed.sample);
+		return true;
+	case TH_EVENT_LEDGER_TAKE:
+		return on_ledger_take(recording, &event->ledger_take, record);
+	case TH_EVENT_LEDGER_GIVE:
+		to_record(recording, &event->ledger_give.sample);
+		return event->ledger_give.how && event->ledger_give.how < TH_LEDGER_ENDS;
 	case TH_EVENT_TALLY:
 		return on_tally(recording, &event->tally);
 	case TH_EVENT_JNI_REFERENCES:
@@ -496,7 +412,9 @@ adapt(struct th_recording *recording, uint32_t type, union th_decoded *event)
 	case TH_EVENT_HOLDER_STEP:
 		return event->holder_step.kind && event->holder_step.kind < TH_HOLDER_KINDS;
 	case TH_EVENT_HOLDER_LOADERS:
-		return on_holder_loaders(recording, &event->holder_loaders);
+		to_indices(
+			recording, &event->holder_loaders.stack, &event->holder_loaders.type);
+		return true;
 	case TH_EVENT_ACCOUNT_ROW:
 		return event->account_row.category &&
 		       event->account_row.category < TH_MEMORY_CATEGORIES;
@@ -515,7 +433,7 @@ static bool
 add_possible(
 	struct th_recording *recording, uint32_t type, union th_decoded *event, uint32_t record)
 {
-	if (!adapt(recording, type, event))
+	if (!adapt(recording, type, event, record))
 		return false;
 	switch ((enum th_event_type)type) {
 #define X(TYPE, name, items)                                    \
@@ -547,8 +465,8 @@ add_possible(
 		return on_counter_name(recording, &event->counter_name);
 
 	case TH_EVENT_MODULE:
-		add_module(recording, &event->module);
-		return true;
+		event->module.build_id = build_id_of(event->module.build_id);
+		return define(recording, modules, event->module, module);
 	case TH_EVENT_THREAD:
 		add_thread(recording, &event->thread);
 		return true;
@@ -558,11 +476,6 @@ add_possible(
 		return define(recording, classes, event->class, class);
 	case TH_EVENT_STACK:
 		return define(recording, stacks, event->stack, stack);
-	case TH_EVENT_SYMBOL:
-		add_symbol(recording, &event->symbol);
-		return true;
-	case TH_EVENT_NATIVE_FRAME:
-		return add_native_frame(recording, &event->native_frame);
 
 	case TH_EVENT_NATIVE_ALLOC:
 		return on_native_alloc(recording, &event->native_alloc, record);
@@ -570,28 +483,12 @@ add_possible(
 		return on_native_free(recording, &event->native_free);
 	case TH_EVENT_MAPPED_ALLOC:
 		return on_mapped_alloc(recording, &event->mapped_alloc, record);
-	case TH_EVENT_MAPPED_END:
-		return on_mapped_end(recording, &event->mapped_end);
 	case TH_EVENT_JAVA_ALLOC:
 		return on_java_alloc(recording, &event->java_alloc, record);
 	case TH_EVENT_JAVA_DEATH:
 		return on_java_death(recording, &event->java_death);
-	case TH_EVENT_JAVA_LOST:
-		th_array_append(recording, losses,
-			th_recording_record(recording, event->java_lost.sample));
-		return true;
-	case TH_EVENT_JAVA_FOLLOWED:
-		return on_java_followed(recording, &event->java_followed);
-	case TH_EVENT_THREAD_BYTES:
-		return on_thread_bytes(recording, &event->thread_bytes);
-	case TH_EVENT_LEDGER_TAKE:
-		return on_ledger_take(recording, &event->ledger_take, record);
-	case TH_EVENT_LEDGER_GIVE:
-		return on_ledger_give(recording, &event->ledger_give);
 	case TH_EVENT_LEDGER_COUNT:
 		return on_ledger_count(recording, &event->ledger_count);
-	case TH_EVENT_ACCOUNT:
-		return on_account(recording, &event->account);
 
 	case TH_EVENT_KEPT:       /* the reader passes its records */
 	case TH_EVENT_EVENT_TYPE: /* th_schema_learn() */

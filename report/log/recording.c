@@ -37,8 +37,8 @@ struct splitter {
 	TH_ARRAY(uint64_t, ends); /* of the parts */
 };
 
-TH_COMPARE(compare_ends, struct th_mapped_end_info,
-	th_order(left->record, right->record) ?: th_order(left->time, right->time))
+TH_COMPARE(compare_ends, struct th_decoded_mapped_end,
+	th_order(left->sample, right->sample) ?: th_order(left->time, right->time))
 
 /* The interval at which a part has the probability of the whole. */
 static uint32_t
@@ -74,13 +74,13 @@ split(struct splitter *splitter, const struct th_sample *whole)
 	uint64_t left = whole->size;
 
 	for (; splitter->next < splitter->recording->mapped_ends_count; splitter->next++) {
-		const struct th_mapped_end_info *end =
+		const struct th_decoded_mapped_end *end =
 			&splitter->recording->mapped_ends[splitter->next];
 		uint64_t bytes = end->bytes < left ? end->bytes : left;
 
-		if (end->record > whole->record)
+		if (end->sample > whole->record)
 			break;
-		if (end->record < whole->record || !bytes)
+		if (end->sample < whole->record || !bytes)
 			continue;
 		left -= bytes;
 		add_part(splitter, whole, bytes,
@@ -173,6 +173,9 @@ th_recording_load(const char *path, struct th_recording **recording_ret)
 	th_reader_release(&recording->cursor);
 	th_progress_clear();
 	split_mappings(recording);
+	/* Two that overlap may end in reverse order. */
+	th_sort_by_word(
+		recording->accounts, recording->accounts_count, sizeof(*recording->accounts));
 	recording->damaged_end = recording->cursor.damaged - recording->damaged;
 	recording->damaged = recording->cursor.damaged + recording->bundle.damaged;
 	*recording_ret = recording;
@@ -205,7 +208,6 @@ free_tables(struct th_recording *recording)
 	th_id_map_deinit(&recording->interval_ids);
 	th_id_map_deinit(&recording->named_words_ids);
 	free(recording->named_words);
-	free(recording->named_frames);
 	free(recording->modules);
 	free(recording->threads);
 	free(recording->thread_names);
@@ -213,9 +215,7 @@ free_tables(struct th_recording *recording)
 	free(recording->classes);
 	free(recording->stacks);
 	free(recording->intervals);
-	free(recording->ledger_takes);
-	free(recording->ledger_gives);
-	free(recording->functions);
+	free(recording->take_records);
 }
 
 void
@@ -229,16 +229,11 @@ th_recording_destroy(struct th_recording *recording)
 		free(recording->samples[heap].items);
 	free(recording->reservations);
 	th_reservations_deinit(&recording->reserved);
-	free(recording->mapped_ends);
 	free(recording->part_ends);
 	free(recording->mappings.items);
 	free(recording->frees);
 	free(recording->deaths);
-	free(recording->losses);
-	free(recording->followed);
 	free(recording->ids);
-	free(recording->thread_bytes);
-	free(recording->accounts);
 	th_schema_destroy(recording->schema);
 	th_reader_close(recording->reader);
 	free(recording);
@@ -323,25 +318,13 @@ th_recording_id(const struct th_recording *recording, uint32_t record)
 	return record < recording->ids_count ? recording->ids[record] : 0;
 }
 
-/* Samples are in the order of the log, so their records ascend. Steps double away from `near`. */
+/* Samples are in the order of the log, so their records ascend. */
 size_t
-th_samples_find(const struct th_samples *samples, uint32_t record, size_t near)
+th_samples_find(const struct th_samples *samples, uint32_t record)
 {
-	const struct th_sample *items = samples->items;
-	size_t count = samples->items_count;
-	size_t low = near < count ? near : count;
-	size_t high = low;
+	size_t at = th_bisect(samples->items_count, i, samples->items[i].record < record);
 
-	for (size_t step = 1; low && items[low - 1].record >= record; step *= 2) {
-		high = low - 1;
-		low -= step < low ? step : low;
-	}
-	for (size_t step = 1; high < count && items[high].record < record; step *= 2) {
-		low = high + 1;
-		high += step < count - high ? step : count - high;
-	}
-	low += th_bisect(high - low, i, items[low + i].record < record);
-	return low < count && items[low].record == record ? low : SIZE_MAX;
+	return at < samples->items_count && samples->items[at].record == record ? at : SIZE_MAX;
 }
 
 uint64_t

@@ -87,65 +87,10 @@ struct th_reservation_info {
 	uint32_t outer; /* number of the earlier one that contains it; 0 = none */
 };
 
-/* A part of a mapped sample was unmapped. */
-struct th_mapped_end_info {
-	uint64_t time;
-	uint64_t bytes;
-	uint32_t record; /* of the allocation */
-};
-
-/* A Java object of a VM that follows few of them: see TH_EVENT_JAVA_FOLLOWED. */
-struct th_followed_info {
-	uint32_t record; /* of the allocation */
-	float keep;      /* probability of being followed */
-	bool is_judged;  /* a collection has found it dead or alive */
-};
-
-/* Exact bytes of a thread at a point in time. */
-struct th_thread_bytes_info {
-	uint64_t time;
-	uint64_t bytes;
-	uint32_t thread; /* index; TH_ID_MAP_NONE: all other threads */
-	uint32_t heap;   /* enum th_heap */
-};
-
-/* A function at a native address, as recorded in a bundle. */
-struct th_named_frame {
-	struct th_text function;
-	struct th_text file; /* empty: not known */
-	uint32_t line;       /* 0: not known */
-	bool is_inlined;     /* into the next */
-};
-
 /* The frames of an address: consecutive in an array, innermost first. */
 struct th_named_word {
 	uint32_t first;
 	uint32_t count;
-};
-
-/* A function as named by the log: frame words of its first address and of its end, exclusive. */
-struct th_named_function {
-	uint64_t start;
-	uint64_t end;
-	struct th_text name; /* as in the symbol table */
-};
-
-/* Something that native code took from the Java VM, sampled. */
-struct th_ledger_take {
-	uint64_t time;
-	uint32_t record; /* th_recording_record() */
-	uint32_t stack;  /* index */
-	uint32_t class;  /* index + 1; 0 = not known */
-	float keep;
-	uint32_t kind; /* enum th_ledger_kind */
-};
-
-/* It was given back, or only committed. */
-struct th_ledger_give {
-	uint64_t time;
-	uint64_t duration; /* ns in a critical section */
-	uint32_t record;   /* of the take */
-	uint32_t how;      /* enum th_ledger_end */
 };
 
 /* A growing array of `type` whose elements have ids in the log. */
@@ -168,8 +113,14 @@ struct th_samples {
 	X(TEARDOWN, teardown, teardowns)                                                           \
 	X(CONTROL, control, changes)                                                               \
 	X(CODE_SOURCE, code_source, code_sources)                                                  \
+	X(SYMBOL, symbol, functions)                                                               \
+	X(NATIVE_FRAME, native_frame, named_frames)                                                \
 	X(MODULE_REMARK, module_remark, remarks)                                                   \
+	X(THREAD_BYTES, thread_bytes, thread_bytes) /* thread: index, or TH_ID_MAP_NONE */         \
+	X(MAPPED_END, mapped_end, mapped_ends)      /* sample: record */                           \
 	X(MAPPED_USE, mapped_use, mapped_uses)                                                     \
+	X(JAVA_LOST, java_lost, losses)           /* sample: record */                             \
+	X(JAVA_FOLLOWED, java_followed, followed) /* sample: record; the last one counts */        \
 	X(JAVA_JUDGED, java_judged, judged)                                                        \
 	X(JAVA_LEVEL, java_level, levels)                                                          \
 	X(COLLECTION, collection, collections)                                                     \
@@ -178,6 +129,8 @@ struct th_samples {
 	/* What native code holds of the Java VM. */                                               \
 	X(JNI_REFERENCES, jni_references, references) /* weaks: without the library's */           \
 	X(UNDETACHED, undetached, undetached)         /* thread: index */                          \
+	X(LEDGER_TAKE, ledger_take, ledger_takes)     /* stack and type */                         \
+	X(LEDGER_GIVE, ledger_give, ledger_gives)     /* sample: record */                         \
 	X(LEDGER_LONG, ledger_long, ledger_longs)     /* stack and type */                         \
 	/* Walks of the Java heap, on demand; steps and objects of the last complete one count. */ \
 	X(HOLDER_WALK, holder_walk, holder_walks)                                                  \
@@ -186,6 +139,7 @@ struct th_samples {
 	X(HOLDER_LOADERS, holder_loaders, holder_loaders) /* stack and type */                     \
 	/* Resident memory; rows and figures belong to the snapshot whose number they hold. */     \
 	X(RESIDENT, resident, residents)                                                           \
+	X(ACCOUNT, account, accounts) /* complete ones, by time */                                 \
 	X(ACCOUNT_ROW, account_row, account_rows)                                                  \
 	X(TOUCHED, touched, touched)                                                               \
 	X(MALLOC_HEAPS, malloc_heaps, malloc_heaps)                                                \
@@ -217,14 +171,10 @@ struct th_recording {
 	TH_TABLE(struct th_decoded_class, classes);
 	TH_TABLE(struct th_decoded_stack, stacks);
 
-	/* Names of functions that occur in stacks. */
-	TH_ARRAY(struct th_named_function, functions);
-
 	/* Bundles: frames by native frame word, so that no module files are needed. */
 	bool is_bundle;
 	struct th_decoded_bundle bundle; /* state of the log in the bundle */
 	TH_TABLE(struct th_named_word, named_words);
-	TH_ARRAY(struct th_named_frame, named_frames);
 
 	TH_ARRAY(uint64_t, intervals); /* that occur in samples, bytes */
 	struct th_id_map interval_ids;
@@ -232,26 +182,21 @@ struct th_recording {
 	struct th_samples samples[TH_HEAPS];   /* mapped ones: in parts, see recording.c */
 	TH_ARRAY(struct th_free_info, frees);  /* native */
 	TH_ARRAY(struct th_free_info, deaths); /* Java */
-	TH_ARRAY(uint32_t, losses); /* Java: records of samples whose end is unknown */
 	TH_ARRAY(struct th_reservation_info, reservations);
-	struct th_reservations reserved;                  /* their ranges */
-	TH_ARRAY(struct th_mapped_end_info, mapped_ends); /* in order */
+	struct th_reservations reserved; /* their ranges */
 	struct th_samples
 		mappings; /* samples of mapped memory before they are split, as in the log */
 	uint64_t *
 		part_ends; /* by index of a mapped sample: time of its end, UINT64_MAX = none */
-	TH_ARRAY(struct th_followed_info,
-		followed);       /* in order: the last one of an object counts */
-	TH_ARRAY(uint64_t, ids); /* of a ring: of samples, by `record`, ascending */
-	float keep;              /* of the sample that is being added */
-	TH_ARRAY(struct th_thread_bytes_info, thread_bytes);
-	TH_ARRAY(struct th_ledger_take, ledger_takes);
-	TH_ARRAY(struct th_ledger_give, ledger_gives);
+	TH_ARRAY(uint64_t, ids);          /* of a ring: of samples, by `record`, ascending */
+	float keep;                       /* of the sample that is being added */
+	TH_ARRAY(uint32_t, take_records); /* th_recording_record() of each of `ledger_takes` */
 	struct th_decoded_ledger_count ledger_counts[TH_LEDGER_KINDS]; /* the last of each */
-	/* Complete snapshots of resident memory, by time. */
-	TH_ARRAY(struct th_decoded_account, accounts);
 
-	/* Stacks are indices, and so are starters and types, plus one; 0 = none. */
+	/*
+	 * Stacks are indices, and so are starters and types, plus one; 0 = none.  A record is
+	 * th_recording_record() of a sample.
+	 */
 #define X(TYPE, name, items) TH_ARRAY(struct th_decoded_##name, items);
 	TH_KEPT_EVENTS(X)
 #undef X
@@ -348,10 +293,9 @@ uint64_t th_recording_id(const struct th_recording *recording, uint32_t record);
 
 /*
  * The index of the sample with this record, SIZE_MAX if there is none; of several mapped parts
- * the first. `near`: where to begin, any number; the ends of blocks come nearly in the order of
- * the blocks.
+ * the first.
  */
-size_t th_samples_find(const struct th_samples *samples, uint32_t record, size_t near);
+size_t th_samples_find(const struct th_samples *samples, uint32_t record);
 
 /* The address of the block of a native sample, read again from the log. */
 uint64_t

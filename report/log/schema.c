@@ -152,42 +152,24 @@ find_field(const struct th_schema_event *event, const char *name)
 	return -1;
 }
 
-/* Adds bytes to be copied; merged with the previous copy if adjacent on both sides. */
-static void
-add_copy(struct th_schema_event *event, uint32_t from, uint32_t to, uint32_t bytes)
-{
-	struct th_schema_copy *last = &event->copies[event->copy_count];
-
-	if (event->copy_count && last[-1].from + last[-1].bytes == from &&
-		last[-1].to + last[-1].bytes == to) {
-		last[-1].bytes = (uint16_t)(last[-1].bytes + bytes);
-		return;
-	}
-	*last = (struct th_schema_copy){(uint16_t)from, (uint16_t)to, (uint16_t)bytes};
-	event->copy_count++;
-}
-
 /*
- * Up to the first field of variable length the values have fixed offsets in every record: most
- * events, and all frequent ones, have only these fields and are decoded by mostly one copy.
+ * Most events, and all frequent ones, are laid out in the record as in memory, up to the first field
+ * of variable length: these fields are decoded by one copy.
  */
 static void
-find_steady(struct th_schema_event *event)
+find_alike(struct th_schema_event *event)
 {
-	uint32_t at = sizeof(struct th_log_record);
-	uint32_t i = 0;
-
-	event->copy_count = 0;
-	for (; i < event->field_count && is_steady(event->fields[i].data_type); i++) {
+	event->alike_fields = event->alike_bytes = 0;
+	for (uint32_t i = 0; i < event->field_count && is_steady(event->fields[i].data_type);
+		i++) {
 		uint32_t bytes = members[event->fields[i].data_type].bytes;
+		uint32_t at = align_up(event->alike_bytes, bytes);
 
-		at = align_up(at, bytes);
-		if (event->target[i] != NO_TARGET)
-			add_copy(event, at, (uint32_t)event->target[i], bytes);
-		at += bytes;
+		if (event->target[i] != (int)at)
+			return;
+		event->alike_fields = i + 1;
+		event->alike_bytes = at + bytes;
 	}
-	event->steady_fields = i;
-	event->steady_end = at;
 }
 
 /*
@@ -215,7 +197,7 @@ bind(struct th_schema_event *event, const struct known_event *known)
 			event->is_decodable = false;
 		target += members[field->data_type].bytes;
 	}
-	find_steady(event);
+	find_alike(event);
 }
 
 struct th_schema_event *
@@ -237,15 +219,13 @@ th_schema_decode(
 		return false;
 	if (!event->is_bound)
 		bind(event, known);
-	if (!event->is_decodable || record->size < event->steady_end)
+	uint32_t at = sizeof(struct th_log_record) + event->alike_bytes;
+	if (!event->is_decodable || record->size < at)
 		return false;
 	if (event->lacks_fields)
 		memset(ret, 0, sizeof(*ret));
-	for (uint32_t i = 0; i < event->copy_count; i++)
-		memcpy((char *)ret + event->copies[i].to, record->bytes + event->copies[i].from,
-			event->copies[i].bytes);
-	uint32_t at = event->steady_end;
-	for (uint32_t i = event->steady_fields; i < event->field_count; i++) {
+	memcpy(ret, record->bytes + sizeof(struct th_log_record), event->alike_bytes);
+	for (uint32_t i = event->alike_fields; i < event->field_count; i++) {
 		struct th_value value;
 
 		if (!th_schema_read_value(record, event->fields[i].data_type, &at, &value))

@@ -29,16 +29,6 @@ struct th_schema_field {
 	char *label;
 };
 
-/*
- * Bytes with a fixed offset in all records of a type, and their offset in struct
- * th_decoded_NAME.
- */
-struct th_schema_copy {
-	uint16_t from;
-	uint16_t to;
-	uint16_t bytes;
-};
-
 struct th_schema_event {
 	uint32_t type;
 	char *name; /* NULL: only fields were described */
@@ -51,11 +41,9 @@ struct th_schema_event {
 	bool is_bound;     /* `target` and the members below are up to date */
 	bool is_decodable; /* all fields known here exist, except numbers */
 	bool lacks_fields; /* some numbers are missing and read as 0 */
-	/* The fields before the first one of variable length. */
-	struct th_schema_copy copies[TH_SCHEMA_FIELDS_MAX];
-	uint32_t copy_count;
-	uint32_t steady_fields;
-	uint32_t steady_end; /* offset in the record after them */
+	/* The first fields, which are laid out in the record as in struct th_decoded_NAME. */
+	uint32_t alike_fields;
+	uint32_t alike_bytes;
 };
 
 struct th_schema;

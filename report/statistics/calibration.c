@@ -112,7 +112,7 @@ learn_from_records(struct work *work)
 	const struct th_recording *recording = work->recording;
 
 	for (size_t i = 0; i < recording->thread_bytes_count; i++) {
-		const struct th_thread_bytes_info *record = &recording->thread_bytes[i];
+		const struct th_decoded_thread_bytes *record = &recording->thread_bytes[i];
 		bool is_others = record->thread == TH_ID_MAP_NONE;
 		struct thread_state *thread =
 			&work->threads[is_others ? work->thread_count - 1 : record->thread];

@@ -71,11 +71,11 @@ find_followed(struct th_lifetimes *lifetimes, uint64_t young)
 	const struct th_samples *samples = &recording->samples[TH_HEAP_JAVA];
 
 	for (size_t i = 0; i < recording->followed_count; i++) {
-		const struct th_followed_info *info = &recording->followed[i];
-		size_t index = th_samples_find(samples, info->record, i);
+		const struct th_decoded_java_followed *info = &recording->followed[i];
+		size_t index = th_samples_find(samples, (uint32_t)info->sample);
 
-		if (index != SIZE_MAX && info->is_judged)
-			lifetimes->followed[index] = info->keep;
+		if (index != SIZE_MAX && info->judged)
+			lifetimes->followed[index] = (float)info->keep;
 	}
 	for (size_t i = 0; i < samples->items_count; i++) {
 		if (samples->items[i].time >= young)
@@ -280,10 +280,9 @@ end_samples(struct th_lifetimes *lifetimes, enum th_heap heap, const struct th_f
 {
 	const struct th_samples *samples = &lifetimes->recording->samples[heap];
 	uint64_t *ends = lifetimes->ends[heap];
-	size_t near = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		size_t index = th_samples_find(samples, infos[i].record, near);
+		size_t index = th_samples_find(samples, infos[i].record);
 
 		if (index == SIZE_MAX || ends[index] != TH_END_NEVER)
 			continue;
@@ -293,7 +292,6 @@ end_samples(struct th_lifetimes *lifetimes, enum th_heap heap, const struct th_f
 		if (frees)
 			lifetimes->is_collected[index] = th_reference_frees_has(
 				frees, &infos[i]);
-		near = index + 1;
 	}
 }
 
@@ -304,8 +302,8 @@ forget_lost(struct th_lifetimes *lifetimes)
 	const struct th_recording *recording = lifetimes->recording;
 
 	for (size_t i = 0; i < recording->losses_count; i++) {
-		size_t index = th_samples_find(
-			&recording->samples[TH_HEAP_JAVA], recording->losses[i], 0);
+		size_t index = th_samples_find(&recording->samples[TH_HEAP_JAVA],
+			(uint32_t)recording->losses[i].sample);
 
 		if (index != SIZE_MAX)
 			lifetimes->ends[TH_HEAP_JAVA][index] = TH_END_UNKNOWN;

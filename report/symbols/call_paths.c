@@ -24,8 +24,6 @@ struct th_paths {
 	TH_ARRAY(uint32_t, path_frames); /* root first */
 	TH_ARRAY(uint32_t, stack);       /* the current stack, leaf first */
 	uint32_t *resolved[TH_HEAPS];    /* by stack index: number of its path plus one */
-	struct th_id_map fold_ids;       /* entry of a run of VM frames */
-	TH_ARRAY(uint32_t, folds);       /* the frame that replaces the run */
 };
 
 /* Shortening; `stack` is leaf first. */
@@ -155,19 +153,13 @@ static uint32_t
 fold(struct th_paths *paths, size_t start, size_t end)
 {
 	uint32_t entry = find_entry(paths, start, end);
-	bool added;
-	uint32_t number = th_id_map_intern(&paths->fold_ids, entry, &added);
+	uint32_t module = th_frames_function_of(paths->frames, entry)->module;
+	char *name = th_format_new("[jvm] %s", name_of(paths, entry));
+	uint32_t folded = th_frames_special(
+		paths->frames, name, th_frames_string(paths->frames, module), TH_KIND_VM);
 
-	if (added) {
-		uint32_t module = th_frames_function_of(paths->frames, entry)->module;
-		char *name = th_format_new("[jvm] %s", name_of(paths, entry));
-		uint32_t folded = th_frames_special(paths->frames, name,
-			th_frames_string(paths->frames, module), TH_KIND_VM);
-
-		th_array_append(paths, folds, folded);
-		free(name);
-	}
-	return paths->folds[number];
+	free(name);
+	return folded;
 }
 
 static void
@@ -211,17 +203,14 @@ read_words(struct th_paths *paths, const struct th_words *words)
 	}
 }
 
-/* Two frames per step. */
 static uint64_t
 hash_stack(const struct th_paths *paths)
 {
 	uint64_t hash = paths->stack_count;
-	size_t i = 0;
 
-	for (; i + 1 < paths->stack_count; i += 2)
-		hash = th_hash_word(
-			hash ^ ((uint64_t)paths->stack[i] << 32 | paths->stack[i + 1]));
-	return i < paths->stack_count ? th_hash_word(hash ^ paths->stack[i]) : hash;
+	for (size_t i = 0; i < paths->stack_count; i++)
+		hash = th_hash_word(hash ^ paths->stack[i]);
+	return hash;
 }
 
 static bool
@@ -347,8 +336,6 @@ th_paths_destroy(struct th_paths *paths)
 	if (!paths)
 		return;
 	th_id_map_deinit(&paths->path_ids);
-	th_id_map_deinit(&paths->fold_ids);
-	free(paths->folds);
 	free(paths->paths);
 	free(paths->path_frames);
 	free(paths->stack);

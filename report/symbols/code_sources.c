@@ -68,7 +68,7 @@ void
 th_code_sources_init(struct th_code_sources *sources, const struct th_recording *recording,
 	struct th_strings *strings)
 {
-	*sources = (struct th_code_sources){.recording = recording, .strings = strings};
+	*sources = (struct th_code_sources){.strings = strings};
 	for (size_t i = 0; i < recording->code_sources_count; i++)
 		learn(sources, &recording->code_sources[i]);
 	for (size_t i = 0; i < sources->locations_count && sources->program; i++)
@@ -134,7 +134,7 @@ th_code_sources_owner(struct th_code_sources *sources, const char *method)
 
 	if (!owner.is_runtime)
 		owner.is_program = location ? is_own || !is_jar(location)
-					    : !sources->recording->code_sources_count;
+					    : !sources->locations_count;
 	if (!owner.is_runtime && !owner.is_program && location) {
 		owner.library = number;
 		return owner;

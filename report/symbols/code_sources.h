@@ -14,7 +14,6 @@
 #include "report/log/recording.h"
 
 struct th_code_sources {
-	const struct th_recording *recording;
 	struct th_strings *strings;
 	struct th_id_map packages;     /* by string number, with dots */
 	TH_ARRAY(uint32_t, locations); /* string numbers, by number of the package */
@@ -28,7 +27,7 @@ struct th_code_owner {
 	bool is_program;
 };
 
-/* Recording and strings must outlive the sources. */
+/* The strings must outlive the sources. */
 void th_code_sources_init(struct th_code_sources *sources, const struct th_recording *recording,
 	struct th_strings *strings);
 void th_code_sources_deinit(struct th_code_sources *sources);

@@ -413,7 +413,7 @@ locate_address(struct unit *unit, Dwarf_Addr address, struct th_dwarf_frame *fra
 
 size_t
 th_dwarf_lookup(struct th_dwarf *dwarf, uint64_t address,
-	struct th_dwarf_frame frames[TH_DWARF_FRAMES_MAX], struct th_dwarf_frame *location_ret)
+	struct th_dwarf_frame frames[TH_DWARF_FRAMES_MAX])
 {
 	const struct th_address_range *range = th_address_index_find(
 		&dwarf->unit_index, address);
@@ -421,11 +421,11 @@ th_dwarf_lookup(struct th_dwarf *dwarf, uint64_t address,
 	struct unit *unit;
 	size_t count;
 
-	*location_ret = (struct th_dwarf_frame){0};
+	frames[0] = (struct th_dwarf_frame){0};
 	if (!range)
 		return 0;
 	unit = &dwarf->units[range->value];
-	locate_address(unit, address - dwarf->bias, location_ret);
+	locate_address(unit, address - dwarf->bias, &frames[0]);
 	read_unit(dwarf, unit);
 	range = th_address_index_find(&unit->functions, address);
 	if (!range)
@@ -435,9 +435,7 @@ th_dwarf_lookup(struct th_dwarf *dwarf, uint64_t address,
 		Dwarf_Die *die = &chain[count - 1 - i];
 
 		frames[i].name = find_name(&unit->names, die, &frames[i].is_linkage);
-		if (i == 0)
-			locate_address(unit, address - dwarf->bias, &frames[i]);
-		else
+		if (i > 0)
 			locate_call(unit, die + 1, &frames[i]);
 	}
 	return count;

@@ -46,10 +46,10 @@ void th_dwarf_destroy(struct th_dwarf *dwarf);
 
 /*
  * Writes the functions at `address`, innermost first, and returns their number; all but the
- * last are inlined. 0 if no function is described there; *location_ret then still has file and
+ * last are inlined. 0 if no function is described there; frames[0] then still has file and
  * line when the line table covers the address (assembler). Strings belong to the Dwarf.
  */
 size_t th_dwarf_lookup(struct th_dwarf *dwarf, uint64_t address,
-	struct th_dwarf_frame frames[TH_DWARF_FRAMES_MAX], struct th_dwarf_frame *location_ret);
+	struct th_dwarf_frame frames[TH_DWARF_FRAMES_MAX]);
 
 #endif

@@ -30,15 +30,6 @@ primitive_name(char signature)
 	return names[(unsigned char)signature];
 }
 
-static bool
-ends_with(const char *name, size_t length, const char *suffix)
-{
-	size_t suffix_length = strlen(suffix);
-
-	return length >= suffix_length &&
-	       !memcmp(name + length - suffix_length, suffix, suffix_length);
-}
-
 /* Length of `name` without decimal digits at its end. */
 static size_t
 without_digits(const char *name, size_t length)
@@ -70,14 +61,15 @@ static size_t
 without_running_number(const char *name, size_t length)
 {
 	size_t start = without_digits(name, length);
+	struct th_text stem = {name, (uint32_t)start};
 
 	if (start == length)
 		return length;
-	if (ends_with(name, start, "$$Lambda$"))
+	if (th_text_ends(stem, "$$Lambda$"))
 		return start - 1;
-	if (ends_with(name, start, "/GeneratedMethodAccessor") ||
-		ends_with(name, start, "/GeneratedConstructorAccessor") ||
-		ends_with(name, start, "/GeneratedSerializationConstructorAccessor"))
+	if (th_text_ends(stem, "/GeneratedMethodAccessor") ||
+		th_text_ends(stem, "/GeneratedConstructorAccessor") ||
+		th_text_ends(stem, "/GeneratedSerializationConstructorAccessor"))
 		return start;
 	return length;
 }

@@ -15,62 +15,33 @@
 #define MALLOC_ARENA "arena of malloc"
 #define MALLOC_BUSINESS "[malloc] arenas of the allocator"
 
-/*
- * A function whose name contains `part` maps memory for this purpose; the first match counts.
- */
+/* A function whose name contains one of `parts` maps memory for this purpose. */
 struct rule {
-	const char *part;
 	const char *business;
+	const char *parts[18]; /* until NULL */
 };
 
-/* Names of HotSpot 11 to 25. */
+/* Names of HotSpot 11 to 25; the first rule that applies counts. */
 static const struct rule vm_rules[] = {
-	{"ReservedHeapSpace", VM_PREFIX JAVA_HEAP},
-	{"Universe::reserve_heap", VM_PREFIX JAVA_HEAP},
-	{"ZPhysicalMemory", VM_PREFIX JAVA_HEAP},
-	{"ZVirtualMemory", VM_PREFIX JAVA_HEAP},
-	{"XPhysicalMemory", VM_PREFIX JAVA_HEAP}, /* Z without generations, 21 to 23 */
-	{"XVirtualMemory", VM_PREFIX JAVA_HEAP},
-	{"ompressed_class_space", VM_PREFIX "class space"},
-	{"ompressedClassSpace", VM_PREFIX "class space"},
-	{"FileMapInfo", VM_PREFIX "class archive"},
-	{"MetaspaceShared", VM_PREFIX "class archive"},
-	{"AOTMetaspace", VM_PREFIX "class archive"},
-	{"etaspace", VM_PREFIX "metaspace"},
-	{"VirtualSpaceNode", VM_PREFIX "metaspace"},
-	{"VirtualSpaceList", VM_PREFIX "metaspace"},
-	{"CodeCache", VM_PREFIX "code cache"},
-	{"CodeHeap", VM_PREFIX "code cache"},
-	{"ReservedCodeSpace", VM_PREFIX "code cache"},
-	{"G1", VM_PREFIX "collector"},
-	{"HeapRegion", VM_PREFIX "collector"},
-	{"CardTable", VM_PREFIX "collector"},
-	{"BlockOffset", VM_PREFIX "collector"},
-	{"Bitmap", VM_PREFIX "collector"},
-	{"BitMap", VM_PREFIX "collector"},
-	{"Parallel", VM_PREFIX "collector"},
-	{"ParMark", VM_PREFIX "collector"},
-	{"PS", VM_PREFIX "collector"},
-	{"CollectedHeap", VM_PREFIX "collector"},
-	{"Shenandoah", VM_PREFIX "collector"},
-	{"TaskQueue", VM_PREFIX "collector"},
-	{"initialize_heap", VM_PREFIX "collector"},
-	{"ZHeap", VM_PREFIX "collector"},
-	{"ZMark", VM_PREFIX "collector"},
-	{"XHeap", VM_PREFIX "collector"},
-	{"XMark", VM_PREFIX "collector"},
-	{"", VM_PREFIX "virtual machine"},
+	{VM_PREFIX JAVA_HEAP, {"ReservedHeapSpace", "Universe::reserve_heap", "ZPhysicalMemory",
+				      "ZVirtualMemory",
+				      /* Z without generations, 21 to 23 */
+				      "XPhysicalMemory", "XVirtualMemory"}},
+	{VM_PREFIX "class space", {"ompressed_class_space", "ompressedClassSpace"}},
+	{VM_PREFIX "class archive", {"FileMapInfo", "MetaspaceShared", "AOTMetaspace"}},
+	{VM_PREFIX "metaspace", {"etaspace", "VirtualSpaceNode", "VirtualSpaceList"}},
+	{VM_PREFIX "code cache", {"CodeCache", "CodeHeap", "ReservedCodeSpace"}},
+	{VM_PREFIX "collector",
+		{"G1", "HeapRegion", "CardTable", "BlockOffset", "Bitmap", "BitMap", "Parallel",
+			"ParMark", "PS", "CollectedHeap", "Shenandoah", "TaskQueue",
+			"initialize_heap", "ZHeap", "ZMark", "XHeap", "XMark"}},
+	{VM_PREFIX "virtual machine", {NULL}},
 };
+#define VM_RULES (sizeof(vm_rules) / sizeof(vm_rules[0]))
 
 /* Functions of allocators that are linked into libraries. */
 static const char *const arena_parts[] = {"je_", "jemalloc", "tcmalloc", "mi_arena", "mi_os_",
 	"mimalloc", "rpmalloc", "snmalloc", "mspace", "PartitionAlloc", NULL};
-
-/* Iterates over the native functions of a stack, leaf first, up to the first Java frame. */
-struct walk {
-	struct th_frames *frames;
-	const struct th_words *words;
-};
 
 static bool
 contains_any(const char *name, const char *const *parts)
@@ -81,90 +52,83 @@ contains_any(const char *name, const char *const *parts)
 }
 
 /*
- * The first native function of a stack, the C runtime's aside, whose name contains one of `parts`, and
- * that is of the VM if `is_of_vm` is set; NULL: there is none.
+ * The first native function of a stack, leaf first and up to the first Java frame, the C runtime's
+ * aside, whose name contains one of `parts`, and that is of the VM if `is_of_vm` is set; NULL: there
+ * is none.
  */
 static const struct th_function *
-find_function(const struct walk *walk, bool is_of_vm, const char *const *parts)
+find_function(struct th_frames *frames, const struct th_words *words, bool is_of_vm,
+	const char *const *parts)
 {
 	const uint32_t *numbers;
 
-	for (uint32_t i = 0; i < walk->words->count; i++) {
-		if (th_frame_kind(walk->words->words[i]) != TH_FRAME_NATIVE)
+	for (uint32_t i = 0; i < words->count; i++) {
+		if (th_frame_kind(words->words[i]) != TH_FRAME_NATIVE)
 			return NULL;
-		uint32_t count = th_frames_expand(
-			walk->frames, walk->words->words[i], &numbers);
+		uint32_t count = th_frames_expand(frames, words->words[i], &numbers);
 
 		for (uint32_t j = 0; j < count; j++) {
 			const struct th_function *function = th_frames_function_of(
-				walk->frames, numbers[j]);
+				frames, numbers[j]);
 
 			if (!function->is_runtime &&
 				(!is_of_vm || function->kind == TH_KIND_VM) &&
-				contains_any(
-					th_frames_string(walk->frames, function->name), parts))
+				contains_any(th_frames_string(frames, function->name), parts))
 				return function;
 		}
 	}
 	return NULL;
 }
 
-/* The same of the VM, with this part. */
-static const struct th_function *
-find_vm_function(const struct walk *walk, const char *part)
-{
-	return find_function(walk, true, (const char *const[]){part, NULL});
-}
-
 /* Memory of the VM */
 
 /* For a stack whose owner is the VM. */
 static const struct rule *
-find_vm_rule(const struct walk *walk)
+find_vm_rule(struct th_frames *frames, const struct th_words *words)
 {
-	size_t last = sizeof(vm_rules) / sizeof(vm_rules[0]) - 1;
+	const struct rule *rule = vm_rules;
 
-	for (size_t i = 0; i < last; i++) {
-		if (find_vm_function(walk, vm_rules[i].part))
-			return &vm_rules[i];
-	}
-	return &vm_rules[last];
+	while (rule < &vm_rules[VM_RULES - 1] &&
+		!find_function(frames, words, true, rule->parts))
+		rule++;
+	return rule;
 }
 
 /*
  * The stack that reserved an address range. The VM uncommits memory by mapping it again without
  * access: that is a return to the reservation around it, not another one.
  */
-static struct walk
-reserver_of(const struct walk *walk, const struct th_recording *recording, uint32_t place)
+static const struct th_words *
+reserver_of(struct th_frames *frames, const struct th_recording *recording, uint32_t place)
 {
+	static const char *const uncommit[] = {"uncommit", NULL};
+
 	for (;;) {
 		const struct th_reservation_info *reservation =
 			&recording->reservations[place - 1];
-		const struct walk reserved = {
-			walk->frames, &recording->stacks[reservation->stack].frames};
+		const struct th_words *words = &recording->stacks[reservation->stack].frames;
 
-		if (!reservation->outer || !find_vm_function(&reserved, "uncommit"))
-			return reserved;
+		if (!reservation->outer || !find_function(frames, words, true, uncommit))
+			return words;
 		place = reservation->outer;
 	}
 }
 
 /* The stack that reserved the address range is more specific than the one that mapped it. */
 static const char *
-vm_business(const struct walk *walk, const struct th_recording *recording,
+vm_business(struct th_frames *frames, const struct th_recording *recording,
 	const struct th_sample *sample)
 {
 	uint32_t place = sample->class >> TH_MAPPED_PLACE_SHIFT;
 
 	if (place) {
-		const struct walk reserved = reserver_of(walk, recording, place);
-		const struct rule *rule = find_vm_rule(&reserved);
+		const struct rule *rule = find_vm_rule(
+			frames, reserver_of(frames, recording, place));
 
-		if (*rule->part)
+		if (*rule->parts)
 			return rule->business;
 	}
-	return find_vm_rule(walk)->business;
+	return find_vm_rule(frames, &recording->stacks[sample->stack].frames)->business;
 }
 
 /* Labels */
@@ -194,17 +158,18 @@ uint32_t
 th_mapped_names_label(struct th_frames *frames, const struct th_recording *recording,
 	const struct th_sample *sample)
 {
-	const struct walk walk = {frames, &recording->stacks[sample->stack].frames};
+	const struct th_words *words = &recording->stacks[sample->stack].frames;
 	const struct th_function *owner;
 
 	if (sample->class & TH_MAPPED_ARENA)
 		return th_frames_intern(frames, MALLOC_ARENA);
-	owner = find_function(&walk, false, (const char *const[]){"", NULL});
+	owner = find_function(frames, words, false, (const char *const[]){"", NULL});
 	if (owner && owner->kind == TH_KIND_VM)
 		return th_frames_intern(
-			frames, vm_business(&walk, recording, sample) + strlen(VM_PREFIX));
+			frames, vm_business(frames, recording, sample) + strlen(VM_PREFIX));
 	if (!(sample->class & TH_MAPPED_FILE)) {
-		const struct th_function *arena = find_function(&walk, false, arena_parts);
+		const struct th_function *arena = find_function(
+			frames, words, false, arena_parts);
 
 		if (arena)
 			return intern_arena(frames, arena);
@@ -217,7 +182,7 @@ th_mapped_names_business(const char *label)
 {
 	if (!strcmp(label, MALLOC_ARENA))
 		return MALLOC_BUSINESS;
-	for (size_t i = 0; i < sizeof(vm_rules) / sizeof(vm_rules[0]); i++) {
+	for (size_t i = 0; i < VM_RULES; i++) {
 		if (!strcmp(label, vm_rules[i].business + strlen(VM_PREFIX)))
 			return vm_rules[i].business;
 	}

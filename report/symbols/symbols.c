@@ -462,21 +462,17 @@ static size_t
 look_up(struct module *module, uint64_t address,
 	struct th_dwarf_frame frames[TH_DWARF_FRAMES_MAX])
 {
-	struct th_dwarf_frame location = {0};
 	size_t count = 0;
-	const char *symbol;
 
-	frames[0] = location;
+	frames[0] = (struct th_dwarf_frame){0};
 	if (!module->dwfl)
 		return 0;
-	symbol = find_symbol(module, address);
 	if (module->dwarf)
-		count = th_dwarf_lookup(module->dwarf, address, frames, &location);
-	if (count == 0) {
-		frames[0] = location;
-		count = symbol != NULL;
-	}
-	if (count != 0 && symbol && is_better(symbol, &frames[count - 1]))
+		count = th_dwarf_lookup(module->dwarf, address, frames);
+	const char *symbol = find_symbol(module, address);
+	if (count == 0 && symbol)
+		count = 1;
+	if (symbol && is_better(symbol, &frames[count - 1]))
 		frames[count - 1].name = symbol;
 	return count;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parts of the JSON outputs that several views share: functions, filters, the recorded part of the
- * process's life, and the outcome of `leaks`.
+ * Parts of the JSON outputs that several views share: functions, filters, and the recorded part of
+ * the process's life.
  */
 #include "report/views/parts.h"
 
@@ -275,39 +275,4 @@ th_frame_texts_write(struct th_frame_texts *texts, FILE *file, const char *befor
 	}
 	fputs(at, file);
 	free(text);
-}
-
-/* Leaks */
-
-void
-th_json_set_part(json_t *json, const struct th_leaks *leaks, uint32_t number)
-{
-	if (th_causes_is_part(leaks, number))
-		th_json_set(
-			json, "verdict part_of", "part", (size_t)leaks->causes[number].leader);
-}
-
-/* The detection limits of judged heaps; null: not judged, 0: every allocation was recorded. */
-static json_t *
-limits_json(const struct th_outcome *outcome)
-{
-	return th_json_heaps(
-		heap, outcome->is_judged[heap] ? json_real(outcome->limits[heap]) : NULL);
-}
-
-json_t *
-th_json_outcome(const struct th_leaks *leaks, bool with_headline)
-{
-	const struct th_outcome *outcome = &leaks->outcome;
-	json_t *json = th_json("verdict leaks growth_bytes_per_s "
-			       "detection_limits_bytes_per_s reason advice",
-		th_outcome_names[outcome->verdict], outcome->leaks, outcome->growth,
-		limits_json(outcome), th_outcome_reason(leaks), th_outcome_advice(leaks));
-
-	if (outcome->asked > 0)
-		th_json_set(json, "limit_bytes_per_s limit_reached", outcome->asked,
-			outcome->is_reached);
-	if (with_headline)
-		th_json_set(json, "headline", th_outcome_headline(leaks));
-	return json;
 }

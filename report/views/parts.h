@@ -56,16 +56,6 @@ char *th_json_dump(json_t *json, size_t flags);
 /* Prints `before` and the JSON, and drops the caller's reference. */
 void th_json_write(FILE *file, const char *before, json_t *json, size_t flags);
 
-/* Marks a leak that is a part of another one: verdict "part", and its index. */
-void th_json_set_part(json_t *json, const struct th_leaks *leaks, uint32_t number);
-
-/*
- * {"verdict", "leaks", "growth_bytes_per_s", "detection_limits_bytes_per_s", "reason", "advice"}
- * and, with --limit, "limit_bytes_per_s" and "limit_reached". Reason and advice are null if there is
- * nothing to say. "headline": the sentence that `leaks` begins with.
- */
-json_t *th_json_outcome(const struct th_leaks *leaks, bool with_headline);
-
 /*
  * The JSON text of each frame, built once and reused: stacks refer to a frame about a hundred
  * times.

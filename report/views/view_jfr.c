@@ -400,31 +400,35 @@ struct jfr {
 	double sums[TH_HEAPS][TH_MEASURES]; /* of the weights so far, bytes */
 };
 
-/* The number of the entry with this key; true in *added_ret: it is to be written. */
-static uint64_t
-pool_id(struct jfr *jfr, enum jfr_type type, uint64_t key, bool *added_ret)
-{
-	return th_id_map_intern(&jfr->pools[type].ids, key, added_ret) + (uint64_t)1;
-}
-
-/* Begins the next entry; its fields follow. */
+/* Begins an entry with a fixed number; its fields follow. */
 static struct th_bytes *
-pool_entry(struct jfr *jfr, enum jfr_type type, uint64_t id)
+begin_entry(struct jfr *jfr, enum jfr_type type, uint64_t id)
 {
 	jfr->pools[type].count++;
 	put_number(&jfr->pools[type].entries, id);
 	return &jfr->pools[type].entries;
 }
 
+/* The number of the entry with this key; *new_ret: begun if it is new, else NULL. */
+static uint64_t
+pool_id(struct jfr *jfr, enum jfr_type type, uint64_t key, struct th_bytes **new_ret)
+{
+	bool added;
+	uint64_t id = th_id_map_intern(&jfr->pools[type].ids, key, &added) + (uint64_t)1;
+
+	*new_ret = added ? begin_entry(jfr, type, id) : NULL;
+	return id;
+}
+
 /* An entry with one string, keyed by it. */
 static uint64_t
 named(struct jfr *jfr, enum jfr_type type, const char *text)
 {
-	bool added;
-	uint64_t id = pool_id(jfr, type, th_frames_intern(jfr->profile->frames, text), &added);
+	struct th_bytes *entry;
+	uint64_t id = pool_id(jfr, type, th_frames_intern(jfr->profile->frames, text), &entry);
 
-	if (added)
-		put_string(pool_entry(jfr, type, id), text);
+	if (entry)
+		put_string(entry, text);
 	return id;
 }
 
@@ -439,12 +443,12 @@ static uint64_t
 class_named(struct jfr *jfr, const char *name)
 {
 	uint64_t name_id = symbol(jfr, name);
-	bool added;
-	uint64_t id = pool_id(jfr, JFR_CLASS, name_id, &added);
+	struct th_bytes *entry;
+	uint64_t id = pool_id(jfr, JFR_CLASS, name_id, &entry);
 
 	/* Class loader, name, package, modifiers. */
-	if (added)
-		put_numbers(pool_entry(jfr, JFR_CLASS, id), 1, name_id, 0, 0);
+	if (entry)
+		put_numbers(entry, 1, name_id, 0, 0);
 	return id;
 }
 
@@ -482,16 +486,15 @@ thread_of(struct jfr *jfr, uint32_t name_index)
 {
 	const struct th_recording *recording = jfr->profile->recording;
 	const struct th_thread_name *name = &recording->thread_names[name_index];
-	bool added;
-	uint64_t id = pool_id(jfr, JFR_THREAD, name_index, &added);
+	struct th_bytes *entry;
+	uint64_t id = pool_id(jfr, JFR_THREAD, name_index, &entry);
 
-	if (added) {
+	if (entry) {
 		uint32_t tid = recording->threads[name->thread].tid;
 		const char *text = name->text.length ? th_printed("{}", name->text)
 						     : th_printed("thread {}", tid);
 
-		put_thread(pool_entry(jfr, JFR_THREAD, id), text, tid,
-			name->is_of_java ? text : "",
+		put_thread(entry, text, tid, name->is_of_java ? text : "",
 			name->is_of_java ? name->thread + (uint64_t)1 : 0);
 	}
 	return id;
@@ -514,12 +517,12 @@ static uint64_t
 method_of(struct jfr *jfr, uint32_t function)
 {
 	const struct th_frames *frames = jfr->profile->frames;
-	bool added;
-	uint64_t id = pool_id(jfr, JFR_METHOD, function, &added);
+	struct th_bytes *entry;
+	uint64_t id = pool_id(jfr, JFR_METHOD, function, &entry);
 	const char *method = th_frames_function_name(frames, function);
 	const char *class = th_frames_library(frames, function);
 
-	if (!added)
+	if (!entry)
 		return id;
 	if (th_frames_function(frames, function)->kind == TH_KIND_JAVA) {
 		const char *dot = strrchr(method, '.');
@@ -527,11 +530,9 @@ method_of(struct jfr *jfr, uint32_t function)
 		class = java_class(method, dot ? dot : method);
 		method = dot ? dot + 1 : method;
 	}
-	uint64_t class_id = class_named(jfr, class);
-	uint64_t name_id = symbol(jfr, method);
-	uint64_t descriptor_id = symbol(jfr, "()V");
 	/* The last ones: modifiers, hidden. */
-	put_numbers(pool_entry(jfr, JFR_METHOD, id), class_id, name_id, descriptor_id, 0, 0);
+	put_numbers(
+		entry, class_named(jfr, class), symbol(jfr, method), symbol(jfr, "()V"), 0, 0);
 	return id;
 }
 
@@ -567,12 +568,10 @@ put_frames(struct jfr *jfr, struct th_bytes *bytes, uint32_t path)
 static uint64_t
 stack_of(struct jfr *jfr, uint32_t path)
 {
-	bool added;
-	uint64_t id = pool_id(jfr, JFR_STACK_TRACE, path, &added);
+	struct th_bytes *entry;
+	uint64_t id = pool_id(jfr, JFR_STACK_TRACE, path, &entry);
 
-	if (added) {
-		struct th_bytes *entry = pool_entry(jfr, JFR_STACK_TRACE, id);
-
+	if (entry) {
 		put_number(entry, 0); /* truncated */
 		put_frames(jfr, entry, path);
 	}
@@ -582,12 +581,10 @@ stack_of(struct jfr *jfr, uint32_t path)
 static uint64_t
 old_object_of(struct jfr *jfr, uint64_t class_id)
 {
-	bool added;
-	uint64_t id = pool_id(jfr, JFR_OLD_OBJECT, class_id, &added);
+	struct th_bytes *entry;
+	uint64_t id = pool_id(jfr, JFR_OLD_OBJECT, class_id, &entry);
 
-	if (added) {
-		struct th_bytes *entry = pool_entry(jfr, JFR_OLD_OBJECT, id);
-
+	if (entry) {
 		put_numbers(entry, 0, class_id); /* address, class */
 		put_string(entry, "");
 	}
@@ -599,15 +596,15 @@ static void
 fill_pools(struct jfr *jfr)
 {
 	static const char *const frame_types[] = {"JIT compiled", "Inlined", "Native", "C++"};
-	bool added;
 
 	for (size_t i = 0; i < sizeof(frame_types) / sizeof(frame_types[0]); i++)
-		put_string(pool_entry(jfr, JFR_FRAME_TYPE, i + FRAME_COMPILED), frame_types[i]);
-	put_string(pool_entry(jfr, JFR_GC_WHEN, WHEN_BEFORE), "Before GC");
-	put_string(pool_entry(jfr, JFR_GC_WHEN, WHEN_AFTER), "After GC");
+		put_string(
+			begin_entry(jfr, JFR_FRAME_TYPE, i + FRAME_COMPILED), frame_types[i]);
+	put_string(begin_entry(jfr, JFR_GC_WHEN, WHEN_BEFORE), "Before GC");
+	put_string(begin_entry(jfr, JFR_GC_WHEN, WHEN_AFTER), "After GC");
 	/* The boot loader has no class. */
-	put_numbers(pool_entry(jfr, JFR_CLASS_LOADER, 1), 0, symbol(jfr, "bootstrap"));
-	put_number(pool_entry(jfr, JFR_PACKAGE, 1), symbol(jfr, ""));
+	put_numbers(begin_entry(jfr, JFR_CLASS_LOADER, 1), 0, symbol(jfr, "bootstrap"));
+	put_number(begin_entry(jfr, JFR_PACKAGE, 1), symbol(jfr, ""));
 	if (!jfr->pools[JFR_GC_NAME].count)
 		named(jfr, JFR_GC_NAME, "");
 	if (!jfr->pools[JFR_GC_CAUSE].count)
@@ -616,11 +613,9 @@ fill_pools(struct jfr *jfr)
 	if (!jfr->pools[JFR_METHOD].count)
 		method_of(jfr, 0);
 	if (!jfr->pools[JFR_STACK_TRACE].count)
-		put_numbers(pool_entry(jfr, JFR_STACK_TRACE,
-				    pool_id(jfr, JFR_STACK_TRACE, 0, &added)),
-			0, 0);
+		put_numbers(begin_entry(jfr, JFR_STACK_TRACE, 1), 0, 0);
 	if (!jfr->pools[JFR_THREAD].count)
-		put_thread(pool_entry(jfr, JFR_THREAD, 1), "", 0, "", 0);
+		put_thread(begin_entry(jfr, JFR_THREAD, 1), "", 0, "", 0);
 }
 
 /* Events */
@@ -731,12 +726,11 @@ put_frees(struct jfr *jfr)
 	const struct th_profile *profile = jfr->profile;
 	const struct th_recording *recording = profile->recording;
 	const struct th_samples *samples = &recording->samples[TH_HEAP_NATIVE];
-	size_t index = 0;
 
 	for (size_t i = 0; i < recording->frees_count && profile->sample_rows[TH_HEAP_NATIVE];
 		i++) {
 		const struct th_free_info *end = &recording->frees[i];
-		index = th_samples_find(samples, end->record, index);
+		size_t index = th_samples_find(samples, end->record);
 		struct th_bytes body = {0};
 
 		if (index == SIZE_MAX ||

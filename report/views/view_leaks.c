@@ -449,6 +449,41 @@ th_view_leaks(FILE *file, const struct th_leaks *leaks)
 
 /* JSON: findings one by one, since all of them in memory would be too large. */
 
+/* Marks a leak that is a part of another one: verdict "part", and its index. */
+static void
+set_part(json_t *json, const struct th_leaks *leaks, uint32_t number)
+{
+	if (th_causes_is_part(leaks, number))
+		th_json_set(
+			json, "verdict part_of", "part", (size_t)leaks->causes[number].leader);
+}
+
+/* The detection limits of judged heaps; null: not judged, 0: every allocation was recorded. */
+static json_t *
+limits_json(const struct th_outcome *outcome)
+{
+	return th_json_heaps(
+		heap, outcome->is_judged[heap] ? json_real(outcome->limits[heap]) : NULL);
+}
+
+/* Reason and advice are null if there is nothing to say. */
+static json_t *
+outcome_json(const struct th_leaks *leaks, bool with_headline)
+{
+	const struct th_outcome *outcome = &leaks->outcome;
+	json_t *json = th_json("verdict leaks growth_bytes_per_s "
+			       "detection_limits_bytes_per_s reason advice",
+		th_outcome_names[outcome->verdict], outcome->leaks, outcome->growth,
+		limits_json(outcome), th_outcome_reason(leaks), th_outcome_advice(leaks));
+
+	if (outcome->asked > 0)
+		th_json_set(json, "limit_bytes_per_s limit_reached", outcome->asked,
+			outcome->is_reached);
+	if (with_headline)
+		th_json_set(json, "headline", th_outcome_headline(leaks));
+	return json;
+}
+
 static const struct th_leak_site *
 place_of(const struct th_leaks *leaks, uint32_t place)
 {
@@ -582,7 +617,7 @@ finding_json(
 		creator = th_leak_sites_creator_frame(&leaks->places, place);
 		user = th_leak_sites_user_frame(&leaks->places, place);
 	}
-	th_json_set_part(json, leaks, number);
+	set_part(json, leaks, number);
 	th_json_set(json, "frames creator user stacks owner holders", frames_json(leaks, place),
 		frame_json(creator), frame_json(user), finding.place_count,
 		owner_json(leaks, &finding.owner),
@@ -637,7 +672,7 @@ tallied_json(
 {
 	json_t *json = th_tallied_json(held->leaks, tallied);
 
-	th_json_set_part(json, held->leaks, th_causes_number_of_tallied(held->leaks, tallied));
+	set_part(json, held->leaks, th_causes_number_of_tallied(held->leaks, tallied));
 	if (is_for_page)
 		set_curve(json, held->leaks, tallied);
 	return th_json_set(
@@ -659,7 +694,7 @@ th_view_leaks_json_page(FILE *file, const struct th_leaks *leaks, size_t most,
 		file, ",\n \"recorded\": ", th_json_recorded(leaks->profile->recording), 0);
 	th_json_write(file, ",\n \"filters\": ", th_json_filters(leaks->profile->options), 0);
 	th_json_write(file, ",\n \"judged\": ", th_json_moment(leaks->profile), 0);
-	th_json_write(file, ",\n ", th_json_outcome(leaks, number_of), JSON_EMBED);
+	th_json_write(file, ",\n ", outcome_json(leaks, number_of), JSON_EMBED);
 	th_json_write(
 		file, ",\n \"counts\": ", th_ledger_parts_counts_json(&leaks->references), 0);
 	th_json_write(file,

@@ -6,7 +6,7 @@
  * their id, OTLP's tables with the zero value, so that 0 means none.
  *
  * Concatenated parts of a message form one message, and its repeated fields may be interleaved, so a
- * table gets an entry as soon as a sample needs it.  Of pprof only the assigned ids stay in memory.
+ * table gets an entry as soon as a sample needs it.
  *
  * A location is a native frame with its inlined functions, a Java frame, or a synthetic frame of the
  * report.  Several addresses that print alike may share a location, which has the first one's address.
@@ -55,29 +55,17 @@ struct output {
 	const struct th_export_part *part; /* of OTLP the first one */
 	const struct th_profile *profile;
 	const struct format *format;
-	FILE *gzip;             /* of pprof; NULL: OTLP */
-	struct th_bytes tables; /* the dictionary of OTLP; of pprof what is not written yet */
+	struct th_bytes tables; /* the dictionary of OTLP; of pprof the whole message */
 	struct th_id_map numbers[TABLES];
 	TH_ARRAY(uint64_t, ids); /* of locations, by number of the list; 0 = none yet */
 	uint64_t locations_count;
 	TH_ARRAY(uint64_t, stack); /* locations of the current row, leaf first */
 };
 
-/* Of pprof all that is in the buffer. */
-static void
-flush(struct output *out)
+static bool
+is_pprof(const struct output *out)
 {
-	if (!out->gzip)
-		return;
-	fwrite(out->tables.items, 1, out->tables.items_count, out->gzip);
-	out->tables.items_count = 0;
-}
-
-static void
-add_entry(struct output *out, unsigned field, struct th_bytes *entry)
-{
-	th_bytes_message(&out->tables, field, entry);
-	flush(out);
+	return out->format == &pprof_format;
 }
 
 /* The number of a key in a table. */
@@ -91,7 +79,7 @@ intern(struct output *out, enum table table, uint64_t key, bool *added_ret)
 static void
 put_id(const struct output *out, struct th_bytes *entry, uint64_t id)
 {
-	if (out->gzip)
+	if (is_pprof(out))
 		th_bytes_number(entry, 1, id);
 }
 
@@ -149,7 +137,7 @@ attribute_index(struct output *out, const char *key, uint32_t number, struct th_
 	th_bytes_number(&entry, 1, key_index);
 	th_bytes_message(&entry, 2, value);
 	th_bytes_number(&entry, 3, unit_index);
-	add_entry(out, OTLP_ATTRIBUTES, &entry);
+	th_bytes_message(&out->tables, OTLP_ATTRIBUTES, &entry);
 	return index;
 }
 
@@ -195,7 +183,7 @@ function_id(struct output *out, const struct th_frame *frame)
 	uint64_t file = string_index(out, frame->file);
 	put_id(out, &entry, id);
 	th_bytes_numbers(&entry, out->format->first, name, 0, file);
-	add_entry(out, out->format->functions, &entry);
+	th_bytes_message(&out->tables, out->format->functions, &entry);
 	return id;
 }
 
@@ -210,18 +198,19 @@ add_mapping(
 	uint64_t build = 0;
 
 	if (module)
-		build = out->gzip ? text_index(out, build_id)
-				  : text_attribute(out, "process.executable.build_id.gnu",
-					    th_frames_intern(out->profile->frames, build_id));
+		build = is_pprof(out)
+				? text_index(out, build_id)
+				: text_attribute(out, "process.executable.build_id.gnu",
+					  th_frames_intern(out->profile->frames, build_id));
 	put_id(out, &entry, id);
 	th_bytes_numbers(&entry, out->format->first, module ? module->start : 0,
 		module ? module->end : 0, 0, name);
 	/* Names are resolved, functions, files, lines and inlining: pprof need not read the file. */
-	if (out->gzip)
+	if (is_pprof(out))
 		th_bytes_numbers(&entry, PPROF_BUILD_ID, build, true, true, true, true);
 	else
 		th_bytes_packed(&entry, 5, &build, build != 0);
-	add_entry(out, out->format->mappings, &entry);
+	th_bytes_message(&out->tables, out->format->mappings, &entry);
 }
 
 static uint64_t
@@ -280,24 +269,23 @@ add_location(struct output *out, uint64_t id, const uint32_t *inner, size_t coun
 	const struct th_frame first = *th_frames_get(frames, *inner);
 	const struct th_decoded_module *module = module_of(out->profile->recording, first.word);
 	unsigned field = out->format->first;
-	struct th_bytes lines = {0}, entry = {0};
+	uint64_t type = is_pprof(out) ? 0 : frame_type(out, &first);
+	uint64_t mapping = mapping_id(out, &first, module);
+	struct th_bytes entry = {0};
 
+	put_id(out, &entry, id);
+	th_bytes_numbers(&entry, field, mapping,
+		module ? module->bias + th_frame_offset(first.word) : 0);
 	for (size_t i = 0; i < count; i++) {
 		const struct th_frame *frame = th_frames_get(frames, *(inner - i));
 		struct th_bytes line = {0};
 		uint64_t function = function_id(out, frame);
 
 		th_bytes_numbers(&line, 1, function, frame->line);
-		th_bytes_message(&lines, field + 2, &line);
+		th_bytes_message(&entry, field + 2, &line);
 	}
-	uint64_t type = out->gzip ? 0 : frame_type(out, &first);
-	uint64_t mapping = mapping_id(out, &first, module);
-	put_id(out, &entry, id);
-	th_bytes_numbers(&entry, field, mapping,
-		module ? module->bias + th_frame_offset(first.word) : 0);
-	th_bytes_move(&entry, &lines);
 	th_bytes_packed(&entry, field + 3, &type, type != 0);
-	add_entry(out, out->format->locations, &entry);
+	th_bytes_message(&out->tables, out->format->locations, &entry);
 }
 
 static uint64_t
@@ -358,8 +346,7 @@ find_stack(struct output *out, const struct th_row *row)
 /* Both formats */
 
 static void
-output_init(struct output *out, const struct th_export_part *part, const struct format *format,
-	FILE *gzip)
+output_init(struct output *out, const struct th_export_part *part, const struct format *format)
 {
 	bool added;
 
@@ -367,7 +354,6 @@ output_init(struct output *out, const struct th_export_part *part, const struct 
 		.part = part,
 		.profile = part->profile,
 		.format = format,
-		.gzip = gzip,
 	};
 	string_index(out, 0);
 	for (int table = FUNCTIONS; table <= STACKS; table++)
@@ -404,29 +390,26 @@ write_sample(struct output *out, const struct th_row *row, const th_export_row v
 	const uint32_t texts[] = {
 		th_frames_intern(out->profile->frames, th_heap_word(row->heap)),
 		th_frames_function(frames, row->thread)->name, row->class_name};
-	struct th_bytes labels = {0}, sample = {0};
+	struct th_bytes sample = {0};
 	uint64_t chosen[TH_EXPORT_VALUES];
 	size_t count = 0;
 
 	find_stack(out, row);
-	for (size_t i = 0; i < 3; i++) {
-		uint64_t key = text_index(out, names[i]);
-		uint64_t text = string_index(out, texts[i]);
-		struct th_bytes label = {0};
-
-		th_bytes_numbers(&label, 1, key, text);
-		if (i < 2 || row->class_name)
-			th_bytes_message(&labels, 3, &label);
-		free(label.items);
-	}
 	for (int i = 0; i < TH_EXPORT_VALUES; i++) {
 		if (out->part->values & 1u << i)
 			chosen[count++] = (uint64_t)values[i];
 	}
 	th_bytes_packed(&sample, 1, out->stack, out->stack_count);
 	th_bytes_packed(&sample, 2, chosen, count);
-	th_bytes_move(&sample, &labels);
-	add_entry(out, PPROF_SAMPLE, &sample);
+	for (size_t i = 0; i < (row->class_name ? 3 : 2); i++) {
+		uint64_t key = text_index(out, names[i]);
+		uint64_t text = string_index(out, texts[i]);
+		struct th_bytes label = {0};
+
+		th_bytes_numbers(&label, 1, key, text);
+		th_bytes_message(&sample, 3, &label);
+	}
+	th_bytes_message(&out->tables, PPROF_SAMPLE, &sample);
 }
 
 /* The value that the options select, if the part has it. */
@@ -451,16 +434,13 @@ default_value(const struct th_export_part *part)
 static void
 write_sample_types(struct output *out)
 {
-	struct th_bytes types = {0};
-
 	for (enum th_export_value i = 0; i < TH_EXPORT_VALUES; i++) {
 		if (out->part->values & 1u << i)
-			put_pair(out, &types, PPROF_TYPES, th_export_kinds[i].name,
+			put_pair(out, &out->tables, PPROF_TYPES, th_export_kinds[i].name,
 				th_export_kinds[i].unit);
 	}
-	th_bytes_number(&types, PPROF_DEFAULT_TYPE,
+	th_bytes_number(&out->tables, PPROF_DEFAULT_TYPE,
 		text_index(out, th_export_kinds[default_value(out->part)].name));
-	th_bytes_move(&out->tables, &types);
 }
 
 static void
@@ -526,14 +506,12 @@ static void
 write_head(struct output *out)
 {
 	const struct th_decoded_module *module = executable_of(out->profile->recording);
-	struct th_bytes head = {0};
 	bool added;
 
 	write_sample_types(out);
 	write_comments(out);
-	th_bytes_numbers(&head, PPROF_TIME, out->part->start, out->part->duration);
-	put_period(out, &head, PPROF_PERIOD_TYPE);
-	th_bytes_move(&out->tables, &head);
+	th_bytes_numbers(&out->tables, PPROF_TIME, out->part->start, out->part->duration);
+	put_period(out, &out->tables, PPROF_PERIOD_TYPE);
 	if (!module)
 		return;
 	/* The first mapping, the executable, gives the profile its name. */
@@ -547,14 +525,15 @@ th_export_pprof(FILE *file, const struct th_export_part *part)
 {
 	struct output output;
 
-	output_init(&output, part, &pprof_format, th_gzip_open(file));
+	output_init(&output, part, &pprof_format);
 	write_head(&output);
 	for (size_t i = 0; i < part->profile->rows_count; i++) {
 		if (th_export_part_has(part, i))
 			write_sample(&output, &part->profile->rows[i], part->rows[i]);
 	}
-	flush(&output);
-	fclose(output.gzip);
+	FILE *gzip = th_gzip_open(file);
+	fwrite(output.tables.items, 1, output.tables.items_count, gzip);
+	fclose(gzip);
 	output_deinit(&output);
 }
 
@@ -582,7 +561,7 @@ stack_index(struct output *out, const struct th_row *row)
 	if (added) {
 		find_stack(out, row);
 		th_bytes_packed(&entry, 1, out->stack, out->stack_count);
-		add_entry(out, OTLP_STACKS, &entry);
+		th_bytes_message(&out->tables, OTLP_STACKS, &entry);
 	}
 	return index;
 }
@@ -601,7 +580,7 @@ add_zero_values(struct output *out)
 			th_bytes_field(&entry, 1, zeros, sizeof(zeros));
 			th_bytes_field(&entry, 2, zeros, sizeof(zeros) / 2);
 		}
-		add_entry(out, tables[i], &entry);
+		th_bytes_message(&out->tables, tables[i], &entry);
 	}
 }
 
@@ -710,7 +689,7 @@ th_export_otlp(const struct th_export_part *parts, size_t parts_count, size_t *l
 	struct th_bytes name = {0}, scope = {0}, process = {0}, data = {0};
 	struct output output;
 
-	output_init(&output, parts, &otlp_format, NULL);
+	output_init(&output, parts, &otlp_format);
 	add_zero_values(&output);
 	th_bytes_text(&name, 1, "twinheap");
 	th_bytes_text(&name, 2, TH_VERSION);
