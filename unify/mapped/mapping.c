@@ -820,33 +820,26 @@ th_mapping_log_use(void)
 /* Maximum retries of a copy taken in the middle of a change. */
 #define COPY_TRIES 8
 
-struct th_observed_part
-th_mapping_part(void)
-{
-	return (struct th_observed_part){
-		&mapping, sizeof(mapping), sizeof(struct th_range_node)};
-}
-
 /* Copies the table; *whole_ret: nothing changed meanwhile. */
 static bool
-copy_ranges(const void *part, struct th_range_set *ours, bool *whole_ret)
+copy_ranges(const void *start, struct th_range_set *ours, bool *whole_ret)
 {
 	const size_t at = (size_t)((const char *)&mapping.ranges - (const char *)&mapping);
 
-	if (!th_observed_copy((uintptr_t)part, &mapping, sizeof(mapping)))
+	if (!th_observed_copy((uintptr_t)start, &mapping, sizeof(mapping)))
 		return false;
 	uint64_t born = mapping.born;
 	bool was_locked = mapping.lock.held;
 
-	if (!th_range_set_observe(ours, (const void *)((const char *)part + at)) ||
-		!th_observed_copy((uintptr_t)part, &mapping, sizeof(mapping)))
+	if (!th_range_set_observe(ours, (const void *)((const char *)start + at)) ||
+		!th_observed_copy((uintptr_t)start, &mapping, sizeof(mapping)))
 		return false;
 	*whole_ret = !was_locked && !mapping.lock.held && mapping.born == born;
 	return true;
 }
 
-bool
-th_mapping_observe(const void *part)
+static bool
+observe(const void *start)
 {
 	static struct th_range_set ours;
 	bool is_whole = false;
@@ -854,9 +847,11 @@ th_mapping_observe(const void *part)
 	if (!ours.capacity)
 		th_range_set_init(&ours, NODES);
 	for (int i = 0; i < COPY_TRIES && !is_whole; i++)
-		if (!copy_ranges(part, &ours, &is_whole))
+		if (!copy_ranges(start, &ours, &is_whole))
 			return false;
 	mapping.lock.held = 0;
 	mapping.ranges = ours;
 	return true;
 }
+
+const struct th_observed_tables th_mapping_tables = {&mapping, sizeof(mapping), observe};

@@ -432,7 +432,7 @@ static void
 find_own_paths(struct th_breakdown_tables *tables)
 {
 	const char *image = path_at(tables, (uintptr_t)th_log_header()->observed);
-	const char *log = path_at(tables, th_remote_tables()->log);
+	const char *log = path_at(tables, th_remote_tables.log);
 
 	tables->own_path = th_name_ends_with(image, ".so") ? image : NULL;
 	tables->log_path = *log ? log : NULL;

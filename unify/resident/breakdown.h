@@ -24,7 +24,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "unify/base/observed.h"
 #include "unify/resident/cgroup.h"
 #include "unify/resident/schedule.h"
 #include "unify/shared/log_format.h"
@@ -85,8 +84,8 @@ void th_breakdown_claim(struct th_breakdown_claims *claims, enum th_breakdown_cl
 void th_breakdown_set_allocator(const char *name, th_breakdown_log *log);
 
 /*
- * Enables breakdowns, unless there is no memory for their tables.  `has_owners`: mappings are
- * recorded, so that their owners are known (mapping.h).  Not from the malloc path.
+ * Enables breakdowns, here and from outside (outside.h).  `has_owners`: mappings are recorded, so that
+ * their owners are known (mapping.h).  Not from the malloc path.
  */
 void th_breakdown_start(bool has_owners);
 
@@ -128,9 +127,5 @@ void
 th_breakdown_look(struct th_breakdown_subject *subject, uint64_t now, bool on_agent_thread);
 void th_breakdown_take(struct th_breakdown_subject *subject, enum th_breakdown_reason reason,
 	bool on_agent_thread);
-
-/* In the tool: copies the library's knowledge about its process. */
-struct th_observed_part th_breakdown_part(void);
-bool th_breakdown_observe(const void *part);
 
 #endif

@@ -261,7 +261,7 @@ static uintptr_t
 stack_end(const struct th_thread *state)
 {
 	/* The same in every thread: the distance from th_thread to the thread pointer. */
-	uintptr_t pointer = (uintptr_t)state + (uintptr_t)th_remote_tables()->to_thread_pointer;
+	uintptr_t pointer = (uintptr_t)state + (uintptr_t)th_remote_tables.to_thread_pointer;
 	uintptr_t last = pointer > (uintptr_t)state ? pointer : (uintptr_t)state;
 
 	return th_align_up(last + PTHREAD_BYTES, (uint64_t)sysconf(_SC_PAGESIZE));

@@ -592,22 +592,15 @@ th_thread_reset(void)
 
 /* Observed by the tool */
 
-struct th_observed_part
-th_thread_part(void)
-{
-	return (struct th_observed_part){
-		&registry, sizeof(registry), sizeof(struct th_thread_record)};
-}
-
-bool
-th_thread_observe(const void *part)
+static bool
+observe(const void *start)
 {
 	static struct th_thread_record *records;
 	struct th_thread_record *next;
 
 	if (!records)
 		records = th_memory_map(RECORDS_MAX * sizeof(*records));
-	if (!records || !th_observed_copy((uintptr_t)part, &registry, sizeof(registry)))
+	if (!records || !th_observed_copy((uintptr_t)start, &registry, sizeof(registry)))
 		return false;
 	next = registry.all;
 	registry.all = NULL;
@@ -623,3 +616,5 @@ th_thread_observe(const void *part)
 	}
 	return true;
 }
+
+const struct th_observed_tables th_thread_tables = {&registry, sizeof(registry), observe};
