@@ -655,7 +655,7 @@ th_life_ends(enum th_teardown_cause cause)
 	if (life.state != RECORDING || !th_log_is_ours())
 		return;
 	th_guard_enter();
-	th_breakdown_end(false);
+	th_breakdown_now(TH_BREAKDOWN_END, false);
 	th_teardown_begins(cause, NULL);
 	th_guard_leave();
 	errno = saved_errno;
@@ -668,7 +668,7 @@ unload(void)
 		return;
 	th_guard_enter();
 	th_function_names_log(true);
-	th_breakdown_end(false);
+	th_breakdown_now(TH_BREAKDOWN_END, false);
 	th_recorder_end();
 	th_guard_leave();
 }

@@ -401,7 +401,7 @@ take(struct th_breakdown_subject *subject, enum th_breakdown_reason reason,
 
 /* Reads the resident size, and takes a breakdown if one is due; under the lock. */
 static void
-look(struct th_breakdown_subject *subject, uint64_t now, bool on_agent_thread)
+look(struct th_breakdown_subject *subject, uint64_t now)
 {
 	uint64_t resident = log_resident(now, &subject->group);
 	enum th_breakdown_reason reason;
@@ -409,7 +409,7 @@ look(struct th_breakdown_subject *subject, uint64_t now, bool on_agent_thread)
 	th_breakdown_plan_looked(&subject->plan, now, resident);
 	if (resident &&
 		th_breakdown_plan_is_due(&subject->plan, now, cpu_time(), resident, &reason))
-		take(subject, reason, on_agent_thread);
+		take(subject, reason, true);
 }
 
 static bool
@@ -429,12 +429,12 @@ may_begin(void)
 }
 
 void
-th_breakdown_look(struct th_breakdown_subject *subject, uint64_t now, bool on_agent_thread)
+th_breakdown_look(struct th_breakdown_subject *subject, uint64_t now)
 {
 	if (!may_begin())
 		return;
 	if (now >= subject->plan.next_look)
-		look(subject, now, on_agent_thread);
+		look(subject, now);
 	th_unlock(&breakdown.busy);
 }
 
@@ -454,7 +454,7 @@ th_breakdown_take(struct th_breakdown_subject *subject, enum th_breakdown_reason
 void
 th_breakdown_poll(uint64_t now)
 {
-	th_breakdown_look(&breakdown.own, now, true);
+	th_breakdown_look(&breakdown.own, now);
 }
 
 uint64_t
@@ -464,24 +464,13 @@ th_breakdown_next(void)
 }
 
 void
-th_breakdown_flush(void)
-{
-	th_breakdown_take(&breakdown.own, TH_BREAKDOWN_ASKED, true);
-}
-
-void
-th_breakdown_teardown(void)
-{
-	th_breakdown_take(&breakdown.own, TH_BREAKDOWN_TEARDOWN, true);
-}
-
-void
-th_breakdown_end(bool on_agent_thread)
+th_breakdown_now(enum th_breakdown_reason reason, bool on_agent_thread)
 {
 	uint64_t now = th_clock_now();
+	bool is_fresh = breakdown.last_end && now - breakdown.last_end <= FRESH_NS;
 
-	if (!breakdown.last_end || now - breakdown.last_end > FRESH_NS)
-		th_breakdown_take(&breakdown.own, TH_BREAKDOWN_END, on_agent_thread);
+	if (reason != TH_BREAKDOWN_END || !is_fresh)
+		th_breakdown_take(&breakdown.own, reason, on_agent_thread);
 }
 
 /* Start and reset */

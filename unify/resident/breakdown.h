@@ -97,17 +97,11 @@ void th_breakdown_poll(uint64_t now);
 /* When th_breakdown_poll() has work to do (ns); UINT64_MAX: never. [agent-thread] */
 uint64_t th_breakdown_next(void);
 
-/* Takes a breakdown on demand. [agent-thread] */
-void th_breakdown_flush(void);
-
-/* The Java VM begins to end: takes one while what is freed by then is small. [agent-thread] */
-void th_breakdown_teardown(void);
-
 /*
- * The Java VM or the process ends: takes a breakdown, unless there is a fresh one.  Not on the
- * malloc path.
+ * Takes a breakdown: ASKED; TEARDOWN, when the Java VM begins to end and little has been freed; END, of
+ * the VM or the process, unless there is a fresh one.  Not on the malloc path.
  */
-void th_breakdown_end(bool on_agent_thread);
+void th_breakdown_now(enum th_breakdown_reason reason, bool on_agent_thread);
 
 /* In a forked child: restores the state before th_breakdown_start(). */
 void th_breakdown_reset(void);
@@ -123,8 +117,7 @@ struct th_breakdown_subject {
 
 /* Once, before the others. [any] */
 void th_breakdown_begin(struct th_breakdown_subject *subject);
-void
-th_breakdown_look(struct th_breakdown_subject *subject, uint64_t now, bool on_agent_thread);
+void th_breakdown_look(struct th_breakdown_subject *subject, uint64_t now);
 void th_breakdown_take(struct th_breakdown_subject *subject, enum th_breakdown_reason reason,
 	bool on_agent_thread);
 

@@ -62,7 +62,7 @@ th_outside_poll(struct th_outside *outside, uint64_t now)
 	if (status != TH_OBSERVED_OK)
 		return status;
 	if (!is_library_responsible(th_log_header()))
-		th_breakdown_look(&outside->subject, now, false);
+		th_breakdown_look(&outside->subject, now);
 	th_log_observe_end();
 	return TH_OBSERVED_OK;
 }
