@@ -246,9 +246,8 @@ th_thread_record(void)
 	record->is_attached = false;
 	record->keeps_vm = false;
 	th_thread.record = record;
-	uint32_t seen = th_admission_join(record);
 	th_store_release(&record->state, &th_thread);
-	th_admission_joined(record, seen);
+	th_admission_join(record);
 	if (registry.has_key)
 		pthread_setspecific(registry.key, record);
 	return record;
