@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -225,7 +224,6 @@ struct watch {
 	uint64_t since;      /* CLOCK_REALTIME: older logs belong to other runs */
 	uint64_t begin;      /* CLOCK_MONOTONIC, nanoseconds, like next_scan */
 	uint64_t next_scan;
-	uint64_t scanned; /* CLOCK_REALTIME: when the directory was last read */
 	struct watched watched[WATCHED_MAX];
 	size_t count;
 	/* A process that could not be observed, and the reason; TH_OBSERVED_OK: none. */
@@ -237,9 +235,7 @@ struct watch {
 #define TURN_SHARE 16
 #define TURN_LEAST_NS (TH_NS_PER_S / 10)
 /* Reading the directory of the logs takes at most 1/SCAN_SPACING of the time. */
-#define SCAN_SPACING 50
-/* A log may get its header, or a directory its new time, shortly after it was read. */
-#define SETTLE_NS TH_NS_PER_S
+#define SCAN_SPACING 200
 
 /* Discovery of logs */
 
@@ -289,28 +285,13 @@ add(const char *path, void *data)
 	};
 }
 
-static bool
-has_changed(const struct watch *watch)
-{
-	char directory[PATH_MAX];
-	struct stat status;
-
-	th_launch_logs_directory(watch->pattern, directory);
-	if (stat(directory, &status))
-		return false;
-	return (uint64_t)status.st_mtim.tv_sec * TH_NS_PER_S +
-		       (uint64_t)status.st_mtim.tv_nsec + SETTLE_NS >=
-	       watch->scanned;
-}
-
 static void
 scan(struct watch *watch)
 {
 	uint64_t begin = th_clock_now();
 
-	if (begin < watch->next_scan || !has_changed(watch))
+	if (begin < watch->next_scan)
 		return;
-	watch->scanned = th_clock_read(CLOCK_REALTIME);
 	th_launch_logs_each(watch->pattern, add, watch);
 	watch->next_scan = begin + (th_clock_now() - begin) * SCAN_SPACING;
 }
