@@ -18,11 +18,7 @@
 #include "report/base/allocate.h"
 #include "report/base/sort.h"
 #include "report/control/running.h"
-#include "report/log/reader.h"
 #include "unify/shared/log_name.h"
-
-/* A VM is logged when it starts, and only a process with a VM has many records. */
-#define JVM_RECORDS_SEARCHED 100000
 
 /* Patterns */
 
@@ -170,47 +166,11 @@ th_launch_logs_prepare(struct th_options *options, char **absolute_ret)
 /* Logs */
 
 static bool
-has_jvm(const struct th_reader *reader)
-{
-	struct th_cursor cursor = th_reader_start(reader);
-	struct th_record record;
-
-	for (unsigned i = 0; i < JVM_RECORDS_SEARCHED && th_reader_next(&cursor, &record);
-		i++) {
-		if (record.type == TH_EVENT_JVM)
-			return true;
-	}
-	return false;
-}
-
-static bool
 has_samples(const struct th_log_header *header)
 {
 	return header->counters[TH_COUNTER_NATIVE_SAMPLES] ||
 	       header->counters[TH_COUNTER_JAVA_SAMPLES] ||
 	       header->counters[TH_COUNTER_MAPPED_SAMPLES];
-}
-
-static void
-add_log(struct th_launch_logs *logs, const char *path)
-{
-	struct th_reader *reader;
-	struct th_error *error = th_reader_open(path, &reader);
-
-	if (!error) {
-		struct th_launch_log log = {
-			.path = th_format_new("%s", path),
-			.bytes = th_reader_bytes(reader),
-			.pid = th_reader_header(reader)->pid,
-			.has_jvm = has_jvm(reader),
-			.has_samples = has_samples(th_reader_header(reader)),
-			.is_alive = th_running_is_alive(th_reader_header(reader)),
-		};
-
-		th_array_append(logs, logs, log);
-		th_reader_close(reader);
-	}
-	th_error_destroy(error);
 }
 
 TH_COMPARE(compare, struct th_launch_log,
@@ -256,7 +216,6 @@ th_launch_logs_each(const char *pattern, th_launch_logs_visit *visit, void *data
 	closedir(stream);
 }
 
-/* Of an older log only the header is read. */
 static void
 find_log(const char *path, void *data)
 {
@@ -267,8 +226,18 @@ find_log(const char *path, void *data)
 
 	if (!error)
 		close(descriptor);
-	if (!error && header.start_realtime >= logs->since)
-		add_log(logs, path);
+	if (!error && header.start_realtime >= logs->since) {
+		struct th_launch_log log = {
+			.path = th_format_new("%s", path),
+			.bytes = header.tail,
+			.pid = header.pid,
+			.has_jvm = header.has_vm,
+			.has_samples = has_samples(&header),
+			.is_alive = th_running_is_alive(&header),
+		};
+
+		th_array_append(logs, logs, log);
+	}
 	th_error_destroy(error);
 }
 

@@ -49,10 +49,6 @@ static th_breakdown_log *log_allocator TH_AT_START;
 void
 th_breakdown_set_vm(const struct th_breakdown_vm *vm)
 {
-	struct th_log_header *header = th_log_header();
-
-	if (header)
-		th_store_relaxed(&header->knows_vm, 1);
 	th_store_release(&java_vm, vm);
 }
 

@@ -51,7 +51,7 @@ begin(struct th_outside *outside)
 static bool
 is_library_responsible(const struct th_log_header *header)
 {
-	return th_load_relaxed(&header->has_server) || th_load_relaxed(&header->knows_vm);
+	return th_load_relaxed(&header->has_server) || th_load_relaxed(&header->has_vm);
 }
 
 enum th_observed_status
