@@ -467,7 +467,7 @@ static bool
 has_log(const struct th_launch_logs *logs, uint32_t pid)
 {
 	for (size_t i = 0; i < logs->logs_count; i++) {
-		if (logs->logs[i].pid == pid)
+		if (logs->logs[i].header.pid == pid)
 			return true;
 	}
 	return false;
@@ -500,8 +500,8 @@ print_logs(const struct launch *launch, const struct th_launch_logs *logs)
 	for (size_t i = 0; i < logs->logs_count && i < LOGS_NAMED; i++) {
 		const struct th_launch_log *log = &logs->logs[i];
 
-		th_notice("process %u%s recorded in %s", log->pid,
-			log->has_jvm ? " (Java)" : "", short_path(log->path));
+		th_notice("process %u%s recorded in %s", log->header.pid,
+			log->header.has_vm ? " (Java)" : "", short_path(log->path));
 	}
 	if (logs->logs_count > LOGS_NAMED)
 		th_notice("and %zu more logs in the same directory",
