@@ -310,8 +310,8 @@ forget(struct watch *watch, size_t i)
 static void
 poll_one(struct watch *watch, struct watched *watched)
 {
-	watched->status = th_outside_poll(watched->outside, th_clock_now());
-	if (watched->status == TH_OBSERVED_OK || watched->status == TH_OBSERVED_GONE)
+	watched->status = th_outside_look(watched->outside, false);
+	if (watched->status != TH_OBSERVED_DENIED && watched->status != TH_OBSERVED_UNKNOWN)
 		return;
 	watch->problem = watched->status;
 	watch->problem_pid = watched->pid;
