@@ -164,11 +164,9 @@ th_admission_restart(struct th_thread_record *record, enum th_heap heap)
 {
 	struct th_byte_count *count = &record->counts[heap - 1];
 
-	if (!th_lock_bounded(&admission.lock)) {
-		/* The update is skipped and not repeated. */
-		th_log_count(TH_COUNTER_LOCKS_GIVEN_UP, 1);
+	/* If not, the update is skipped and not repeated. */
+	if (!th_log_lock(&admission.lock))
 		return;
-	}
 	th_store_relaxed(&count->frozen, 0);
 	th_store_relaxed(&count->skipped, 0);
 	th_unlock(&admission.lock);

@@ -169,22 +169,13 @@ stream_seed(uint32_t id)
 	return th_random_next(&random) ^ (uint64_t)id * 0x9e3779b97f4a7c15u;
 }
 
-static bool
-lock(void)
-{
-	if (th_lock_bounded(&registry.lock))
-		return true;
-	th_log_count(TH_COUNTER_LOCKS_GIVEN_UP, 1);
-	return false;
-}
-
 /* A record under a new id, linked into the list of all; NULL if there is none. */
 static struct th_thread_record *
 take_record(void)
 {
 	struct th_thread_record *record;
 
-	if (!lock())
+	if (!th_log_lock(&registry.lock))
 		return NULL;
 	record = registry.unused;
 	if (record) {
@@ -207,7 +198,7 @@ static void
 give_back(struct th_thread_record *record)
 {
 	/* If not, the record is not reused; nothing else is lost. */
-	if (!lock())
+	if (!th_log_lock(&registry.lock))
 		return;
 	th_store_relaxed(&record->handle, 0);
 	record->unused_next = registry.unused;
@@ -351,7 +342,7 @@ add_unjoined(struct th_thread_record *record)
 {
 	bool is_added;
 
-	if (!th_load_relaxed(&record->handle) || !lock())
+	if (!th_load_relaxed(&record->handle) || !th_log_lock(&registry.lock))
 		return false;
 	/* It may have been detached meanwhile. */
 	is_added = record->handle && registry.unjoined_count < UNJOINED_MAX;
@@ -401,7 +392,7 @@ th_thread_set_handle(struct th_thread_record *record, uintptr_t handle)
 {
 	uint32_t at = 0;
 
-	if (!lock())
+	if (!th_log_lock(&registry.lock))
 		return;
 	while (at < EARLY && registry.early[at] != handle)
 		at++;
@@ -418,7 +409,7 @@ th_thread_released(uintptr_t handle, bool may_run)
 	int saved_errno = errno;
 	struct th_thread_record *record = NULL;
 
-	if ((may_run || th_load_relaxed(&registry.unjoined)) && lock()) {
+	if ((may_run || th_load_relaxed(&registry.unjoined)) && th_log_lock(&registry.lock)) {
 		record = take_unjoined(handle);
 		if (!record && may_run)
 			drop_handle(handle);
@@ -492,18 +483,6 @@ th_thread_read_native_bytes(struct th_thread_record *record, uint64_t *bytes_ret
 		return false;
 	*bytes_ret = drawn - (copy.guard ? copy.guarded_countdown : copy.countdown);
 	return true;
-}
-
-bool
-th_thread_can_read_others(void)
-{
-	int saved_errno = errno;
-	char from = 0;
-	char to;
-	bool can = th_observed_copy((uintptr_t)&from, &to, 1);
-
-	errno = saved_errno;
-	return can;
 }
 
 static void

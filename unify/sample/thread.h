@@ -209,12 +209,6 @@ bool th_thread_is_alive(uint32_t id);
  */
 void th_thread_log_bytes(bool final);
 
-/*
- * Whether the kernel permits reading the countdowns of other threads.  If not, their bytes are
- * known as of their last sample.  Preserves errno. [any]
- */
-bool th_thread_can_read_others(void);
-
 /* The records. */
 extern const struct th_observed_tables th_thread_tables;
 
