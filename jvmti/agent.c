@@ -170,7 +170,8 @@ log_jvm(void)
 	struct th_log_part parts[] = {
 		th_log_text(version), th_log_text(name), th_log_text(vendor)};
 
-	th_log_append(TH_EVENT_JVM, &event, parts, 3);
+	if (th_log_append(TH_EVENT_JVM, &event, parts, 3))
+		th_store_relaxed(&th_log_header()->has_vm, 1);
 	th_vm_free(agent.jvmti, version);
 	th_vm_free(agent.jvmti, name);
 	th_vm_free(agent.jvmti, vendor);

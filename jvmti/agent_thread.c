@@ -221,7 +221,7 @@ work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 
 	thread.next_host = thread.duties->every_turn();
 	if (th_cas_acq_rel(&thread.vm_ends, &vm_ends, 0))
-		th_breakdown_teardown();
+		th_breakdown_now(TH_BREAKDOWN_TEARDOWN, true);
 	th_function_names_log(false);
 	if (th_collections_log())
 		thread.must_reap = true;
@@ -252,7 +252,7 @@ th_agent_thread_flush(void)
 	log_all();
 	log_own_time();
 	if (is_here())
-		th_breakdown_flush();
+		th_breakdown_now(TH_BREAKDOWN_ASKED, true);
 }
 
 static void
@@ -327,7 +327,7 @@ run(jvmtiEnv *jvmti, JNIEnv *env, void *argument)
 	}
 	stop_serving();
 	log_all();
-	th_breakdown_end(true);
+	th_breakdown_now(TH_BREAKDOWN_END, true);
 	log_own_time();
 	if (th_housekeeping_is_ending())
 		thread.duties->end_recording(env);

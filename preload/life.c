@@ -33,6 +33,7 @@
 #include "preload/settings.h"
 #include "preload/threads.h"
 #include "unify/base/memory.h"
+#include "unify/base/observed.h"
 #include "unify/base/proc_file.h"
 #include "unify/base/real_dlsym.h"
 #include "unify/base/safe_read.h"
@@ -259,6 +260,7 @@ static enum state
 start(void)
 {
 	struct th_recorder_settings settings = recorder_settings();
+	char from = 0, to;
 
 	set_limits(&settings.limits);
 	if (!create_log())
@@ -278,7 +280,7 @@ start(void)
 	set_allocator();
 	if (settings.heaps & NATIVE || life.lacks_native)
 		th_allocator_log();
-	if (!th_thread_can_read_others())
+	if (!th_observed_copy((uintptr_t)&from, &to, sizeof(to)))
 		th_log_note(1,
 			"the kernel forbids process_vm_readv here: the bytes of a thread "
 			"are known as of its last sample, and totals are estimates");
@@ -655,7 +657,7 @@ th_life_ends(enum th_teardown_cause cause)
 	if (life.state != RECORDING || !th_log_is_ours())
 		return;
 	th_guard_enter();
-	th_breakdown_end(false);
+	th_breakdown_now(TH_BREAKDOWN_END, false);
 	th_teardown_begins(cause, NULL);
 	th_guard_leave();
 	errno = saved_errno;
@@ -668,7 +670,7 @@ unload(void)
 		return;
 	th_guard_enter();
 	th_function_names_log(true);
-	th_breakdown_end(false);
+	th_breakdown_now(TH_BREAKDOWN_END, false);
 	th_recorder_end();
 	th_guard_leave();
 }

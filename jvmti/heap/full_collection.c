@@ -127,7 +127,7 @@ th_full_collection_next(void)
 static enum th_control_answer
 collect_or_note(jvmtiEnv *jvmti, bool at_exit, uint64_t *begun_ret)
 {
-	th_breakdown_flush();
+	th_breakdown_now(TH_BREAKDOWN_ASKED, true);
 	*begun_ret = th_clock_now();
 	if (collect(jvmti, at_exit))
 		return TH_CONTROL_DONE;

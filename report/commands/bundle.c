@@ -36,8 +36,9 @@ open_bundle(const struct th_options *options, char **path_ret, FILE **file_ret)
 }
 
 static struct th_error *
-write_bundle(const struct th_options *options, struct th_recording *recording)
+write_bundle(const struct th_options *options, struct th_recording *recording, void *data)
 {
+	(void)data;
 	struct th_bundle_size size;
 	char *path;
 	FILE *file;
@@ -67,5 +68,5 @@ write_bundle(const struct th_options *options, struct th_recording *recording)
 struct th_error *
 th_command_bundle(const struct th_options *options)
 {
-	return th_input_use(options, write_bundle);
+	return th_input_use(options, write_bundle, NULL);
 }

@@ -47,9 +47,6 @@ extern const char th_ctl_details[], th_list_details[];
 /* Seconds recorded: of a recording that is over until the library last updated its log. */
 double th_status_seconds(const struct th_log_header *header);
 
-/* Samples of all heaps so far. */
-uint64_t th_status_samples(const struct th_log_header *header);
-
 /* Shows the log of the options in a view that needs nothing but its profile. */
 typedef void th_command_view(FILE *file, const struct th_profile *profile);
 struct th_error *th_command_show(const struct th_options *options, th_command_view *print);

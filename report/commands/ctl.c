@@ -180,14 +180,6 @@ th_status_seconds(const struct th_log_header *header)
 					     : 0;
 }
 
-uint64_t
-th_status_samples(const struct th_log_header *header)
-{
-	return header->counters[TH_COUNTER_NATIVE_SAMPLES] +
-	       header->counters[TH_COUNTER_JAVA_SAMPLES] +
-	       header->counters[TH_COUNTER_MAPPED_SAMPLES];
-}
-
 static const char *
 state_of(const struct th_log_header *header)
 {
@@ -267,7 +259,7 @@ print_status(const struct th_target *target)
 	th_print(stdout,
 		"pid {}, {}, log {}\nrecorded {s}, {c} samples, {b}\n{} {}{}\ninterval {}\n{}",
 		pid_of(header), state_of(header), log, th_status_seconds(header),
-		th_status_samples(header), header->tail, over ? "sampled" : "samples",
+		th_running_samples(header), header->tail, over ? "sampled" : "samples",
 		heaps_of(header),
 		header->java_elsewhere ? "; another agent samples the Java heap" : "",
 		interval_text(header), limit_text(header));
@@ -288,7 +280,7 @@ print_status_json(const struct th_target *target)
 		th_json("twinheap pid state log recorded_s samples log_bytes heaps "
 			"java_elsewhere interval_bytes limits last_second",
 			1, pid_of(header), state_of(header), th_text_of(target->path),
-			th_status_seconds(header), th_status_samples(header), header->tail,
+			th_status_seconds(header), th_running_samples(header), header->tail,
 			th_json_heap_names(header->heaps), (bool)header->java_elsewhere,
 			th_json("configured current", header->interval, interval_of(header)),
 			th_json("cpu_share samples_per_second?",

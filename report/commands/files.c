@@ -226,14 +226,14 @@ th_input_load(const struct th_options *options, struct th_recording **recording_
 }
 
 struct th_error *
-th_input_use(const struct th_options *options, th_input_user *use)
+th_input_use(const struct th_options *options, th_input_user *use, void *data)
 {
 	struct th_recording *recording;
 	struct th_error *error = th_input_read(options, &recording);
 
 	if (error)
 		return error;
-	error = use(options, recording);
+	error = use(options, recording, data);
 	/* One line of an error is enough. */
 	if (!error)
 		report_defects(options, recording);

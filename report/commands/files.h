@@ -51,8 +51,8 @@ th_input_load(const struct th_options *options, struct th_recording **recording_
 
 /* Reads the log for `use`; the lines come after it, and not beside an error of it. */
 typedef struct th_error *
-th_input_user(const struct th_options *options, struct th_recording *recording);
-struct th_error *th_input_use(const struct th_options *options, th_input_user *use);
+th_input_user(const struct th_options *options, struct th_recording *recording, void *data);
+struct th_error *th_input_use(const struct th_options *options, th_input_user *use, void *data);
 
 /* An error if filters select no sample; NULL: they do, or there are none. */
 struct th_error *th_input_check_selection(const struct th_profile *profile);

@@ -9,7 +9,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "report/base/error.h"
 #include "report/base/format.h"
@@ -86,7 +85,7 @@ print_row(const struct row *row)
 		process->version[0] ? process->version : "-", state_of(row));
 	if (row->log)
 		th_print(stdout, "{-13}  {12s}  {9c}  {9b}  ", th_heaps_text(header->heaps),
-			th_status_seconds(header), th_status_samples(header), header->tail);
+			th_status_seconds(header), th_running_samples(header), header->tail);
 	else
 		th_print(stdout, "{-13}  {12}  {9}  {9}  ", "-", "-", "-", "-");
 	th_format_cut(stdout, th_running_command(process->pid), COMMAND_COLUMNS);
@@ -99,9 +98,6 @@ print_row(const struct row *row)
 static bool
 read_row(pid_t pid, struct row *row)
 {
-	int descriptor;
-	struct th_error *error;
-
 	*row = (struct row){.log = th_running_log(pid)};
 	if (!th_java_process_read(pid, &row->process)) {
 		free(row->log);
@@ -109,12 +105,8 @@ read_row(pid_t pid, struct row *row)
 	}
 	if (!row->log)
 		return row->process.has_vm;
-	error = th_running_open(row->log, false, &descriptor, &row->header);
-	if (!error) {
-		close(descriptor);
+	if (th_running_header(row->log, &row->header))
 		return true;
-	}
-	th_error_destroy(error);
 	free(row->log);
 	row->log = NULL;
 	return row->process.has_vm;
@@ -137,7 +129,7 @@ json_recording(const struct row *row)
 		return NULL;
 	return th_json("log heaps recorded_s samples log_bytes", th_text_of(row->log),
 		th_json_heap_names(header->heaps), th_status_seconds(header),
-		th_status_samples(header), header->tail);
+		th_running_samples(header), header->tail);
 }
 
 static json_t *

@@ -41,9 +41,9 @@ print_summary(const struct th_options *options, struct th_recording *recording)
 }
 
 static struct th_error *
-print_view(const struct th_options *options, struct th_recording *recording,
-	th_command_view *print)
+print_view(const struct th_options *options, struct th_recording *recording, void *data)
 {
+	th_command_view *print = *(th_command_view **)data;
 	FILE *file;
 	struct th_profile *profile = th_profile_create(recording, options, th_input_warn, NULL);
 	struct th_error *error = th_input_check_selection(profile);
@@ -64,14 +64,7 @@ print_view(const struct th_options *options, struct th_recording *recording,
 struct th_error *
 th_command_show(const struct th_options *options, th_command_view *print)
 {
-	struct th_recording *recording;
-	struct th_error *error = th_input_load(options, &recording);
-
-	if (!error) {
-		error = print_view(options, recording, print);
-		th_recording_destroy(recording);
-	}
-	return error;
+	return th_input_use(options, print_view, &print);
 }
 
 struct th_error *
@@ -124,7 +117,7 @@ th_command_export(const struct th_options *options)
 }
 
 static struct th_error *
-print_leaks(const struct th_options *options, struct th_recording *recording, int *status_ret)
+print_leaks(const struct th_options *options, struct th_recording *recording, void *status_ret)
 {
 	struct th_profile *profile = th_profile_create(recording, options, th_input_warn, NULL);
 	struct th_error *error = th_input_check_selection(profile);
@@ -145,7 +138,7 @@ print_leaks(const struct th_options *options, struct th_recording *recording, in
 		(options->format == TH_OUTPUT_JSON ? th_view_leaks_json : th_view_leaks)(
 			file, &found);
 		th_terminal_fitted(file);
-		*status_ret = th_leaks_status(&found);
+		*(int *)status_ret = th_leaks_status(&found);
 		error = th_output_close(stdout, NULL);
 	}
 	th_leaks_deinit(&found);
@@ -156,22 +149,14 @@ print_leaks(const struct th_options *options, struct th_recording *recording, in
 struct th_error *
 th_command_leaks(const struct th_options *options, int *status_ret)
 {
-	struct th_recording *recording;
-
-	if (th_many_is(options, 1))
-		return th_many_leaks(options, status_ret);
-	struct th_error *error = th_input_load(options, &recording);
-
-	if (!error) {
-		error = print_leaks(options, recording, status_ret);
-		th_recording_destroy(recording);
-	}
-	return error;
+	return th_many_is(options, 1) ? th_many_leaks(options, status_ret)
+				      : th_input_use(options, print_leaks, status_ret);
 }
 
 static struct th_error *
-show_ledger(const struct th_options *options, struct th_recording *recording)
+show_ledger(const struct th_options *options, struct th_recording *recording, void *data)
 {
+	(void)data;
 	bool is_json = options->format == TH_OUTPUT_JSON;
 	struct th_profile *profile = th_profile_create(recording, options, th_input_warn, NULL);
 	struct th_error *error = NULL;
@@ -195,12 +180,13 @@ show_ledger(const struct th_options *options, struct th_recording *recording)
 struct th_error *
 th_command_ledger(const struct th_options *options)
 {
-	return th_input_use(options, show_ledger);
+	return th_input_use(options, show_ledger, NULL);
 }
 
 static struct th_error *
-show_holders(const struct th_options *options, struct th_recording *recording)
+show_holders(const struct th_options *options, struct th_recording *recording, void *data)
 {
+	(void)data;
 	bool is_json = options->format == TH_OUTPUT_JSON;
 	struct th_profile *profile;
 	struct th_leaks found;
@@ -223,12 +209,13 @@ show_holders(const struct th_options *options, struct th_recording *recording)
 struct th_error *
 th_command_holders(const struct th_options *options)
 {
-	return th_input_use(options, show_holders);
+	return th_input_use(options, show_holders, NULL);
 }
 
 static struct th_error *
-show_rss(const struct th_options *options, struct th_recording *recording)
+show_rss(const struct th_options *options, struct th_recording *recording, void *data)
 {
+	(void)data;
 	bool is_end = options->at == TH_AT_LAST || options->at == TH_AT_END;
 	struct th_profile *profile;
 	struct th_leaks leaks;
@@ -256,7 +243,7 @@ show_rss(const struct th_options *options, struct th_recording *recording)
 struct th_error *
 th_command_rss(const struct th_options *options)
 {
-	return th_input_use(options, show_rss);
+	return th_input_use(options, show_rss, NULL);
 }
 
 struct th_error *

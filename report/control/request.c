@@ -222,7 +222,7 @@ take_breakdown(const struct th_target *target)
 	struct th_outside *outside = th_outside_create(target->pid, target->descriptor);
 	if (!outside)
 		th_out_of_memory();
-	enum th_observed_status status = th_outside_take(outside);
+	enum th_observed_status status = th_outside_look(outside, true);
 	th_outside_destroy(outside);
 	if (status != TH_OBSERVED_OK)
 		th_notice("process %d: no new breakdown of its resident memory: %s",

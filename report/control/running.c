@@ -55,6 +55,26 @@ th_running_open(
 	return NULL;
 }
 
+bool
+th_running_header(const char *path, struct th_log_header *ret)
+{
+	int descriptor;
+	struct th_error *error = th_running_open(path, false, &descriptor, ret);
+
+	if (!error)
+		close(descriptor);
+	th_error_destroy(error);
+	return !error;
+}
+
+uint64_t
+th_running_samples(const struct th_log_header *header)
+{
+	return header->counters[TH_COUNTER_NATIVE_SAMPLES] +
+	       header->counters[TH_COUNTER_JAVA_SAMPLES] +
+	       header->counters[TH_COUNTER_MAPPED_SAMPLES];
+}
+
 /* The writer of a log */
 
 char *

@@ -40,6 +40,12 @@ void th_running_find_pids(struct th_running_pids *ret);
 struct th_error *th_running_open(const char *path, bool may_write, int *descriptor_ret,
 	struct th_log_header *header_ret);
 
+/* Reads only the header; false: it is no log that this version can read. */
+bool th_running_header(const char *path, struct th_log_header *ret);
+
+/* Samples of all heaps so far. */
+uint64_t th_running_samples(const struct th_log_header *header);
+
 /* Reads the header again; false: it is no longer readable. */
 bool th_running_read(int descriptor, struct th_log_header *header_ret);
 

@@ -369,13 +369,9 @@ static bool
 has_server(const char *log)
 {
 	struct th_log_header header;
-	int descriptor;
-	struct th_error *error = th_running_open(log, false, &descriptor, &header);
 
-	if (!error)
-		close(descriptor);
-	th_error_destroy(error);
-	return error || header.has_server || !th_running_is_alive(&header);
+	return !th_running_header(log, &header) || header.has_server ||
+	       !th_running_is_alive(&header);
 }
 
 static struct th_error *

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -225,7 +224,6 @@ struct watch {
 	uint64_t since;      /* CLOCK_REALTIME: older logs belong to other runs */
 	uint64_t begin;      /* CLOCK_MONOTONIC, nanoseconds, like next_scan */
 	uint64_t next_scan;
-	uint64_t scanned; /* CLOCK_REALTIME: when the directory was last read */
 	struct watched watched[WATCHED_MAX];
 	size_t count;
 	/* A process that could not be observed, and the reason; TH_OBSERVED_OK: none. */
@@ -237,9 +235,7 @@ struct watch {
 #define TURN_SHARE 16
 #define TURN_LEAST_NS (TH_NS_PER_S / 10)
 /* Reading the directory of the logs takes at most 1/SCAN_SPACING of the time. */
-#define SCAN_SPACING 50
-/* A log may get its header, or a directory its new time, shortly after it was read. */
-#define SETTLE_NS TH_NS_PER_S
+#define SCAN_SPACING 200
 
 /* Discovery of logs */
 
@@ -289,28 +285,13 @@ add(const char *path, void *data)
 	};
 }
 
-static bool
-has_changed(const struct watch *watch)
-{
-	char directory[PATH_MAX];
-	struct stat status;
-
-	th_launch_logs_directory(watch->pattern, directory);
-	if (stat(directory, &status))
-		return false;
-	return (uint64_t)status.st_mtim.tv_sec * TH_NS_PER_S +
-		       (uint64_t)status.st_mtim.tv_nsec + SETTLE_NS >=
-	       watch->scanned;
-}
-
 static void
 scan(struct watch *watch)
 {
 	uint64_t begin = th_clock_now();
 
-	if (begin < watch->next_scan || !has_changed(watch))
+	if (begin < watch->next_scan)
 		return;
-	watch->scanned = th_clock_read(CLOCK_REALTIME);
 	th_launch_logs_each(watch->pattern, add, watch);
 	watch->next_scan = begin + (th_clock_now() - begin) * SCAN_SPACING;
 }
@@ -329,8 +310,8 @@ forget(struct watch *watch, size_t i)
 static void
 poll_one(struct watch *watch, struct watched *watched)
 {
-	watched->status = th_outside_poll(watched->outside, th_clock_now());
-	if (watched->status == TH_OBSERVED_OK || watched->status == TH_OBSERVED_GONE)
+	watched->status = th_outside_look(watched->outside, false);
+	if (watched->status != TH_OBSERVED_DENIED && watched->status != TH_OBSERVED_UNKNOWN)
 		return;
 	watch->problem = watched->status;
 	watch->problem_pid = watched->pid;
@@ -486,7 +467,7 @@ static bool
 has_log(const struct th_launch_logs *logs, uint32_t pid)
 {
 	for (size_t i = 0; i < logs->logs_count; i++) {
-		if (logs->logs[i].pid == pid)
+		if (logs->logs[i].header.pid == pid)
 			return true;
 	}
 	return false;
@@ -519,8 +500,8 @@ print_logs(const struct launch *launch, const struct th_launch_logs *logs)
 	for (size_t i = 0; i < logs->logs_count && i < LOGS_NAMED; i++) {
 		const struct th_launch_log *log = &logs->logs[i];
 
-		th_notice("process %u%s recorded in %s", log->pid,
-			log->has_jvm ? " (Java)" : "", short_path(log->path));
+		th_notice("process %u%s recorded in %s", log->header.pid,
+			log->header.has_vm ? " (Java)" : "", short_path(log->path));
 	}
 	if (logs->logs_count > LOGS_NAMED)
 		th_notice("and %zu more logs in the same directory",

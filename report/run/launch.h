@@ -15,6 +15,7 @@
 #include "report/base/error.h"
 #include "report/control/java_process.h"
 #include "report/profile/options.h"
+#include "unify/shared/log_format.h"
 
 /*
  * `run`: runs the command of the options.  *status_ret is its exit status, 128 + N if signal N killed
@@ -105,11 +106,7 @@ void th_launch_logs_directory(const char *pattern, char directory_ret[PATH_MAX])
 
 struct th_launch_log {
 	char *path;
-	uint64_t bytes; /* used, not allocated */
-	uint32_t pid;
-	bool has_jvm;
-	bool has_samples;
-	bool is_alive; /* its process still writes it */
+	struct th_log_header header;
 };
 
 struct th_launch_logs {

@@ -18,11 +18,7 @@
 #include "report/base/allocate.h"
 #include "report/base/sort.h"
 #include "report/control/running.h"
-#include "report/log/reader.h"
 #include "unify/shared/log_name.h"
-
-/* A VM is logged when it starts, and only a process with a VM has many records. */
-#define JVM_RECORDS_SEARCHED 100000
 
 /* Patterns */
 
@@ -169,53 +165,9 @@ th_launch_logs_prepare(struct th_options *options, char **absolute_ret)
 
 /* Logs */
 
-static bool
-has_jvm(const struct th_reader *reader)
-{
-	struct th_cursor cursor = th_reader_start(reader);
-	struct th_record record;
-
-	for (unsigned i = 0; i < JVM_RECORDS_SEARCHED && th_reader_next(&cursor, &record);
-		i++) {
-		if (record.type == TH_EVENT_JVM)
-			return true;
-	}
-	return false;
-}
-
-static bool
-has_samples(const struct th_log_header *header)
-{
-	return header->counters[TH_COUNTER_NATIVE_SAMPLES] ||
-	       header->counters[TH_COUNTER_JAVA_SAMPLES] ||
-	       header->counters[TH_COUNTER_MAPPED_SAMPLES];
-}
-
-static void
-add_log(struct th_launch_logs *logs, const char *path)
-{
-	struct th_reader *reader;
-	struct th_error *error = th_reader_open(path, &reader);
-
-	if (!error) {
-		struct th_launch_log log = {
-			.path = th_format_new("%s", path),
-			.bytes = th_reader_bytes(reader),
-			.pid = th_reader_header(reader)->pid,
-			.has_jvm = has_jvm(reader),
-			.has_samples = has_samples(th_reader_header(reader)),
-			.is_alive = th_running_is_alive(th_reader_header(reader)),
-		};
-
-		th_array_append(logs, logs, log);
-		th_reader_close(reader);
-	}
-	th_error_destroy(error);
-}
-
 TH_COMPARE(compare, struct th_launch_log,
-	th_order(right->has_jvm, left->has_jvm) ?: th_order(right->bytes, left->bytes)
-		?: strcmp(left->path, right->path))
+	th_order(right->header.has_vm, left->header.has_vm)
+		?: th_order(right->header.tail, left->header.tail) ?: strcmp(left->path, right->path))
 
 void
 th_launch_logs_directory(const char *pattern, char directory_ret[PATH_MAX])
@@ -256,20 +208,16 @@ th_launch_logs_each(const char *pattern, th_launch_logs_visit *visit, void *data
 	closedir(stream);
 }
 
-/* Of an older log only the header is read. */
 static void
 find_log(const char *path, void *data)
 {
 	struct th_launch_logs *logs = data;
-	struct th_log_header header;
-	int descriptor;
-	struct th_error *error = th_running_open(path, false, &descriptor, &header);
+	struct th_launch_log log;
 
-	if (!error)
-		close(descriptor);
-	if (!error && header.start_realtime >= logs->since)
-		add_log(logs, path);
-	th_error_destroy(error);
+	if (!th_running_header(path, &log.header) || log.header.start_realtime < logs->since)
+		return;
+	log.path = th_format_new("%s", path);
+	th_array_append(logs, logs, log);
 }
 
 void
@@ -291,7 +239,7 @@ th_launch_logs_deinit(struct th_launch_logs *logs)
 static bool
 is_worth_keeping(const struct th_launch_log *log)
 {
-	return log->has_samples || log->has_jvm;
+	return th_running_samples(&log->header) || log->header.has_vm;
 }
 
 void
@@ -307,7 +255,8 @@ th_launch_logs_remove_empty(struct th_launch_logs *logs)
 	for (size_t i = 0; i < logs->logs_count; i++) {
 		struct th_launch_log *log = &logs->logs[i];
 
-		if (!is_worth_keeping(log) && !log->is_alive && !unlink(log->path))
+		if (!is_worth_keeping(log) && !th_running_is_alive(&log->header) &&
+			!unlink(log->path))
 			free(log->path);
 		else
 			logs->logs[kept++] = *log;

@@ -216,14 +216,10 @@ th_memory_each(void (*visit)(const void *start, size_t bytes, void *data), void 
 	}
 }
 
-struct th_observed_part
-th_memory_part(void)
+static bool
+observe(const void *start)
 {
-	return (struct th_observed_part){&memory, sizeof(memory), 0};
+	return th_observed_copy((uintptr_t)start, &memory, sizeof(memory));
 }
 
-bool
-th_memory_observe(const void *part)
-{
-	return th_observed_copy((uintptr_t)part, &memory, sizeof(memory));
-}
+const struct th_observed_tables th_memory_tables = {&memory, sizeof(memory), observe};

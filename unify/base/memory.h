@@ -50,9 +50,8 @@ void th_memory_release(void *start, size_t bytes);
 void *th_memory_system_map(void *address, size_t bytes, int flags, int descriptor);
 void th_memory_system_unmap(void *start, size_t bytes);
 
-/* In the tool: the list of mappings becomes that of the library in the observed process. */
-struct th_observed_part th_memory_part(void);
-bool th_memory_observe(const void *part);
+/* The list of these mappings. */
+extern const struct th_observed_tables th_memory_tables;
 
 /* Calls `visit` for each of these mappings. [any] */
 void th_memory_each(void (*visit)(const void *start, size_t bytes, void *data), void *data);

@@ -13,11 +13,12 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-/* The part of a module's tables that the tool copies. */
-struct th_observed_part {
-	const void *start;
-	uint32_t bytes;       /* size of the object at `start` */
-	uint32_t entry_bytes; /* entry size of the table that it points to; 0 = none */
+/* A module's tables, which the tool copies from another process into its own of the same kind. */
+struct th_observed_tables {
+	const void *start; /* the object with which they begin */
+	uint64_t bytes;    /* its size */
+	/* In the tool: copies those of the observed process, which begin at `start`. [offline] */
+	bool (*observe)(const void *start);
 };
 
 /* Sets the observed process; 0: this process, as initially. [any] */

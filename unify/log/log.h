@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "unify/base/atomic.h"
 #include "unify/log/ring.h"
 #include "unify/shared/log_format.h"
 
@@ -87,6 +88,17 @@ void th_log_hold_file(void);
 
 /* Adds to a counter of the header; does nothing if there is no log. [in-malloc] */
 void th_log_count(enum th_log_counter counter, uint64_t amount);
+
+/* Takes a lock; false: it was given up, and counted. [in-malloc] */
+static inline bool
+th_log_lock(struct th_spinlock *lock)
+{
+	bool is_locked = th_lock_bounded(lock);
+
+	if (!is_locked)
+		th_log_count(TH_COUNTER_LOCKS_GIVEN_UP, 1);
+	return is_locked;
+}
 
 /* The counter for the reason of the last failed append, DROPPED_.... [any] */
 enum th_log_counter th_log_refusal(void);

@@ -498,19 +498,13 @@ static const struct parts {
 	uint32_t *claimed;
 } parts = {slots, &claimed};
 
-struct th_observed_part
-th_module_part(void)
-{
-	return (struct th_observed_part){&parts, sizeof(parts), sizeof(struct slot)};
-}
-
-bool
-th_module_observe(const void *part)
+static bool
+observe(const void *start)
 {
 	const size_t bytes = SLOTS_CHUNK * sizeof(struct slot);
 	struct parts theirs;
 
-	if (!th_observed_copy((uintptr_t)part, &theirs, sizeof(theirs)) ||
+	if (!th_observed_copy((uintptr_t)start, &theirs, sizeof(theirs)) ||
 		!th_observed_copy((uintptr_t)theirs.claimed, &claimed, sizeof(claimed)) ||
 		!th_observed_copy_chunks(
 			(uintptr_t)theirs.slots, slots, SLOTS_CHUNKS, bytes, bytes))
@@ -522,3 +516,5 @@ th_module_observe(const void *part)
 			slot_of(id)->module.path[TH_MODULE_PATH_MAX - 1] = '\0';
 	return true;
 }
+
+const struct th_observed_tables th_module_tables = {&parts, sizeof(parts), observe};

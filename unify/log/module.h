@@ -77,9 +77,9 @@ struct th_module *th_module_find(uintptr_t pc);
 struct th_module *th_module_get(uint32_t id);
 uint32_t th_module_count(void);
 
-/* In the tool: the table becomes a copy of the observed process's, for ids and paths. */
-struct th_observed_part th_module_part(void);
-bool th_module_observe(const void *part);
+/* The copy is for ids and paths. */
+extern const struct th_observed_tables th_module_tables;
+
 /* In a forked child: abandons a refresh by another thread.  Known modules are kept. */
 void th_module_reset(void);
 

@@ -64,10 +64,10 @@ static struct {
 	struct th_spinlock lock; /* protects the fields below */
 	struct th_range_set ranges; /* the first of them */
 	struct th_random random;
-	struct lane lanes[2]; /* accessible, reserved */
-	struct th_mapping_use use;
-	uint64_t born;     /* number of the last change */
-	uint32_t removing; /* atomic: removals in progress */
+	struct lane lanes[2];      /* accessible, reserved */
+	struct th_mapping_use use; /* but for `allocated`, a lane's total, and `returned` */
+	uint64_t born;             /* number of the last change */
+	uint32_t removing;         /* atomic: removals in progress */
 	/* Private to the caller of th_mapping_log_use(). */
 	struct th_mapping_use logged;
 } mapping TH_AT_START;
@@ -280,19 +280,24 @@ place_of_first(struct th_range_list list)
 	return list.first ? place_of(th_range_set_at(&mapping.ranges, list.first)) : 0;
 }
 
-/* Subtracts `bytes` from the countdown of their kind. */
+/* The piece of a call, `bytes` of it: subtracts them from the countdown of their kind. */
 static void
-take_bytes(uint64_t bytes, uint32_t flags, struct due *due)
+take_piece(const struct th_mapping_call *call, uint64_t bytes, uint32_t owner, uint64_t born,
+	struct due *due)
 {
-	struct lane *lane = &mapping.lanes[!!(flags & TH_MAPPED_RESERVED)];
+	struct lane *lane = &mapping.lanes[!!(call->flags & TH_MAPPED_RESERVED)];
 
-	due->is_due = false;
+	due->end = call->start + call->bytes;
+	due->born = born;
+	due->event.owner = owner;
+	due->event.flags = call->flags;
+	due->event.function = call->function;
+	due->event.size = bytes;
+	due->event.address = call->start;
 	/* They are followed in any case. */
 	if (!th_admission_wants(TH_HEAP_MAPPED))
 		return;
 	lane->total += bytes;
-	if (!(flags & TH_MAPPED_RESERVED))
-		mapping.use.allocated += bytes;
 	due->is_due = th_countdown_take(&lane->countdown, bytes);
 	if (!due->is_due)
 		return;
@@ -314,14 +319,7 @@ put_new(const struct th_mapping_call *call, uint32_t owner, uint64_t place, stru
 		.flags = call->flags,
 	};
 
-	take_bytes(call->bytes, call->flags, due);
-	due->event.owner = owner;
-	due->event.flags = call->flags;
-	due->event.function = call->function;
-	due->event.size = call->bytes;
-	due->event.address = call->start;
-	due->end = range.end;
-	due->born = range.born;
+	take_piece(call, call->bytes, owner, range.born, due);
 	if (due->is_due)
 		range.sample = SAMPLE_PENDING | range.born;
 	if (!th_range_set_put(&mapping.ranges, &range,
@@ -478,7 +476,6 @@ is_first_due(const struct th_mapping_call *call)
 	if (!is_due) {
 		lane->countdown -= call->bytes;
 		lane->total += call->bytes;
-		mapping.use.allocated += call->bytes;
 	}
 	unlock();
 	return is_due;
@@ -677,13 +674,8 @@ clear_places(struct th_range_list list)
 static void
 enter_changed(struct th_range_list list, const struct th_mapping_call *call, struct due *due)
 {
-	due->event.size = bytes_of(list);
-	due->event.address = call->start;
-	due->event.owner = find_owner(call->caller);
-	due->event.function = call->function;
-	due->end = call->start + call->bytes;
-	due->born = th_range_set_at(&mapping.ranges, list.first)->born;
-	take_bytes(due->event.size, call->flags, due);
+	take_piece(call, bytes_of(list), find_owner(call->caller),
+		th_range_set_at(&mapping.ranges, list.first)->born, due);
 	for (uint32_t i = list.first; i; i = th_range_set_after(&mapping.ranges, i)) {
 		struct th_range *range = th_range_set_at(&mapping.ranges, i);
 
@@ -790,6 +782,7 @@ th_mapping_use(void)
 	th_guard_enter();
 	if (th_load_acquire(&mapping.is_on) && lock()) {
 		use = mapping.use;
+		use.allocated = mapping.lanes[0].total;
 		unlock();
 		use.returned = th_load_relaxed(&mapping.returned);
 	}
@@ -820,33 +813,26 @@ th_mapping_log_use(void)
 /* Maximum retries of a copy taken in the middle of a change. */
 #define COPY_TRIES 8
 
-struct th_observed_part
-th_mapping_part(void)
-{
-	return (struct th_observed_part){
-		&mapping, sizeof(mapping), sizeof(struct th_range_node)};
-}
-
 /* Copies the table; *whole_ret: nothing changed meanwhile. */
 static bool
-copy_ranges(const void *part, struct th_range_set *ours, bool *whole_ret)
+copy_ranges(const void *start, struct th_range_set *ours, bool *whole_ret)
 {
 	const size_t at = (size_t)((const char *)&mapping.ranges - (const char *)&mapping);
 
-	if (!th_observed_copy((uintptr_t)part, &mapping, sizeof(mapping)))
+	if (!th_observed_copy((uintptr_t)start, &mapping, sizeof(mapping)))
 		return false;
 	uint64_t born = mapping.born;
 	bool was_locked = mapping.lock.held;
 
-	if (!th_range_set_observe(ours, (const void *)((const char *)part + at)) ||
-		!th_observed_copy((uintptr_t)part, &mapping, sizeof(mapping)))
+	if (!th_range_set_observe(ours, (const void *)((const char *)start + at)) ||
+		!th_observed_copy((uintptr_t)start, &mapping, sizeof(mapping)))
 		return false;
 	*whole_ret = !was_locked && !mapping.lock.held && mapping.born == born;
 	return true;
 }
 
-bool
-th_mapping_observe(const void *part)
+static bool
+observe(const void *start)
 {
 	static struct th_range_set ours;
 	bool is_whole = false;
@@ -854,9 +840,11 @@ th_mapping_observe(const void *part)
 	if (!ours.capacity)
 		th_range_set_init(&ours, NODES);
 	for (int i = 0; i < COPY_TRIES && !is_whole; i++)
-		if (!copy_ranges(part, &ours, &is_whole))
+		if (!copy_ranges(start, &ours, &is_whole))
 			return false;
 	mapping.lock.held = 0;
 	mapping.ranges = ours;
 	return true;
 }
+
+const struct th_observed_tables th_mapping_tables = {&mapping, sizeof(mapping), observe};

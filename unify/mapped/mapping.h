@@ -109,8 +109,7 @@ void th_mapping_reset(void);
 /* For another recording of the same process: forgets all mappings. [any] */
 void th_mapping_restart(void);
 
-/* In the tool: the ranges become a copy of the observed process's. */
-struct th_observed_part th_mapping_part(void);
-bool th_mapping_observe(const void *part);
+/* The ranges. */
+extern const struct th_observed_tables th_mapping_tables;
 
 #endif

@@ -287,9 +287,6 @@ th_range_set_release(struct th_range_set *ranges, struct th_range_list list)
 {
 	if (!list.first)
 		return;
-	for (uint32_t i = list.first; i != list.last; i = th_range_set_after(ranges, i))
-		th_range_set_at(ranges, i)->end = 0;
-	th_range_set_at(ranges, list.last)->end = 0;
 	node_at(ranges, list.last)->next = ranges->unused;
 	ranges->unused = list.first;
 }

@@ -17,7 +17,6 @@
 #include "unify/recording/control.h"
 #include "unify/recording/housekeeping.h"
 #include "unify/resident/breakdown.h"
-#include "unify/resident/remote_tables.h"
 #include "unify/sample/capture.h"
 #include "unify/sample/in_flight.h"
 #include "unify/sample/live_blocks.h"
@@ -66,7 +65,6 @@ th_recorder_start(const struct th_recorder_settings *settings)
 	if (settings->seen & 1u << TH_HEAP_MAPPED)
 		th_mapping_start(settings->seed);
 	th_breakdown_start(settings->heaps & 1u << TH_HEAP_MAPPED);
-	th_remote_tables_publish();
 	th_in_flight_open();
 	/*
 	 * This thread may have allocated before, and then has no sample due for a long time.

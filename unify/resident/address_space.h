@@ -80,6 +80,14 @@ th_address_space_path(
 	return space->paths + entry->path;
 }
 
+/* Whether it is memory without a file, to which the kernel gives no name. */
+static inline bool
+th_address_space_is_nameless(
+	const struct th_address_space *space, const struct th_address_space_entry *entry)
+{
+	return !entry->has_file && !*th_address_space_path(space, entry);
+}
+
 /* The mapping that contains `address`, NULL if there is none. [any] */
 const struct th_address_space_entry *
 th_address_space_find(const struct th_address_space *space, uintptr_t address);

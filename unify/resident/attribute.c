@@ -279,13 +279,14 @@ add_to_row(struct th_breakdown_tables *tables, const struct th_address_space_ent
 
 /* Adds to the resident bytes of a claim, which may have pieces in several mappings. */
 static void
-add_to_claim(struct th_claims *claims, const struct th_breakdown_piece *piece)
+add_to_claim(struct th_breakdown_tables *tables, const struct th_breakdown_piece *piece)
 {
+	struct th_claims *owners = &tables->claims.owners;
 	struct th_claim *claim;
 
 	if (!piece->claim || !piece->claim->sample)
 		return;
-	claim = &claims->items[piece->claim - claims->items];
+	claim = &owners->items[piece->claim - owners->items];
 	claim->resident += piece->use.resident;
 	claim->is_measured = true;
 }
@@ -299,7 +300,7 @@ claim_at(const struct th_breakdown_tables *tables, const struct th_address_space
 	const struct th_claim *claim = th_claims_at(&claims->exact, address, next_ret);
 	uintptr_t next;
 
-	if (claim || entry->has_file || *th_address_space_path(&tables->space, entry))
+	if (claim || !th_address_space_is_nameless(&tables->space, entry))
 		return claim;
 	claim = th_claims_at(&claims->owners, address, &next);
 	if (next < *next_ret)
@@ -386,20 +387,14 @@ measure_file(struct th_breakdown_tables *tables, const struct th_address_space_e
 		piece.use = (struct th_page_use){entry->resident, 0};
 		if (entry->resident && piece.end - piece.start < entry->end - entry->start)
 			piece.use = th_page_map_use(&tables->pages, piece.start, piece.end);
-		add_to_claim(&tables->claims.owners, &piece);
+		add_to_claim(tables, &piece);
 	}
-}
-
-static bool
-is_anonymous(
-	const struct th_breakdown_tables *tables, const struct th_address_space_entry *entry)
-{
-	return !entry->has_file && !*th_address_space_path(&tables->space, entry);
 }
 
 static void
 add_mapping(struct th_breakdown_tables *tables, const struct th_address_space_entry *entry)
 {
+	bool is_nameless = th_address_space_is_nameless(&tables->space, entry);
 	uint32_t count = split(tables, entry);
 
 	if (count == 1 || (!entry->resident && !entry->swapped))
@@ -408,10 +403,10 @@ add_mapping(struct th_breakdown_tables *tables, const struct th_address_space_en
 		share_out(tables, entry, count);
 	for (uint32_t i = 0; i < count; i++) {
 		add_to_row(tables, entry, &tables->pieces[i]);
-		if (is_anonymous(tables, entry))
-			add_to_claim(&tables->claims.owners, &tables->pieces[i]);
+		if (is_nameless)
+			add_to_claim(tables, &tables->pieces[i]);
 	}
-	if (!is_anonymous(tables, entry))
+	if (!is_nameless)
 		measure_file(tables, entry);
 }
 
@@ -432,7 +427,7 @@ static void
 find_own_paths(struct th_breakdown_tables *tables)
 {
 	const char *image = path_at(tables, (uintptr_t)th_log_header()->observed);
-	const char *log = path_at(tables, th_remote_tables()->log);
+	const char *log = path_at(tables, th_remote_tables.log);
 
 	tables->own_path = th_name_ends_with(image, ".so") ? image : NULL;
 	tables->log_path = *log ? log : NULL;

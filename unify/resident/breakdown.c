@@ -10,7 +10,6 @@
  */
 #include "unify/resident/breakdown.h"
 
-#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -21,7 +20,6 @@
 #include "unify/base/observed.h"
 #include "unify/base/proc_file.h"
 #include "unify/log/log.h"
-#include "unify/mapped/range_set.h"
 #include "unify/resident/remote_tables.h"
 #include "unify/resident/schedule.h"
 #include "unify/resident/tables.h"
@@ -35,19 +33,12 @@
 /* Maximum age of a fresh breakdown: the VM ends, and right after it the process. */
 #define FRESH_NS (TH_NS_PER_S / 2)
 
-/* The library's knowledge about its process. */
-struct knowledge {
-	bool has_owners;
-	char allocator[NAME_MAX + 1]; /* name of malloc's library; "" for libc */
-};
-
 static struct {
 	uint32_t is_on;                     /* atomic: breakdowns are taken */
 	struct th_breakdown_tables *tables; /* under `busy`; NULL: none was taken yet */
 	struct th_spinlock busy;            /* held while the tables are in use */
 	struct th_breakdown_subject own;    /* under `busy`, like all fields below */
 	uint64_t last_end; /* time of the last breakdown for an end; 0 = none */
-	struct knowledge knowledge;
 } breakdown;
 
 static const struct th_breakdown_vm *java_vm TH_AT_START; /* atomic; NULL: there is none */
@@ -58,10 +49,6 @@ static th_breakdown_log *log_allocator TH_AT_START;
 void
 th_breakdown_set_vm(const struct th_breakdown_vm *vm)
 {
-	struct th_log_header *header = th_log_header();
-
-	if (header)
-		th_store_relaxed(&header->knows_vm, 1);
 	th_store_release(&java_vm, vm);
 }
 
@@ -100,7 +87,7 @@ void
 th_breakdown_set_allocator(const char *name, th_breakdown_log *log)
 {
 	log_allocator = log;
-	strncpy(breakdown.knowledge.allocator, name, sizeof(breakdown.knowledge.allocator) - 1);
+	strncpy(th_remote_tables.allocator, name, NAME_MAX);
 }
 
 /*
@@ -294,7 +281,7 @@ flags_of(const struct th_breakdown_tables *tables, bool has_pages)
 	if (tables->space.is_truncated || tables->claims.exact.is_full ||
 		tables->claims.owners.is_full || tables->rows.is_full)
 		flags |= TH_BREAKDOWN_TRUNCATED;
-	if (breakdown.knowledge.has_owners)
+	if (th_remote_tables.has_owners)
 		flags |= TH_BREAKDOWN_HAS_OWNERS;
 	return flags;
 }
@@ -313,8 +300,7 @@ fill(struct th_breakdown_tables *tables, const struct th_cgroup *group, bool on_
 	bool has_pages = tables->pages.descriptor >= 0;
 
 	event->account = next_number();
-	tables->allocator = *breakdown.knowledge.allocator ? breakdown.knowledge.allocator
-							   : NULL;
+	tables->allocator = *th_remote_tables.allocator ? th_remote_tables.allocator : NULL;
 	th_breakdown_owners_claim(tables);
 	collect_claims(&tables->claims);
 	th_breakdown_owners_settle(tables);
@@ -411,7 +397,7 @@ take(struct th_breakdown_subject *subject, enum th_breakdown_reason reason,
 
 /* Reads the resident size, and takes a breakdown if one is due; under the lock. */
 static void
-look(struct th_breakdown_subject *subject, uint64_t now, bool on_agent_thread)
+look(struct th_breakdown_subject *subject, uint64_t now)
 {
 	uint64_t resident = log_resident(now, &subject->group);
 	enum th_breakdown_reason reason;
@@ -419,7 +405,7 @@ look(struct th_breakdown_subject *subject, uint64_t now, bool on_agent_thread)
 	th_breakdown_plan_looked(&subject->plan, now, resident);
 	if (resident &&
 		th_breakdown_plan_is_due(&subject->plan, now, cpu_time(), resident, &reason))
-		take(subject, reason, on_agent_thread);
+		take(subject, reason, true);
 }
 
 static bool
@@ -439,12 +425,12 @@ may_begin(void)
 }
 
 void
-th_breakdown_look(struct th_breakdown_subject *subject, uint64_t now, bool on_agent_thread)
+th_breakdown_look(struct th_breakdown_subject *subject, uint64_t now)
 {
 	if (!may_begin())
 		return;
 	if (now >= subject->plan.next_look)
-		look(subject, now, on_agent_thread);
+		look(subject, now);
 	th_unlock(&breakdown.busy);
 }
 
@@ -464,7 +450,7 @@ th_breakdown_take(struct th_breakdown_subject *subject, enum th_breakdown_reason
 void
 th_breakdown_poll(uint64_t now)
 {
-	th_breakdown_look(&breakdown.own, now, true);
+	th_breakdown_look(&breakdown.own, now);
 }
 
 uint64_t
@@ -474,24 +460,13 @@ th_breakdown_next(void)
 }
 
 void
-th_breakdown_flush(void)
-{
-	th_breakdown_take(&breakdown.own, TH_BREAKDOWN_ASKED, true);
-}
-
-void
-th_breakdown_teardown(void)
-{
-	th_breakdown_take(&breakdown.own, TH_BREAKDOWN_TEARDOWN, true);
-}
-
-void
-th_breakdown_end(bool on_agent_thread)
+th_breakdown_now(enum th_breakdown_reason reason, bool on_agent_thread)
 {
 	uint64_t now = th_clock_now();
+	bool is_fresh = breakdown.last_end && now - breakdown.last_end <= FRESH_NS;
 
-	if (!breakdown.last_end || now - breakdown.last_end > FRESH_NS)
-		th_breakdown_take(&breakdown.own, TH_BREAKDOWN_END, on_agent_thread);
+	if (reason != TH_BREAKDOWN_END || !is_fresh)
+		th_breakdown_take(&breakdown.own, reason, on_agent_thread);
 }
 
 /* Start and reset */
@@ -507,8 +482,9 @@ th_breakdown_begin(struct th_breakdown_subject *subject)
 void
 th_breakdown_start(bool has_owners)
 {
-	breakdown.knowledge.has_owners = has_owners;
+	th_remote_tables.has_owners = has_owners;
 	th_breakdown_begin(&breakdown.own);
+	th_remote_tables_publish();
 }
 
 void
@@ -526,23 +502,4 @@ th_breakdown_reset(void)
 	breakdown.tables = NULL;
 	breakdown.busy.held = 0;
 	breakdown.last_end = 0;
-}
-
-/* For another process */
-
-struct th_observed_part
-th_breakdown_part(void)
-{
-	return (struct th_observed_part){
-		&breakdown.knowledge, sizeof(breakdown.knowledge), sizeof(struct th_range)};
-}
-
-bool
-th_breakdown_observe(const void *part)
-{
-	if (!th_observed_copy(
-		    (uintptr_t)part, &breakdown.knowledge, sizeof(breakdown.knowledge)))
-		return false;
-	breakdown.knowledge.allocator[sizeof(breakdown.knowledge.allocator) - 1] = '\0';
-	return true;
 }

@@ -24,7 +24,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "unify/base/observed.h"
 #include "unify/resident/cgroup.h"
 #include "unify/resident/schedule.h"
 #include "unify/shared/log_format.h"
@@ -85,8 +84,8 @@ void th_breakdown_claim(struct th_breakdown_claims *claims, enum th_breakdown_cl
 void th_breakdown_set_allocator(const char *name, th_breakdown_log *log);
 
 /*
- * Enables breakdowns, unless there is no memory for their tables.  `has_owners`: mappings are
- * recorded, so that their owners are known (mapping.h).  Not from the malloc path.
+ * Enables breakdowns, here and from outside (outside.h).  `has_owners`: mappings are recorded, so that
+ * their owners are known (mapping.h).  Not from the malloc path.
  */
 void th_breakdown_start(bool has_owners);
 
@@ -98,17 +97,11 @@ void th_breakdown_poll(uint64_t now);
 /* When th_breakdown_poll() has work to do (ns); UINT64_MAX: never. [agent-thread] */
 uint64_t th_breakdown_next(void);
 
-/* Takes a breakdown on demand. [agent-thread] */
-void th_breakdown_flush(void);
-
-/* The Java VM begins to end: takes one while what is freed by then is small. [agent-thread] */
-void th_breakdown_teardown(void);
-
 /*
- * The Java VM or the process ends: takes a breakdown, unless there is a fresh one.  Not on the
- * malloc path.
+ * Takes a breakdown: ASKED; TEARDOWN, when the Java VM begins to end and little has been freed; END, of
+ * the VM or the process, unless there is a fresh one.  Not on the malloc path.
  */
-void th_breakdown_end(bool on_agent_thread);
+void th_breakdown_now(enum th_breakdown_reason reason, bool on_agent_thread);
 
 /* In a forked child: restores the state before th_breakdown_start(). */
 void th_breakdown_reset(void);
@@ -124,13 +117,8 @@ struct th_breakdown_subject {
 
 /* Once, before the others. [any] */
 void th_breakdown_begin(struct th_breakdown_subject *subject);
-void
-th_breakdown_look(struct th_breakdown_subject *subject, uint64_t now, bool on_agent_thread);
+void th_breakdown_look(struct th_breakdown_subject *subject, uint64_t now);
 void th_breakdown_take(struct th_breakdown_subject *subject, enum th_breakdown_reason reason,
 	bool on_agent_thread);
-
-/* In the tool: copies the library's knowledge about its process. */
-struct th_observed_part th_breakdown_part(void);
-bool th_breakdown_observe(const void *part);
 
 #endif

@@ -7,6 +7,7 @@
 #include "unify/log/log.h"
 #include "unify/resident/breakdown.h"
 #include "unify/resident/remote_tables.h"
+#include "unify/shared/clock.h"
 
 struct th_outside {
 	pid_t pid;
@@ -51,30 +52,11 @@ begin(struct th_outside *outside)
 static bool
 is_library_responsible(const struct th_log_header *header)
 {
-	return th_load_relaxed(&header->has_server) || th_load_relaxed(&header->knows_vm);
+	return th_load_relaxed(&header->has_server) || th_load_relaxed(&header->has_vm);
 }
 
 enum th_observed_status
-th_outside_poll(struct th_outside *outside, uint64_t now)
-{
-	enum th_observed_status status = begin(outside);
-
-	if (status != TH_OBSERVED_OK)
-		return status;
-	if (!is_library_responsible(th_log_header()))
-		th_breakdown_look(&outside->subject, now, false);
-	th_log_observe_end();
-	return TH_OBSERVED_OK;
-}
-
-uint64_t
-th_outside_next(const struct th_outside *outside)
-{
-	return outside->subject.plan.next_look;
-}
-
-enum th_observed_status
-th_outside_take(struct th_outside *outside)
+th_outside_look(struct th_outside *outside, bool is_asked)
 {
 	enum th_observed_status status = begin(outside);
 
@@ -82,10 +64,18 @@ th_outside_take(struct th_outside *outside)
 		return status;
 	if (is_library_responsible(th_log_header()))
 		status = TH_OBSERVED_VM;
-	else
+	else if (is_asked)
 		th_breakdown_take(&outside->subject, TH_BREAKDOWN_ASKED, false);
+	else
+		th_breakdown_look(&outside->subject, th_clock_now());
 	th_log_observe_end();
 	return status;
+}
+
+uint64_t
+th_outside_next(const struct th_outside *outside)
+{
+	return outside->subject.plan.next_look;
 }
 
 const char *

@@ -34,7 +34,7 @@
  */
 #define ARENAS_SPAN_MAX (UINT64_C(1) << 40)
 
-/* Claims; heapsort: libc's qsort() may allocate with malloc */
+/* Claims; Shell sort: libc's qsort() may allocate with malloc */
 
 void
 th_claims_add(struct th_claims *claims, const struct th_claim *claim)
@@ -55,35 +55,18 @@ comes_before(const struct th_claim *a, const struct th_claim *b)
 }
 
 static void
-swap(struct th_claim *a, struct th_claim *b)
+sort(struct th_claim *items, uint32_t count)
 {
-	struct th_claim kept = *a;
+	for (uint32_t gap = count; gap > 1;) {
+		gap = gap > 2 ? gap * 5 / 11 : 1;
+		for (uint32_t i = gap; i < count; i++) {
+			struct th_claim item = items[i];
+			uint32_t at = i;
 
-	*a = *b;
-	*b = kept;
-}
-
-/* Restores the order of a heap of `count` items below `root`: no child is after its parent. */
-static void
-sift_down(struct th_claim *items, uint32_t root, uint32_t count)
-{
-	for (uint32_t child; (child = 2 * root + 1) < count; root = child) {
-		if (child + 1 < count && comes_before(&items[child], &items[child + 1]))
-			child++;
-		if (!comes_before(&items[root], &items[child]))
-			return;
-		swap(&items[root], &items[child]);
-	}
-}
-
-static void
-heapsort(struct th_claim *items, uint32_t count)
-{
-	for (uint32_t root = count / 2; root-- > 0;)
-		sift_down(items, root, count);
-	for (uint32_t end = count; end-- > 1;) {
-		swap(&items[0], &items[end]);
-		sift_down(items, 0, end);
+			for (; at >= gap && comes_before(&item, &items[at - gap]); at -= gap)
+				items[at] = items[at - gap];
+			items[at] = item;
+		}
 	}
 }
 
@@ -93,7 +76,7 @@ th_claims_sort(struct th_claims *claims)
 	uint32_t kept = 0;
 	uintptr_t taken = 0; /* addresses below have been assigned */
 
-	heapsort(claims->items, claims->count);
+	sort(claims->items, claims->count);
 	for (uint32_t i = 0; i < claims->count; i++) {
 		struct th_claim claim = claims->items[i];
 
@@ -237,10 +220,10 @@ static bool
 may_hold_arenas(
 	const struct th_address_space *space, const struct th_address_space_entry *entry)
 {
-	return entry->is_writable && !entry->has_file && !entry->is_shared &&
+	return entry->is_writable && !entry->is_shared &&
+	       th_address_space_is_nameless(space, entry) &&
 	       entry->resident + entry->swapped > 0 &&
-	       entry->end - entry->start <= ARENAS_SPAN_MAX &&
-	       !*th_address_space_path(space, entry);
+	       entry->end - entry->start <= ARENAS_SPAN_MAX;
 }
 
 static void
@@ -261,7 +244,7 @@ static uintptr_t
 stack_end(const struct th_thread *state)
 {
 	/* The same in every thread: the distance from th_thread to the thread pointer. */
-	uintptr_t pointer = (uintptr_t)state + (uintptr_t)th_remote_tables()->to_thread_pointer;
+	uintptr_t pointer = (uintptr_t)state + (uintptr_t)th_remote_tables.to_thread_pointer;
 	uintptr_t last = pointer > (uintptr_t)state ? pointer : (uintptr_t)state;
 
 	return th_align_up(last + PTHREAD_BYTES, (uint64_t)sysconf(_SC_PAGESIZE));
@@ -416,7 +399,7 @@ claim_block(struct th_breakdown_tables *tables, const struct th_breakdown_block 
 	if (block->size < OWN_MAPPING_LEAST)
 		return;
 	entry = th_address_space_find(&tables->space, address);
-	if (!entry || entry->has_file || *th_address_space_path(&tables->space, entry) ||
+	if (!entry || !th_address_space_is_nameless(&tables->space, entry) ||
 		is_malloc(&tables->claims.exact, address))
 		return;
 	uintptr_t start = address - 2 * sizeof(void *);

@@ -13,33 +13,18 @@
 #include "unify/log/log.h"
 #include "unify/log/module.h"
 #include "unify/mapped/mapping.h"
-#include "unify/resident/breakdown.h"
 #include "unify/sample/live_blocks.h"
 #include "unify/sample/thread.h"
 
 #define MAGIC "THTABLES"
 
-static struct th_remote_tables list; /* in the tool: a copy of the observed process's */
-static uintptr_t address;            /* of the list in the observed process */
+struct th_remote_tables th_remote_tables;
 
-/* Describes this build: the list of a process must match it. */
-static void
-fill(struct th_remote_tables *ret)
-{
-	*ret = (struct th_remote_tables){
-		.version = TH_VERSION,
-		.parts =
-			{
-				[TH_REMOTE_MEMORY] = th_memory_part(),
-				[TH_REMOTE_THREADS] = th_thread_part(),
-				[TH_REMOTE_MAPPING] = th_mapping_part(),
-				[TH_REMOTE_LIVE] = th_live_blocks_part(),
-				[TH_REMOTE_MODULES] = th_module_part(),
-				[TH_REMOTE_ACCOUNT] = th_breakdown_part(),
-			},
-	};
-	memcpy(ret->magic, MAGIC, sizeof(ret->magic));
-}
+/* In the order in which they are copied: memory last, since the others may map some of their own. */
+static const struct th_observed_tables *const tables[TH_REMOTE_TABLES] = {&th_thread_tables,
+	&th_mapping_tables, &th_live_blocks_tables, &th_module_tables, &th_memory_tables};
+
+static uintptr_t address; /* of the list in the observed process */
 
 static intptr_t
 to_thread_pointer(void)
@@ -58,32 +43,25 @@ th_remote_tables_publish(void)
 
 	if (!header)
 		return;
-	fill(&list);
-	list.start_monotonic = header->start_monotonic;
-	list.log = (uintptr_t)header;
-	list.to_thread_pointer = to_thread_pointer();
+	memcpy(th_remote_tables.magic, MAGIC, sizeof(th_remote_tables.magic));
+	strncpy(th_remote_tables.version, TH_VERSION, sizeof(th_remote_tables.version) - 1);
+	th_remote_tables.start_monotonic = header->start_monotonic;
+	th_remote_tables.log = (uintptr_t)header;
+	th_remote_tables.to_thread_pointer = to_thread_pointer();
+	for (int i = 0; i < TH_REMOTE_TABLES; i++)
+		th_remote_tables.tables[i] = *tables[i];
 	/* Pairs with the acquire in th_remote_tables_begin(): the list is complete. */
-	th_store_release(&header->observed, (uintptr_t)&list);
-}
-
-const struct th_remote_tables *
-th_remote_tables(void)
-{
-	return &list;
+	th_store_release(&header->observed, (uintptr_t)&th_remote_tables);
 }
 
 /* Whether this build can read the tables. */
 static bool
 is_known(const struct th_remote_tables *found)
 {
-	struct th_remote_tables ours;
-
-	fill(&ours);
-	if (memcmp(found->version, ours.version, sizeof(ours.version)) != 0)
+	if (strncmp(found->version, TH_VERSION, sizeof(found->version)) != 0)
 		return false;
 	for (int i = 0; i < TH_REMOTE_TABLES; i++)
-		if (found->parts[i].bytes != ours.parts[i].bytes ||
-			found->parts[i].entry_bytes != ours.parts[i].entry_bytes)
+		if (found->tables[i].bytes != tables[i]->bytes)
 			return false;
 	return true;
 }
@@ -108,7 +86,8 @@ th_remote_tables_begin(pid_t pid, const struct th_log_header *header)
 		return TH_OBSERVED_GONE;
 	if (!is_known(&found))
 		return TH_OBSERVED_UNKNOWN;
-	list = found;
+	th_remote_tables = found;
+	th_remote_tables.allocator[NAME_MAX] = '\0';
 	return TH_OBSERVED_OK;
 }
 
@@ -117,20 +96,16 @@ th_remote_tables_are_there(void)
 {
 	struct th_remote_tables now;
 
-	return !th_observed_is_other() || (th_observed_copy(address, &now, sizeof(now)) &&
-						  !memcmp(&now, &list, sizeof(list)));
+	return !th_observed_is_other() ||
+	       (th_observed_copy(address, &now, sizeof(now)) &&
+		       !memcmp(&now, &th_remote_tables, sizeof(now)));
 }
 
 bool
 th_remote_tables_copy(void)
 {
-	if (!th_observed_is_other())
-		return true;
-	return th_thread_observe(list.parts[TH_REMOTE_THREADS].start) &&
-	       th_mapping_observe(list.parts[TH_REMOTE_MAPPING].start) &&
-	       th_live_blocks_observe(list.parts[TH_REMOTE_LIVE].start) &&
-	       th_module_observe(list.parts[TH_REMOTE_MODULES].start) &&
-	       th_breakdown_observe(list.parts[TH_REMOTE_ACCOUNT].start) &&
-	       /* Last: the others may have mapped memory of their own. */
-	       th_memory_observe(list.parts[TH_REMOTE_MEMORY].start);
+	for (int i = 0; th_observed_is_other() && i < TH_REMOTE_TABLES; i++)
+		if (!tables[i]->observe(th_remote_tables.tables[i].start))
+			return false;
+	return true;
 }

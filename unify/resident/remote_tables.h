@@ -5,12 +5,12 @@
  * process_vm_readv(2) the tool copies the tables of that library into its own tables of the
  * same kind, and then uses them as the library does.
  *
- * Each module with such tables provides the address and sizes of the data to copy (a part).
- * The log's header has the address of the list of parts in the process.
+ * The log's header has the address of the list of tables in the process.
  */
 #ifndef TH_UNIFY_RESIDENT_REMOTE_TABLES_H
 #define TH_UNIFY_RESIDENT_REMOTE_TABLES_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -18,34 +18,28 @@
 #include "unify/base/observed.h"
 #include "unify/shared/outside.h"
 
-enum th_remote_table {
-	TH_REMOTE_MEMORY,
-	TH_REMOTE_THREADS,
-	TH_REMOTE_MAPPING,
-	TH_REMOTE_LIVE,
-	TH_REMOTE_MODULES,
-	TH_REMOTE_ACCOUNT,
-	TH_REMOTE_TABLES,
-};
+#define TH_REMOTE_TABLES 5
 
-/* The list of parts in the observed process. */
+/* What the library knows about its process. */
 struct th_remote_tables {
 	char magic[8];
-	char version[24];          /* of the library */
-	uint64_t start_monotonic;  /* as in the header of its log */
-	uint64_t log;              /* address of the header's mapping */
-	int64_t to_thread_pointer; /* from a thread's struct th_thread */
-	struct th_observed_part parts[TH_REMOTE_TABLES];
+	char version[24];             /* of the library */
+	uint64_t start_monotonic;     /* as in the header of its log */
+	uint64_t log;                 /* address of the header's mapping */
+	int64_t to_thread_pointer;    /* from a thread's struct th_thread */
+	bool has_owners;              /* mappings are recorded: mapping.h */
+	char allocator[NAME_MAX + 1]; /* name of malloc's library; "" for libc */
+	struct th_observed_tables tables[TH_REMOTE_TABLES];
 };
+
+/* Of the observed process. */
+extern struct th_remote_tables th_remote_tables;
 
 /*
  * In the library: fills the list and stores its address in the log's header, which must exist;
  * all tables must be initialized.  Not from the malloc path.
  */
 void th_remote_tables_publish(void);
-
-/* Data about the observed process besides the tables. [any] */
-const struct th_remote_tables *th_remote_tables(void);
 
 /*
  * In the tool: sets the observed process; the log with this header must be its own.  Copies

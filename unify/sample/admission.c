@@ -27,7 +27,7 @@ static struct {
 static void
 changed(void)
 {
-	/* Pairs with the acquire in th_admission_join(): the setting is stored. */
+	/* Pairs with the acquire in th_admission_review(): the setting is stored. */
 	th_add_acq_rel(&admission.changes, 1);
 }
 
@@ -164,11 +164,9 @@ th_admission_restart(struct th_thread_record *record, enum th_heap heap)
 {
 	struct th_byte_count *count = &record->counts[heap - 1];
 
-	if (!th_lock_bounded(&admission.lock)) {
-		/* The update is skipped and not repeated. */
-		th_log_count(TH_COUNTER_LOCKS_GIVEN_UP, 1);
+	/* If not, the update is skipped and not repeated. */
+	if (!th_log_lock(&admission.lock))
 		return;
-	}
 	th_store_relaxed(&count->frozen, 0);
 	th_store_relaxed(&count->skipped, 0);
 	th_unlock(&admission.lock);
@@ -214,25 +212,23 @@ th_admission_review(void)
 
 /* New threads */
 
-uint32_t
+/*
+ * The review finds the record from now on.  What it may have done to the counts of the thread before is
+ * overwritten: it had the lock before, and its settings are seen here.
+ */
+void
 th_admission_join(struct th_thread_record *record)
 {
-	/* Pairs with the release of changes. */
-	uint32_t changes = th_load_acquire(&admission.changes);
+	bool is_locked = th_lock_bounded(&admission.lock);
 
 	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
 		struct th_byte_count *count = &record->counts[heap - 1];
 
-		count->skipped = 0;
-		count->frozen = 0;
-		count->is_closed = !is_open((enum th_heap)heap);
+		th_store_relaxed(&count->skipped, 0);
+		th_store_relaxed(&count->frozen, 0);
+		/* As in set_count(). */
+		th_store_release(&count->is_closed, !is_open((enum th_heap)heap));
 	}
-	return changes;
-}
-
-void
-th_admission_joined(struct th_thread_record *record, uint32_t seen)
-{
-	if (th_load_acquire(&admission.changes) != seen)
-		follow_all(record);
+	if (is_locked)
+		th_unlock(&admission.lock);
 }

@@ -64,11 +64,10 @@ void th_admission_review(void);
 bool th_admission_admits(struct th_thread_record *record, enum th_heap heap);
 
 /*
- * Initializes the byte counts of the calling thread's new record: the first before other
- * threads can see the record, the second afterwards, with the result of the first. [in-malloc]
+ * Initializes the byte counts of the calling thread's new record, which other threads can see already;
+ * under the guard, so that they do not read its bytes. [in-malloc]
  */
-uint32_t th_admission_join(struct th_thread_record *record);
-void th_admission_joined(struct th_thread_record *record, uint32_t seen);
+void th_admission_join(struct th_thread_record *record);
 
 /* Restarts a thread's bytes in a heap at 0. [any] */
 void th_admission_restart(struct th_thread_record *record, enum th_heap heap);

@@ -178,7 +178,7 @@ add_below(const struct th_java_provider *provider, const struct th_unwind_limits
 		add_segments(limits, scratch, stack);
 	else if (status != TH_JAVA_NONE)
 		stack->flags |= TH_STACK_NO_JAVA;
-	if (java->heap == TH_HEAP_NATIVE && status != TH_JAVA_NONE)
+	if (java->heap != TH_HEAP_JAVA && status != TH_JAVA_NONE)
 		count_java(status);
 }
 

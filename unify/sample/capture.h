@@ -32,7 +32,7 @@ struct th_java_stack {
 	uint32_t capacity;
 	struct th_registers
 		top;       /* where the native walk reached the VM's code; pc 0: it did not */
-	enum th_heap heap; /* JAVA: the walk runs in a JVMTI callback, NATIVE: inside malloc */
+	enum th_heap heap; /* JAVA: the walk runs in a JVMTI callback; else inside malloc */
 	uint32_t count;
 	uint32_t flags; /* enum th_stack_flag */
 	uint32_t segment_count;

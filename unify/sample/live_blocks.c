@@ -350,25 +350,19 @@ th_live_blocks_reset(void)
 
 /* Observed by the tool */
 
-struct th_observed_part
-th_live_blocks_part(void)
-{
-	return (struct th_observed_part){&shards, sizeof(shards), sizeof(struct shard)};
-}
-
 /*
  * An entry that moves meanwhile may be missed, or occur twice.  Unused slots are not read, which would
  * make their pages resident there.
  */
-bool
-th_live_blocks_observe(const void *part)
+static bool
+observe(const void *start)
 {
 	const size_t first = offsetof(struct shard, slots) + FIRST_SLOTS * sizeof(struct slot);
 	struct shard *theirs[SHARDS];
 
 	if (!th_observed_copy_chunks(
-		    (uintptr_t)part, shards, SHARDS, sizeof(struct shard), first) ||
-		!th_observed_copy((uintptr_t)part, theirs, sizeof(theirs)))
+		    (uintptr_t)start, shards, SHARDS, sizeof(struct shard), first) ||
+		!th_observed_copy((uintptr_t)start, theirs, sizeof(theirs)))
 		return false;
 	for (uint32_t i = 0; i < SHARDS; i++)
 		if (shards[i] && theirs[i] && shards[i]->is_large &&
@@ -380,3 +374,5 @@ th_live_blocks_observe(const void *part)
 			shards[i]->lock.held = 0;
 	return true;
 }
+
+const struct th_observed_tables th_live_blocks_tables = {&shards, sizeof(shards), observe};

@@ -90,9 +90,8 @@ void th_live_blocks_clear(void);
 /* In a forked child: removes everything but the pins. */
 void th_live_blocks_reset(void);
 
-/* In the tool: the table becomes a copy of the observed process's. */
-struct th_observed_part th_live_blocks_part(void);
-bool th_live_blocks_observe(const void *part);
+extern const struct th_observed_tables th_live_blocks_tables;
+
 /*
  * For tests: holds the lock of a block's shard like a thread that is not running, or releases
  * it.

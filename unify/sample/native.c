@@ -137,11 +137,18 @@ append_native(struct th_sample *sample)
 
 static const struct th_sample_lane lane = {.heap = TH_HEAP_NATIVE, .append = append_native};
 
+static bool
+is_waiting(void)
+{
+	return first.begin && th_in_flight_state() == TH_IN_FLIGHT_NOT_YET;
+}
+
 /* For the thread's next countdown. */
 static uint64_t
 next_interval(struct th_thread_record *record)
 {
-	uint64_t interval = th_throttle_interval(TH_HEAP_NATIVE);
+	uint64_t interval = is_waiting() ? first.interval
+					 : th_throttle_interval(TH_HEAP_NATIVE);
 
 	if (th_admission_admits(record, TH_HEAP_NATIVE) || interval > CLOSED_INTERVAL)
 		return interval;
@@ -191,17 +198,13 @@ continues_countdown(uint64_t bytes, size_t size)
 {
 	struct th_thread_record *record;
 
-	if (!first.begin || th_in_flight_state() != TH_IN_FLIGHT_NOT_YET ||
-		getpid() != first.process)
+	if (!is_waiting() || getpid() != first.process)
 		return false;
 	record = th_thread_record();
 	if (!record)
 		return false;
-	if (!record->has_drawn) {
-		th_thread_draw(record, first.interval, bytes - size);
-		if (!th_countdown_take(&th_thread.guarded_countdown, size))
-			return true;
-	}
+	if (!record->has_drawn && !first_draw(record, bytes, size))
+		return true;
 	first.begin();
 	return false;
 }
@@ -215,19 +218,15 @@ pass(uint64_t bytes)
 {
 	enum th_in_flight_state state = th_in_flight_state();
 	struct th_thread_record *record = th_thread.record;
+	bool is_drawn = keeps_countdowns || is_waiting() ||
+			(state == TH_IN_FLIGHT_OPEN && !th_log_is_ours());
 
-	if (state == TH_IN_FLIGHT_NOT_YET && record && record->has_drawn && first.begin) {
-		th_thread_draw(record, first.interval, bytes);
-		return;
-	}
-	if ((state == TH_IN_FLIGHT_OPEN && !th_log_is_ours()) || keeps_countdowns) {
-		if (record)
-			th_thread_draw(record, next_interval(record), bytes);
-		else
-			th_thread_postpone(0);
-		return;
-	}
-	th_thread_postpone(state == TH_IN_FLIGHT_NOT_YET ? IDLE_BYTES : INT64_MAX);
+	if (!is_drawn)
+		th_thread_postpone(state == TH_IN_FLIGHT_NOT_YET ? IDLE_BYTES : INT64_MAX);
+	else if (record)
+		th_thread_draw(record, next_interval(record), bytes);
+	else
+		th_thread_postpone(0);
 }
 
 __attribute__((noinline)) void

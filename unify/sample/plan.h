@@ -110,7 +110,7 @@ struct th_plan_figures {
 	uint64_t due;                 /* samples */
 	uint64_t native;              /* samples recorded of the C heap */
 	uint64_t java;                /* of the Java heap */
-	struct th_budget_times times; /* zero without a budget */
+	struct th_budget_times times; /* zero without a budget; `process`: if that is due */
 	uint64_t times_cost;          /* ns: CPU time of getting them */
 	uint64_t log_bytes;
 	uint64_t log_room;    /* bytes left in the log */

@@ -58,15 +58,6 @@ th_sample_tick_end(void)
 		tick.finish();
 }
 
-/*
- * The native walk of a mapping ends at Java frames in the same way as that of a C allocation.
- */
-static enum th_heap
-walk_heap(enum th_heap heap)
-{
-	return heap == TH_HEAP_JAVA ? TH_HEAP_JAVA : TH_HEAP_NATIVE;
-}
-
 /* 0: its stack is captured in any case. */
 static uint64_t
 key_of(const struct th_sample *sample, const struct th_registers *registers)
@@ -82,8 +73,7 @@ capture(const struct th_sample *sample, const struct th_registers *registers)
 {
 	return (struct th_remembered){
 		.detail = sample->lane->detail ? sample->lane->detail(sample) : 0,
-		.stack = th_capture_stack(
-			registers, sample->record->id, walk_heap(sample->lane->heap)),
+		.stack = th_capture_stack(registers, sample->record->id, sample->lane->heap),
 	};
 }
 

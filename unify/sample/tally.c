@@ -15,15 +15,6 @@
 /* The first length of a slot; 32 of them are 4 seconds. */
 #define SLOT_NS (TH_NS_PER_S / 8)
 
-static bool
-lock(struct th_tally *tally)
-{
-	if (th_lock_bounded(&tally->lock))
-		return true;
-	th_log_count(TH_COUNTER_LOCKS_GIVEN_UP, 1);
-	return false;
-}
-
 /* The rate */
 
 static uint32_t
@@ -154,7 +145,7 @@ th_tally_maker(struct th_tally *tally, uint32_t stack, uint32_t type)
 		&tally->makers, TH_TALLY_MAKERS_MAX * sizeof(struct th_tally_maker));
 	uint32_t number;
 
-	if (!makers || !lock(tally))
+	if (!makers || !th_log_lock(&tally->lock))
 		return 0;
 	number = find(makers, stack, type);
 	th_unlock(&tally->lock);
@@ -166,7 +157,7 @@ th_tally_add(struct th_tally *tally, const struct th_tally_item *item)
 {
 	const struct th_thread_record *record = th_thread.record;
 
-	if (!item->maker || !lock(tally))
+	if (!item->maker || !th_log_lock(&tally->lock))
 		return !item->maker;
 	struct th_tally_maker *maker = &tally->makers[item->maker];
 	if (!maker->made && record)
@@ -184,7 +175,7 @@ th_tally_add(struct th_tally *tally, const struct th_tally_item *item)
 void
 th_tally_remove(struct th_tally *tally, const struct th_tally_item *item, bool is_made)
 {
-	if (!item->maker || !lock(tally))
+	if (!item->maker || !th_log_lock(&tally->lock))
 		return;
 	struct th_tally_maker *maker = &tally->makers[item->maker];
 	maker->births[slot_of(tally, item->born)] -= item->weight;
@@ -199,7 +190,7 @@ th_tally_remove(struct th_tally *tally, const struct th_tally_item *item, bool i
 void
 th_tally_grow(struct th_tally *tally, uint32_t number, uint64_t bytes, uint64_t parts)
 {
-	if (!number || !lock(tally))
+	if (!number || !th_log_lock(&tally->lock))
 		return;
 	tally->makers[number].bytes += bytes;
 	tally->makers[number].parts += parts;
@@ -219,7 +210,7 @@ take_changed(struct th_tally *tally, uint32_t number, struct th_tally_maker *ret
 
 	if (!maker->stack)
 		return false;
-	if (!lock(tally)) {
+	if (!th_log_lock(&tally->lock)) {
 		th_store_relaxed(&tally->has_changed, 1);
 		return false;
 	}
@@ -274,7 +265,7 @@ th_tally_log(struct th_tally *tally)
 void
 th_tally_restart(struct th_tally *tally)
 {
-	if (!lock(tally))
+	if (!th_log_lock(&tally->lock))
 		return;
 	if (tally->makers)
 		memset(tally->makers, 0, TH_TALLY_MAKERS_MAX * sizeof(*tally->makers));

@@ -169,22 +169,13 @@ stream_seed(uint32_t id)
 	return th_random_next(&random) ^ (uint64_t)id * 0x9e3779b97f4a7c15u;
 }
 
-static bool
-lock(void)
-{
-	if (th_lock_bounded(&registry.lock))
-		return true;
-	th_log_count(TH_COUNTER_LOCKS_GIVEN_UP, 1);
-	return false;
-}
-
 /* A record under a new id, linked into the list of all; NULL if there is none. */
 static struct th_thread_record *
 take_record(void)
 {
 	struct th_thread_record *record;
 
-	if (!lock())
+	if (!th_log_lock(&registry.lock))
 		return NULL;
 	record = registry.unused;
 	if (record) {
@@ -207,7 +198,7 @@ static void
 give_back(struct th_thread_record *record)
 {
 	/* If not, the record is not reused; nothing else is lost. */
-	if (!lock())
+	if (!th_log_lock(&registry.lock))
 		return;
 	th_store_relaxed(&record->handle, 0);
 	record->unused_next = registry.unused;
@@ -246,9 +237,8 @@ th_thread_record(void)
 	record->is_attached = false;
 	record->keeps_vm = false;
 	th_thread.record = record;
-	uint32_t seen = th_admission_join(record);
 	th_store_release(&record->state, &th_thread);
-	th_admission_joined(record, seen);
+	th_admission_join(record);
 	if (registry.has_key)
 		pthread_setspecific(registry.key, record);
 	return record;
@@ -352,7 +342,7 @@ add_unjoined(struct th_thread_record *record)
 {
 	bool is_added;
 
-	if (!th_load_relaxed(&record->handle) || !lock())
+	if (!th_load_relaxed(&record->handle) || !th_log_lock(&registry.lock))
 		return false;
 	/* It may have been detached meanwhile. */
 	is_added = record->handle && registry.unjoined_count < UNJOINED_MAX;
@@ -402,7 +392,7 @@ th_thread_set_handle(struct th_thread_record *record, uintptr_t handle)
 {
 	uint32_t at = 0;
 
-	if (!lock())
+	if (!th_log_lock(&registry.lock))
 		return;
 	while (at < EARLY && registry.early[at] != handle)
 		at++;
@@ -419,7 +409,7 @@ th_thread_released(uintptr_t handle, bool may_run)
 	int saved_errno = errno;
 	struct th_thread_record *record = NULL;
 
-	if ((may_run || th_load_relaxed(&registry.unjoined)) && lock()) {
+	if ((may_run || th_load_relaxed(&registry.unjoined)) && th_log_lock(&registry.lock)) {
 		record = take_unjoined(handle);
 		if (!record && may_run)
 			drop_handle(handle);
@@ -493,18 +483,6 @@ th_thread_read_native_bytes(struct th_thread_record *record, uint64_t *bytes_ret
 		return false;
 	*bytes_ret = drawn - (copy.guard ? copy.guarded_countdown : copy.countdown);
 	return true;
-}
-
-bool
-th_thread_can_read_others(void)
-{
-	int saved_errno = errno;
-	char from = 0;
-	char to;
-	bool can = th_observed_copy((uintptr_t)&from, &to, 1);
-
-	errno = saved_errno;
-	return can;
 }
 
 static void
@@ -592,22 +570,15 @@ th_thread_reset(void)
 
 /* Observed by the tool */
 
-struct th_observed_part
-th_thread_part(void)
-{
-	return (struct th_observed_part){
-		&registry, sizeof(registry), sizeof(struct th_thread_record)};
-}
-
-bool
-th_thread_observe(const void *part)
+static bool
+observe(const void *start)
 {
 	static struct th_thread_record *records;
 	struct th_thread_record *next;
 
 	if (!records)
 		records = th_memory_map(RECORDS_MAX * sizeof(*records));
-	if (!records || !th_observed_copy((uintptr_t)part, &registry, sizeof(registry)))
+	if (!records || !th_observed_copy((uintptr_t)start, &registry, sizeof(registry)))
 		return false;
 	next = registry.all;
 	registry.all = NULL;
@@ -623,3 +594,5 @@ th_thread_observe(const void *part)
 	}
 	return true;
 }
+
+const struct th_observed_tables th_thread_tables = {&registry, sizeof(registry), observe};

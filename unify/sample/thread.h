@@ -209,15 +209,8 @@ bool th_thread_is_alive(uint32_t id);
  */
 void th_thread_log_bytes(bool final);
 
-/*
- * Whether the kernel permits reading the countdowns of other threads.  If not, their bytes are
- * known as of their last sample.  Preserves errno. [any]
- */
-bool th_thread_can_read_others(void);
-
-/* In the tool: the records become copies of the observed process's. */
-struct th_observed_part th_thread_part(void);
-bool th_thread_observe(const void *part);
+/* The records. */
+extern const struct th_observed_tables th_thread_tables;
 
 /*
  * For another recording of the same process: every thread's bytes begin at 0, and its name is not

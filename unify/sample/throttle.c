@@ -96,23 +96,26 @@ log_rate(uint64_t now)
 
 /* Plan */
 
+/* That of the process only when the budget looks at it. */
 static void
-read_times(const struct th_log_header *header, struct th_plan_figures *figures)
+read_times(const struct th_log_header *header, uint64_t now, struct th_plan_figures *figures)
 {
-	/* Not the elapsed time: on a busy machine the thread may wait for a processor meanwhile. */
-	uint64_t before = th_clock_read(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t captures = counter(header, TH_COUNTER_SELF_CAPTURE_NS);
 
-	figures->times.process = th_clock_read(CLOCK_PROCESS_CPUTIME_ID);
-	figures->times_cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID) - before;
 	figures->times.samples = th_load_relaxed(&throttle.samples_ns);
 	figures->times.others = counter(header, TH_COUNTER_SELF_AGENT_NS);
-	uint64_t captures = counter(header, TH_COUNTER_SELF_CAPTURE_NS);
 	if (captures > figures->times.samples)
 		figures->times.others += captures - figures->times.samples;
+	if (!th_budget_is_due(&throttle.plan.budget, now))
+		return;
+	/* Not the elapsed time: on a busy machine the thread may wait for a processor meanwhile. */
+	uint64_t before = th_clock_read(CLOCK_THREAD_CPUTIME_ID);
+	figures->times.process = th_clock_read(CLOCK_PROCESS_CPUTIME_ID);
+	figures->times_cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID) - before;
 }
 
 static void
-get_figures(const struct th_log_header *header, struct th_plan_figures *figures)
+get_figures(const struct th_log_header *header, uint64_t now, struct th_plan_figures *figures)
 {
 	figures->due = th_throttle_due();
 	figures->native = counter(header, TH_COUNTER_NATIVE_SAMPLES);
@@ -124,7 +127,7 @@ get_figures(const struct th_log_header *header, struct th_plan_figures *figures)
 	if (throttle.plan.limits.saves_space)
 		figures->live_blocks = th_live_blocks_count();
 	if (throttle.plan.limits.overhead)
-		read_times(header, figures);
+		read_times(header, now, figures);
 }
 
 void
@@ -135,7 +138,7 @@ th_throttle_review(uint64_t now)
 
 	if (!header || !th_plan_is_due(&throttle.plan, now))
 		return;
-	get_figures(header, &figures);
+	get_figures(header, now, &figures);
 	th_plan_review(&throttle.plan, now, &figures);
 	log_rate(now);
 }

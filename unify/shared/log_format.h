@@ -222,7 +222,7 @@ struct th_log_header {
 	uint32_t accounts;         /* atomic: number of breakdowns of resident memory so far */
 	uint64_t observed;         /* atomic: address of the tables for the tool; 0 = none */
 	uint64_t most_bytes;       /* maximum size of the file */
-	uint32_t knows_vm;         /* atomic: 1 = only the library knows the memory of its VM */
+	uint32_t has_vm;           /* atomic: 1 = a Java VM, of whose memory only the library knows */
 	uint32_t unused;
 	uint64_t process_space;    /* where pid and start time are unique; 0 = unknown */
 	uint64_t overhead;         /* maximum CPU time of recording, millionths; 0 = no budget */

@@ -10,6 +10,7 @@
 #ifndef TH_UNIFY_SHARED_OUTSIDE_H
 #define TH_UNIFY_SHARED_OUTSIDE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -35,16 +36,14 @@ struct th_outside *th_outside_create(pid_t pid, int descriptor);
 void th_outside_destroy(struct th_outside *outside);
 
 /*
- * Periodically records the resident size of the process, and takes a breakdown when one is due.
- * Does nothing while a thread of the library does this. [offline]
+ * Takes a breakdown if `is_asked`; else records the resident size of the process when that is due, and
+ * takes a breakdown when one is.  TH_OBSERVED_VM: the library does this, until the process ends.
+ * [offline]
  */
-enum th_observed_status th_outside_poll(struct th_outside *outside, uint64_t now);
+enum th_observed_status th_outside_look(struct th_outside *outside, bool is_asked);
 
-/* When the next th_outside_poll() has work, unless a thread of the library does it. [offline] */
+/* When the next look that is not asked for has work. [offline] */
 uint64_t th_outside_next(const struct th_outside *outside);
-
-/* Takes a breakdown now. [offline] */
-enum th_observed_status th_outside_take(struct th_outside *outside);
 
 /* The reason why a breakdown could not be taken, as part of a message. [offline] */
 const char *th_outside_problem(enum th_observed_status status);

@@ -26,7 +26,6 @@ write_log(const char *path, bool has_jvm, int age, uint32_t padding, uint64_t sa
 		char bytes[4 * TH_LOG_HEADER_BYTES];
 	} log;
 	struct th_log_record filler = {.size = padding, .type = TH_EVENT_NOTE};
-	struct th_log_record jvm = {.size = 64, .type = TH_EVENT_JVM};
 	uint64_t at = TH_LOG_HEADER_BYTES;
 	FILE *file = fopen(path, "w");
 
@@ -35,14 +34,12 @@ write_log(const char *path, bool has_jvm, int age, uint32_t padding, uint64_t sa
 	log.header.version = TH_LOG_VERSION;
 	log.header.header_bytes = TH_LOG_HEADER_BYTES;
 	log.header.pid = (uint32_t)getpid();
+	log.header.has_vm = has_jvm;
 	log.header.counters[TH_COUNTER_NATIVE_SAMPLES] = samples;
 	log.header.start_realtime = th_clock_read(CLOCK_REALTIME) - (uint64_t)age * TH_NS_PER_S;
 	filler.check = th_log_check(at, filler.size, filler.type);
 	memcpy(log.bytes + at, &filler, sizeof(filler));
-	at += padding;
-	jvm.check = th_log_check(at, jvm.size, jvm.type);
-	memcpy(log.bytes + at, &jvm, has_jvm ? sizeof(jvm) : 0);
-	log.header.tail = at + (has_jvm ? jvm.size : 0);
+	log.header.tail = at + padding;
 	assert_non_null(file);
 	assert_int_equal(fwrite(&log, 1, sizeof(log), file), sizeof(log));
 	fclose(file);
