@@ -36,17 +36,17 @@ struct th_holder_reservation {
 };
 
 struct th_holder_graph {
-	struct th_holder_reservation reservations[8];
+	struct th_holder_reservation reservations[7];
 	uint32_t reservation_count;
 	uint64_t bytes_max;
 	uint64_t bytes; /* used */
 	uint32_t granule_bits;
 	uint32_t ids_per_chunk;
+	uint32_t chunk_bytes; /* of `ids` */
 
-	uint32_t *top;     /* by address: number of a block */
-	uint32_t *blocks;  /* by block and address: number of a chunk of `ids` */
-	uint32_t *ids;     /* by chunk and address: number of a node */
-	uint64_t *touched; /* by chunk, two words: pages of `ids` in use */
+	uint32_t *top;    /* by address: number of a block */
+	uint32_t *blocks; /* by block and address: number of a chunk of `ids` */
+	uint32_t *ids;    /* by chunk and address: number of a node */
 	uint32_t block_count;
 	uint32_t chunk_count;
 	uint32_t chunk_max;
