@@ -418,8 +418,10 @@ start_references(JNIEnv *env)
 static void
 retry_sampling(void)
 {
-	if (agent.samples_java || agent.is_refused || !th_admission_wants(TH_HEAP_JAVA) ||
-		!switch_sampling(true) || !agent.is_elsewhere)
+	if (!agent.is_elsewhere || !th_admission_wants(TH_HEAP_JAVA))
+		return;
+	switch_sampling(true);
+	if (!agent.samples_java)
 		return;
 	agent.is_elsewhere = false;
 	note(0, "the Java heap is sampled from now on");
@@ -467,15 +469,6 @@ end_recording(JNIEnv *env)
 	th_recorder_end();
 	if (agent.host.leave)
 		retire();
-}
-
-static void
-start_class_loaders(void)
-{
-	enum th_collector collector = th_collector_find(&agent.hotspot, agent.feature_release);
-
-	th_class_loaders_start(
-		collector == TH_COLLECTOR_PAUSES || collector == TH_COLLECTOR_G1);
 }
 
 /* Without checked reads all checks fail. */
@@ -532,6 +525,7 @@ go_live(JNIEnv *env, jthread thread)
 		.control.count_buffers = count_buffers,
 		.control.find_holders = find_holders,
 		.end_recording = end_recording};
+	enum th_collector collector = th_collector_find(&agent.hotspot, agent.feature_release);
 
 	if (agent.is_hotspot && th_hotspot_find_env(&agent.hotspot, env, thread))
 		check_hotspot(env);
@@ -543,10 +537,9 @@ go_live(JNIEnv *env, jthread thread)
 		note(1, "this VM does not export enough of its layout: native stacks carry no "
 			"Java frames");
 	th_heap_init(agent.jvmti, env, &agent.hotspot, !agent.host.tells_names);
-	th_live_objects_begin(
-		&agent.hotspot, th_collector_find(&agent.hotspot, agent.feature_release));
+	th_live_objects_begin(&agent.hotspot, collector);
 	start_sampling(env);
-	start_class_loaders();
+	th_class_loaders_start(th_collector_has_pauses(collector));
 	th_code_sources_start(agent.jvmti, env);
 	log_jvm();
 	th_jni_names_log(env);
@@ -634,9 +627,8 @@ on_vm_death(jvmtiEnv *jvmti, JNIEnv *env)
 	th_guard_enter();
 	th_heap_settle(jvmti, env);
 	th_agent_stop();
-	if (th_agent_thread_stop() && !th_housekeeping_is_ending()) {
+	if (th_agent_thread_stop() && !th_housekeeping_is_ending())
 		th_heap_log_bytes(true);
-	}
 	/* After the agent thread's last breakdown and search for dead objects. */
 	th_teardown_begins(TH_TEARDOWN_VM_DEATH, NULL);
 	th_vm_memory_stop();
@@ -753,10 +745,7 @@ th_agent_has_ended(void)
 static void
 restart(JavaVM *vm)
 {
-	JNIEnv *env = own_env(vm);
-
-	if (env)
-		th_live_objects_restart(env);
+	th_live_objects_restart(own_env(vm));
 	th_methods_restart();
 	th_classes_restart();
 	th_heap_restart();

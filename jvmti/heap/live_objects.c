@@ -397,7 +397,7 @@ th_live_objects_begin(const struct th_hotspot *hotspot, enum th_collector collec
 		th_few_followed_init(hotspot, add, log_death);
 	if (collector == TH_COLLECTOR_G1)
 		init_humongous(hotspot);
-	live.has_pauses = collector == TH_COLLECTOR_PAUSES || collector == TH_COLLECTOR_G1;
+	live.has_pauses = th_collector_has_pauses(collector);
 }
 
 void
