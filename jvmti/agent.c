@@ -70,7 +70,6 @@ static struct {
 	bool is_elsewhere;  /* another agent holds the capability, and a note was written */
 	bool is_refused;    /* samples would damage the VM's memory, and a note was written */
 	uint64_t interval;  /* the interval with which the VM draws */
-	uint32_t feature_release;
 } agent;
 
 static void
@@ -124,7 +123,7 @@ read_release(void)
 {
 	char *version = get_property("java.vm.version");
 
-	agent.feature_release = version ? (uint32_t)strtoul(version, NULL, 10) : 0;
+	agent.hotspot.release = version ? (uint32_t)strtoul(version, NULL, 10) : 0;
 	th_vm_free(agent.jvmti, version);
 }
 
@@ -161,7 +160,7 @@ log_jvm(void)
 {
 	struct th_event_jvm event = {
 		.time = th_clock_now(),
-		.feature_release = agent.feature_release,
+		.feature_release = agent.hotspot.release,
 		.features = features(),
 	};
 	char *version = get_property("java.vm.version");
@@ -251,10 +250,9 @@ find_countdown(JNIEnv *env)
 {
 	uint64_t interval = th_throttle_interval(TH_HEAP_JAVA);
 	bool own_draws = agent.is_hotspot &&
-			 th_vm_countdown_find(agent.jvmti, env, &agent.hotspot, interval,
-				 agent.feature_release);
+			 th_vm_countdown_find(agent.jvmti, env, &agent.hotspot, interval);
 
-	agent.is_biased = !own_draws && agent.feature_release < FIRST_UNBIASED;
+	agent.is_biased = !own_draws && agent.hotspot.release < FIRST_UNBIASED;
 	agent.has_own_draws = own_draws;
 	th_heap_begin(own_draws);
 	agent.has_begun = true;
@@ -291,8 +289,7 @@ report_other_agent(void)
 static void
 refuse_damage(void)
 {
-	if (!agent.is_hotspot || th_attaching_begin(agent.vm, agent.jvmti, &agent.hotspot,
-					 agent.feature_release))
+	if (!agent.is_hotspot || th_attaching_begin(agent.vm, agent.jvmti, &agent.hotspot))
 		return;
 	give_sampling();
 	agent.is_refused = true;
@@ -503,9 +500,9 @@ start_exit_collection(JNIEnv *env, jthread thread)
 static void
 log_missed_names(void)
 {
-	if (agent.feature_release >= FIRST_WITH_HIDDEN_CLASSES && !th_vm_functions.is_hidden)
+	if (agent.hotspot.release >= FIRST_WITH_HIDDEN_CLASSES && !th_vm_functions.is_hidden)
 		th_missed_names_add(NULL, "JVM_IsHiddenClass");
-	if (agent.feature_release >= FIRST_WITH_VIRTUAL_THREADS && agent.is_hotspot &&
+	if (agent.hotspot.release >= FIRST_WITH_VIRTUAL_THREADS && agent.is_hotspot &&
 		agent.hotspot.virtual_thread < 0)
 		th_missed_names_add("JavaThread", "_vthread");
 	if (agent.is_hotspot && agent.hotspot.env <= 0)
@@ -525,14 +522,13 @@ go_live(JNIEnv *env, jthread thread)
 		.control.count_buffers = count_buffers,
 		.control.find_holders = find_holders,
 		.end_recording = end_recording};
-	enum th_collector collector = th_collector_find(&agent.hotspot, agent.feature_release);
+	enum th_collector collector = th_collector_find(&agent.hotspot);
 
 	if (agent.is_hotspot && th_hotspot_find_env(&agent.hotspot, env, thread))
 		check_hotspot(env);
 	th_perf_data_find(&agent.hotspot);
 	th_permanent_loaders_find(env);
-	agent.has_frames = agent.is_hotspot &&
-			   th_java_stack_start(agent.vm, agent.jvmti, agent.feature_release);
+	agent.has_frames = agent.is_hotspot && th_java_stack_start(agent.vm, agent.jvmti);
 	if (!agent.has_frames)
 		note(1, "this VM does not export enough of its layout: native stacks carry no "
 			"Java frames");

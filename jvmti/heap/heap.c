@@ -45,8 +45,8 @@ static struct {
 	bool asks_names;                  /* th_agent_renamed() is not called */
 	/* the library, not the VM, draws countdowns; set before `is_begun` */
 	bool draws;
-	uint32_t is_begun; /* atomic: samples are recorded */
-	uint64_t interval; /* atomic: the interval with which the VM draws */
+	uint32_t is_begun;    /* atomic: samples are recorded */
+	uint64_t interval;    /* atomic: the interval with which the VM draws */
 	uint64_t quiet_bytes; /* atomic: bytes of ended threads that left no record */
 	uint64_t quiet_bytes_logged;
 } heap;

@@ -42,8 +42,7 @@ th_holder_graph_init(struct th_holder_graph *graph, uint32_t object_bytes, uint6
 		.granule_bits = (uint32_t)__builtin_ctz(object_bytes),
 		.ids_per_chunk = ids_per_chunk,
 		.chunk_bytes = ids_per_chunk * sizeof(uint32_t)};
-	graph->chunk_max = (uint32_t)th_min(
-		bytes_max / graph->chunk_bytes + 1, UINT32_MAX / 2);
+	graph->chunk_max = (uint32_t)th_min(bytes_max / graph->chunk_bytes + 1, UINT32_MAX / 2);
 	graph->node_max = (uint32_t)th_min(bytes_max / NODE_BYTES, NODES_MAX);
 	graph->reference_max = (uint32_t)th_min(bytes_max / REFERENCE_BYTES, UINT32_MAX - 1);
 	graph->top = reserve(graph, TOP * sizeof(*graph->top));

@@ -42,7 +42,7 @@ struct remembered {
 };
 
 static struct {
-	struct th_hash_set known; /* of hashes of names; ids are the numbers */
+	struct th_hash_set known;    /* of hashes of names; ids are the numbers */
 	uint32_t mounts[MOUNTS_MAX]; /* atomic: id << 2 | enum th_method_mount; 0: no more */
 	struct remembered *remembered;
 	struct th_spinlock lock;
@@ -71,7 +71,8 @@ th_methods_mount(uint32_t id)
 {
 	uint32_t mount;
 
-	for (unsigned i = 0; i < MOUNTS_MAX && (mount = th_load_relaxed(&methods.mounts[i])); i++)
+	for (unsigned i = 0; i < MOUNTS_MAX && (mount = th_load_relaxed(&methods.mounts[i]));
+		i++)
 		if (mount >> 2 == id)
 			return (enum th_method_mount)(mount & 3);
 	return TH_MOUNT_NONE;
@@ -168,10 +169,10 @@ hash_of(const struct th_hotspot *hotspot, const struct th_vm_method *method)
 }
 
 static bool
-read_names(const struct th_hotspot *hotspot, unsigned byte_base,
-	const struct th_vm_method *method, struct names *ret)
+read_names(
+	const struct th_hotspot *hotspot, const struct th_vm_method *method, struct names *ret)
 {
-	ret->line_count = th_vm_method_lines(method, byte_base, ret->lines, LINES_MAX);
+	ret->line_count = th_vm_method_lines(hotspot, method, ret->lines, LINES_MAX);
 	th_vm_symbol_read(hotspot, method->source_file, ret->source_file, TEXT_BYTES);
 	return th_vm_class_signature_read(
 		       hotspot, method->class_name, ret->class_signature, TEXT_BYTES) &&
@@ -180,15 +181,14 @@ read_names(const struct th_hotspot *hotspot, unsigned byte_base,
 }
 
 uint32_t
-th_methods_id(
-	const struct th_hotspot *hotspot, unsigned byte_base, const struct th_vm_method *method)
+th_methods_id(const struct th_hotspot *hotspot, const struct th_vm_method *method)
 {
 	uint64_t hash = hash_of(hotspot, method);
 	uint32_t id = hash ? th_hash_set_find(&methods.known, hash) : 0;
 
 	if (id || !hash || !th_lock_bounded(&methods.lock))
 		return id;
-	if (read_names(hotspot, byte_base, method, methods.names))
+	if (read_names(hotspot, method, methods.names))
 		id = add_method(hash);
 	th_unlock(&methods.lock);
 	return id;
