@@ -25,7 +25,7 @@
 #include "jvmti/stacks/java_stack.h"
 #include "jvmti/names/jni_names.h"
 #include "jvmti/ledger/functions.h"
-#include "jvmti/ledger/references.h"
+#include "jvmti/vm/references.h"
 #include "jvmti/ledger/takes.h"
 #include "jvmti/heap/live_objects.h"
 #include "jvmti/names/methods.h"
@@ -366,27 +366,15 @@ on_native_end(struct th_thread_record *record)
 	th_log_append(TH_EVENT_UNDETACHED, &event, NULL, 0);
 }
 
-/* th_functions_vm.class_of */
-static uint32_t
-class_of(const struct JNINativeInterface_ *jni, JNIEnv *env, jobject object)
-{
-	jclass type = jni->GetObjectClass(env, object);
-	uint32_t id = th_classes_id(agent.jvmti, type);
-
-	jni->DeleteLocalRef(env, type);
-	return id;
-}
-
 /* On the agent thread, or while the VM starts. */
 static enum th_control_answer
 switch_ledger(uint64_t interval)
 {
-	const struct th_functions_vm vm = {agent.jvmti, class_of};
 	JNIEnv *env = own_env(agent.vm);
 
 	if (!env)
 		return TH_CONTROL_NO_VM;
-	if (interval && !th_functions_install(&vm, env)) {
+	if (interval && !th_functions_install(agent.jvmti, env)) {
 		note(1, "the ledger cannot be switched on: another agent has replaced the JNI "
 			"functions of this VM");
 		return TH_CONTROL_FAILED;

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "jvmti/ledger/references.h"
+#include "jvmti/vm/references.h"
 #include "unify/base/atomic.h"
 #include "unify/base/memory.h"
 #include "unify/log/log.h"

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "jvmti/ledger/references.h"
+#include "jvmti/vm/references.h"
 #include "unify/base/memory.h"
 #include "unify/log/log.h"
 #include "unify/sample/capture.h"

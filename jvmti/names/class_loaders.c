@@ -9,7 +9,7 @@
 
 #include "jvmti/names/classes.h"
 #include "jvmti/names/code_sources.h"
-#include "jvmti/ledger/references.h"
+#include "jvmti/vm/references.h"
 #include "jvmti/vm/vm_exports.h"
 #include "unify/base/align.h"
 #include "unify/base/atomic.h"

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "jvmti/ledger/references.h"
+#include "jvmti/vm/references.h"
 #include "jvmti/vm/vm_exports.h"
 #include "unify/base/atomic.h"
 #include "unify/base/hash_set.h"

@@ -5,7 +5,7 @@
  * number of references created.  Other threads may create some at the same time, hence several
  * attempts, and two of different numbers must agree.
  */
-#include "jvmti/ledger/references.h"
+#include "jvmti/vm/references.h"
 
 #include "unify/base/atomic.h"
 #include "unify/base/safe_read.h"
