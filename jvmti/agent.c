@@ -415,7 +415,7 @@ retry_sampling(void)
 static void
 start_collections(void)
 {
-	th_collections_init();
+	th_collections_init(th_collector_find(&agent.hotspot));
 	if (!set_event(JVMTI_EVENT_GARBAGE_COLLECTION_START, true) ||
 		!set_event(JVMTI_EVENT_GARBAGE_COLLECTION_FINISH, true))
 		note(1, "this VM does not report collections: what is alive in the Java heap "
@@ -510,7 +510,6 @@ go_live(JNIEnv *env, jthread thread)
 		.control.count_buffers = count_buffers,
 		.control.find_holders = find_holders,
 		.end_recording = end_recording};
-	enum th_collector collector = th_collector_find(&agent.hotspot);
 
 	if (agent.is_hotspot && th_hotspot_find_env(&agent.hotspot, env, thread))
 		check_hotspot(env);
@@ -521,9 +520,9 @@ go_live(JNIEnv *env, jthread thread)
 		note(1, "this VM does not export enough of its layout: native stacks carry no "
 			"Java frames");
 	th_heap_init(agent.jvmti, env, &agent.hotspot, !agent.host.tells_names);
-	th_live_objects_begin(&agent.hotspot, collector);
+	th_live_objects_begin(&agent.hotspot, th_collector_find(&agent.hotspot));
 	start_sampling(env);
-	th_class_loaders_start(th_collector_has_pauses(collector));
+	th_class_loaders_start();
 	th_code_sources_start(agent.jvmti, env);
 	log_jvm();
 	th_jni_names_log(env);

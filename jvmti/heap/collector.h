@@ -28,13 +28,6 @@ enum th_collector {
 	TH_COLLECTOR_GENERATIONAL_Z, /* as above, and references to young objects are strong */
 };
 
-/* Whether weak references cost time in pauses. */
-static inline bool
-th_collector_has_pauses(enum th_collector collector)
-{
-	return collector <= TH_COLLECTOR_G1;
-}
-
 /* The collector in use, by the VM's flags. [jvmti] */
 enum th_collector th_collector_find(const struct th_hotspot *hotspot);
 
