@@ -230,12 +230,6 @@ th_take_log(const struct th_take *take, uintptr_t address)
 }
 
 void
-th_takes_enter_critical(struct th_takes_thread *thread)
-{
-	thread->critical_begun = th_clock_read(CLOCK_MONOTONIC_COARSE);
-}
-
-void
 th_takes_end_reused(uint64_t key)
 {
 	uint64_t earlier = take(key);

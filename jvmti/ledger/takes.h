@@ -20,6 +20,7 @@
 #include "jvmti/ledger/callers.h"
 #include "unify/sample/live_blocks.h"
 #include "unify/sample/thread.h"
+#include "unify/shared/clock.h"
 #include "unify/shared/hash.h"
 #include "unify/shared/log_format.h"
 
@@ -154,9 +155,6 @@ bool th_take_sample(struct th_take *take);
  */
 uint64_t th_take_log(const struct th_take *take, uintptr_t address);
 
-/* The outermost critical section begins; after the call. [any] */
-void th_takes_enter_critical(struct th_takes_thread *thread);
-
 /* A local reference whose frame has ended is not given back by hand: its address comes again. [any] */
 void th_takes_end_reused(uint64_t key);
 
@@ -172,7 +170,7 @@ th_take_end(struct th_takes_thread *thread, enum th_ledger_kind kind, uintptr_t 
 	if (kind == TH_LEDGER_MONITOR)
 		thread->monitors++;
 	if (th_takes_is_critical(kind) && !thread->criticals++)
-		th_takes_enter_critical(thread);
+		thread->critical_begun = th_clock_read(CLOCK_MONOTONIC_COARSE);
 	if (TH_TAKES_UNLIKELY(sampled))
 		return th_take_log(sampled, address);
 	if (kind == TH_LEDGER_LOCAL && th_takes_may_hold(th_takes_key(thread, kind, address)))
