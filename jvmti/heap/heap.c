@@ -251,10 +251,8 @@ th_heap_look_at_name(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 static uint64_t
 past_of(const char *thread, uint64_t now)
 {
-	uint64_t past;
+	uint64_t past = th_older_threads_take(thread);
 
-	if (!th_older_threads_take(thread, &past))
-		return 0;
 	return past == TH_OLDER_THREADS_UNKNOWN ? now : past;
 }
 
@@ -472,10 +470,10 @@ th_heap_thread_starts(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, bool skip_pa
 		name_thread(jvmti, env, thread, record);
 	if (record && heap.hotspot) {
 		char *java_thread = th_hotspot_thread(heap.hotspot, env);
-		uint64_t bytes, past;
+		uint64_t bytes;
 
 		/* This thread is counted from here on, whatever it allocated before. */
-		th_older_threads_take(java_thread, &past);
+		th_older_threads_take(java_thread);
 		/*
 		 * Counting has begun already if a sample came first, or if the thread existed
 		 * before.
@@ -539,8 +537,9 @@ th_heap_thread_ends(JNIEnv *env)
 			log_end(record, bytes - record->java_before);
 		else if (record && record->java_thread) /* what was logged last counts */
 			th_store_release(&record->java_thread, NULL);
-		else if (th_older_threads_take(java_thread, &past) && is_known &&
-			 past != TH_OLDER_THREADS_UNKNOWN && counts_older())
+		else if ((past = th_older_threads_take(java_thread)) !=
+				 TH_OLDER_THREADS_UNKNOWN &&
+			 is_known && counts_older())
 			th_add_relaxed(&heap.quiet_bytes, bytes - past);
 	}
 	th_guard_leave();
