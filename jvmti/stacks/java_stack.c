@@ -459,8 +459,7 @@ th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti)
 	java.vm = vm;
 	java.jvmti = jvmti;
 	th_java_frames_start(java.hotspot, th_perf_data_long("java.cls.unloadedClasses"));
-	java.running.code_low = java.hotspot->code_low;
-	java.running.code_high = java.hotspot->code_high;
+	java.running = java.starting;
 	java.running.walk = walk;
 	if (has_frames) {
 		th_hotspot_interpreter(
