@@ -5,9 +5,9 @@
  *
  * An object is identified by its address.  Objects are at least 16 bytes apart, or 8 with compact
  * headers, so a table with one word for each 16 or 8 bytes of the heap gives the node of an address;
- * its pages exist where there are nodes.  Memory is reserved in advance, touched as needed and bounded:
- * about 4 bytes for each 16 or 8 bytes of the heap that contain nodes, 20 for each node and 6 for each
- * reference.
+ * its parts exist where there are nodes.  Memory is reserved in advance, touched as needed and bounded:
+ * about 4 bytes for each 16 or 8 bytes of the 32 KiB of the heap that contain nodes, 20 for each node and
+ * 6 for each reference.
  */
 #ifndef TH_JVMTI_HOLDERS_HOLDER_GRAPH_H
 #define TH_JVMTI_HOLDERS_HOLDER_GRAPH_H
