@@ -25,7 +25,7 @@
 #include "jvmti/stacks/java_stack.h"
 #include "jvmti/names/jni_names.h"
 #include "jvmti/ledger/functions.h"
-#include "jvmti/ledger/references.h"
+#include "jvmti/vm/references.h"
 #include "jvmti/ledger/takes.h"
 #include "jvmti/heap/live_objects.h"
 #include "jvmti/names/methods.h"
@@ -70,7 +70,6 @@ static struct {
 	bool is_elsewhere;  /* another agent holds the capability, and a note was written */
 	bool is_refused;    /* samples would damage the VM's memory, and a note was written */
 	uint64_t interval;  /* the interval with which the VM draws */
-	uint32_t feature_release;
 } agent;
 
 static void
@@ -124,7 +123,7 @@ read_release(void)
 {
 	char *version = get_property("java.vm.version");
 
-	agent.feature_release = version ? (uint32_t)strtoul(version, NULL, 10) : 0;
+	agent.hotspot.release = version ? (uint32_t)strtoul(version, NULL, 10) : 0;
 	th_vm_free(agent.jvmti, version);
 }
 
@@ -161,7 +160,7 @@ log_jvm(void)
 {
 	struct th_event_jvm event = {
 		.time = th_clock_now(),
-		.feature_release = agent.feature_release,
+		.feature_release = agent.hotspot.release,
 		.features = features(),
 	};
 	char *version = get_property("java.vm.version");
@@ -252,10 +251,9 @@ find_countdown(JNIEnv *env)
 {
 	uint64_t interval = th_throttle_interval(TH_HEAP_JAVA);
 	bool own_draws = agent.is_hotspot &&
-			 th_vm_countdown_find(agent.jvmti, env, &agent.hotspot, interval,
-				 agent.feature_release);
+			 th_vm_countdown_find(agent.jvmti, env, &agent.hotspot, interval);
 
-	agent.is_biased = !own_draws && agent.feature_release < FIRST_UNBIASED;
+	agent.is_biased = !own_draws && agent.hotspot.release < FIRST_UNBIASED;
 	agent.has_own_draws = own_draws;
 	th_heap_begin(own_draws);
 	agent.has_begun = true;
@@ -292,8 +290,7 @@ report_other_agent(void)
 static void
 refuse_damage(void)
 {
-	if (!agent.is_hotspot || th_attaching_begin(agent.vm, agent.jvmti, &agent.hotspot,
-					 agent.feature_release))
+	if (!agent.is_hotspot || th_attaching_begin(agent.vm, agent.jvmti, &agent.hotspot))
 		return;
 	give_sampling();
 	agent.is_refused = true;
@@ -370,35 +367,20 @@ on_native_end(struct th_thread_record *record)
 	th_log_append(TH_EVENT_UNDETACHED, &event, NULL, 0);
 }
 
-/* th_functions_vm.class_of */
-static uint32_t
-class_of(const struct JNINativeInterface_ *jni, JNIEnv *env, jobject object)
-{
-	jclass type = jni->GetObjectClass(env, object);
-	uint32_t id = th_classes_id(agent.jvmti, type);
-
-	jni->DeleteLocalRef(env, type);
-	return id;
-}
-
 /* On the agent thread, or while the VM starts. */
 static enum th_control_answer
 switch_ledger(uint64_t interval)
 {
-	const struct th_functions_vm vm = {agent.jvmti, class_of};
 	JNIEnv *env = own_env(agent.vm);
 
 	if (!env)
 		return TH_CONTROL_NO_VM;
-	if (interval && !th_functions_install(&vm, env)) {
+	if (interval && !th_functions_install(agent.jvmti, env)) {
 		note(1, "the ledger cannot be switched on: another agent has replaced the JNI "
 			"functions of this VM");
 		return TH_CONTROL_FAILED;
 	}
-	if (!th_takes_switch(env, (uint32_t)interval)) {
-		note(1, "the ledger cannot be switched on: no memory for its tables");
-		return TH_CONTROL_FAILED;
-	}
+	th_takes_switch(env, (uint32_t)interval);
 	return TH_CONTROL_DONE;
 }
 
@@ -422,8 +404,10 @@ start_references(JNIEnv *env)
 static void
 retry_sampling(void)
 {
-	if (agent.samples_java || agent.is_refused || !th_admission_wants(TH_HEAP_JAVA) ||
-		!switch_sampling(true) || !agent.is_elsewhere)
+	if (!agent.is_elsewhere || !th_admission_wants(TH_HEAP_JAVA))
+		return;
+	switch_sampling(true);
+	if (!agent.samples_java)
 		return;
 	agent.is_elsewhere = false;
 	note(0, "the Java heap is sampled from now on");
@@ -432,7 +416,7 @@ retry_sampling(void)
 static void
 start_collections(void)
 {
-	th_collections_init();
+	th_collections_init(th_collector_find(&agent.hotspot));
 	if (!set_event(JVMTI_EVENT_GARBAGE_COLLECTION_START, true) ||
 		!set_event(JVMTI_EVENT_GARBAGE_COLLECTION_FINISH, true))
 		note(1, "this VM does not report collections: what is alive in the Java heap "
@@ -473,15 +457,6 @@ end_recording(JNIEnv *env)
 		retire();
 }
 
-static void
-start_class_loaders(void)
-{
-	enum th_collector collector = th_collector_find(&agent.hotspot, agent.feature_release);
-
-	th_class_loaders_start(
-		collector == TH_COLLECTOR_PAUSES || collector == TH_COLLECTOR_G1);
-}
-
 /* Without checked reads all checks fail. */
 static void
 report_fault(const char *text)
@@ -514,9 +489,9 @@ start_exit_collection(JNIEnv *env, jthread thread)
 static void
 log_missed_names(void)
 {
-	if (agent.feature_release >= FIRST_WITH_HIDDEN_CLASSES && !th_vm_functions.is_hidden)
+	if (agent.hotspot.release >= FIRST_WITH_HIDDEN_CLASSES && !th_vm_functions.is_hidden)
 		th_missed_names_add(NULL, "JVM_IsHiddenClass");
-	if (agent.feature_release >= FIRST_WITH_VIRTUAL_THREADS && agent.is_hotspot &&
+	if (agent.hotspot.release >= FIRST_WITH_VIRTUAL_THREADS && agent.is_hotspot &&
 		agent.hotspot.virtual_thread < 0)
 		th_missed_names_add("JavaThread", "_vthread");
 	if (agent.is_hotspot && agent.hotspot.env <= 0)
@@ -541,16 +516,14 @@ go_live(JNIEnv *env, jthread thread)
 		check_hotspot(env);
 	th_perf_data_find(&agent.hotspot);
 	th_permanent_loaders_find(env);
-	agent.has_frames = agent.is_hotspot &&
-			   th_java_stack_start(agent.vm, agent.jvmti, agent.feature_release);
+	agent.has_frames = agent.is_hotspot && th_java_stack_start(agent.vm, agent.jvmti);
 	if (!agent.has_frames)
 		note(1, "this VM does not export enough of its layout: native stacks carry no "
 			"Java frames");
 	th_heap_init(agent.jvmti, env, &agent.hotspot, !agent.host.tells_names);
-	th_live_objects_begin(
-		&agent.hotspot, th_collector_find(&agent.hotspot, agent.feature_release));
+	th_live_objects_begin(&agent.hotspot, th_collector_find(&agent.hotspot));
 	start_sampling(env);
-	start_class_loaders();
+	th_class_loaders_start();
 	th_code_sources_start(agent.jvmti, env);
 	log_jvm();
 	th_jni_names_log(env);
@@ -638,9 +611,8 @@ on_vm_death(jvmtiEnv *jvmti, JNIEnv *env)
 	th_guard_enter();
 	th_heap_settle(jvmti, env);
 	th_agent_stop();
-	if (th_agent_thread_stop() && !th_housekeeping_is_ending()) {
+	if (th_agent_thread_stop() && !th_housekeeping_is_ending())
 		th_heap_log_bytes(true);
-	}
 	/* After the agent thread's last breakdown and search for dead objects. */
 	th_teardown_begins(TH_TEARDOWN_VM_DEATH, NULL);
 	th_vm_memory_stop();
@@ -757,10 +729,7 @@ th_agent_has_ended(void)
 static void
 restart(JavaVM *vm)
 {
-	JNIEnv *env = own_env(vm);
-
-	if (env)
-		th_live_objects_restart(env);
+	th_live_objects_restart(own_env(vm));
 	th_methods_restart();
 	th_classes_restart();
 	th_heap_restart();

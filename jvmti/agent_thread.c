@@ -17,7 +17,7 @@
 #include "jvmti/heap/collections.h"
 #include "jvmti/heap/full_collection.h"
 #include "jvmti/heap/heap.h"
-#include "jvmti/ledger/references.h"
+#include "jvmti/vm/references.h"
 #include "jvmti/ledger/takes.h"
 #include "jvmti/heap/live_objects.h"
 #include "unify/base/align.h"

@@ -435,20 +435,6 @@ count_with_tags(struct count *count)
 	return true;
 }
 
-static bool
-count_in_table(struct count *count)
-{
-	const size_t bytes = CLEANERS_MAX * sizeof(*count->cleaners);
-	bool is_counted;
-
-	count->cleaners = th_memory_reserve(bytes);
-	if (!count->cleaners)
-		return false;
-	is_counted = count_with_tags(count);
-	th_memory_release(count->cleaners, bytes);
-	return is_counted;
-}
-
 static void
 find_cleaners(struct count *count)
 {
@@ -465,6 +451,7 @@ find_cleaners(struct count *count)
 static bool
 count_buffers(struct count *count, JavaVM *vm)
 {
+	const size_t bytes = CLEANERS_MAX * sizeof(*count->cleaners);
 	bool is_counted;
 
 	count->buffer = th_loaded_class_find(count->env, "java.nio.DirectByteBuffer");
@@ -474,7 +461,9 @@ count_buffers(struct count *count, JavaVM *vm)
 	if (!count->cleaner || !count->holder ||
 		(*vm)->GetEnv(vm, (void **)&count->jvmti, JVMTI_VERSION_11) != JNI_OK)
 		return false;
-	is_counted = count_in_table(count);
+	count->cleaners = th_memory_reserve(bytes);
+	is_counted = count->cleaners && count_with_tags(count);
+	th_memory_release(count->cleaners, bytes);
 	(*count->jvmti)->DisposeEnvironment(count->jvmti);
 	return is_counted;
 }

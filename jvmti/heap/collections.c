@@ -59,6 +59,7 @@ struct collector {
 static struct {
 	struct collector collectors[COLLECTORS_MAX];
 	const char *last_cause; /* of the last collection */
+	enum th_collector collector;
 	/* Writer: the collecting thread of the VM, one at a time. */
 	uint64_t started;
 	uint64_t paused; /* in total, ns */
@@ -125,8 +126,9 @@ count_old(bool whole, uint64_t *ret)
 }
 
 void
-th_collections_init(void)
+th_collections_init(enum th_collector collector)
 {
+	collections.collector = collector;
 	find_collectors();
 	count_old(false, &collections.old.count);
 	count_old(true, &collections.old.whole);
@@ -308,7 +310,7 @@ th_collections_mean_pause(void)
 	uint32_t count = finished < MEAN_PAUSES ? finished : MEAN_PAUSES;
 	uint64_t sum = 0;
 
-	if (count < MEAN_PAUSES_LEAST)
+	if (count < MEAN_PAUSES_LEAST || collections.collector > TH_COLLECTOR_G1)
 		return 0;
 	for (uint32_t i = 1; i <= count; i++) {
 		const struct pause *pause = &collections.pauses[(finished - i) % PAUSES_MAX];

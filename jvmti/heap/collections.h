@@ -12,7 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-void th_collections_init(void);
+#include "jvmti/heap/collector.h"
+
+void th_collections_init(enum th_collector collector);
 
 /* The event callbacks. */
 void JNICALL th_collections_started(jvmtiEnv *jvmti);
@@ -64,7 +66,10 @@ void th_collections_forced(void);
 /* Pauses so far. [agent-thread] */
 uint32_t th_collections_count(void);
 
-/* Mean length of the last 64 pauses in nanoseconds; 0: fewer than 16 so far. [agent-thread] */
+/*
+ * Mean length of the last 64 pauses in nanoseconds; 0: fewer than 16 so far, or they process no
+ * references. [agent-thread]
+ */
 uint64_t th_collections_mean_pause(void);
 
 #endif

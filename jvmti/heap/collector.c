@@ -15,19 +15,19 @@ has_flag(const struct th_hotspot *hotspot, const char *name)
 }
 
 static bool
-is_generational_z(const struct th_hotspot *hotspot, uint32_t feature_release)
+is_generational_z(const struct th_hotspot *hotspot)
 {
-	return feature_release >= Z_GENERATIONAL_ONLY || has_flag(hotspot, "ZGenerational");
+	return hotspot->release >= Z_GENERATIONAL_ONLY || has_flag(hotspot, "ZGenerational");
 }
 
 enum th_collector
-th_collector_find(const struct th_hotspot *hotspot, uint32_t feature_release)
+th_collector_find(const struct th_hotspot *hotspot)
 {
 	if (has_flag(hotspot, "UseG1GC"))
 		return TH_COLLECTOR_G1;
 	if (has_flag(hotspot, "UseZGC"))
-		return is_generational_z(hotspot, feature_release) ? TH_COLLECTOR_GENERATIONAL_Z
-								   : TH_COLLECTOR_CONCURRENT;
+		return is_generational_z(hotspot) ? TH_COLLECTOR_GENERATIONAL_Z
+						  : TH_COLLECTOR_CONCURRENT;
 	return has_flag(hotspot, "UseShenandoahGC") ? TH_COLLECTOR_CONCURRENT
 						    : TH_COLLECTOR_PAUSES;
 }

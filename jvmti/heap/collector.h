@@ -29,7 +29,7 @@ enum th_collector {
 };
 
 /* The collector in use, by the VM's flags. [jvmti] */
-enum th_collector th_collector_find(const struct th_hotspot *hotspot, uint32_t feature_release);
+enum th_collector th_collector_find(const struct th_hotspot *hotspot);
 
 /* The maximum size of the Java heap in bytes; 0: unknown. [any] */
 uint64_t th_collector_heap_max(const struct th_hotspot *hotspot);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "jvmti/heap/collector.h"
-#include "jvmti/ledger/references.h"
+#include "jvmti/vm/references.h"
 #include "unify/log/log.h"
 #include "unify/recording/recorder.h"
 #include "unify/shared/clock.h"

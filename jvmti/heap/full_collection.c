@@ -91,21 +91,20 @@ static bool
 collect(jvmtiEnv *jvmti, bool at_exit)
 {
 	uint64_t before = th_collections_old();
-	uint64_t begun = 0;
 
 	for (int i = 0; i < ATTEMPTS && (!at_exit || is_awaited()); i++) {
-		begun = th_clock_now();
+		uint64_t begun = th_clock_now();
+
 		if ((*jvmti)->ForceGarbageCollection(jvmti))
 			return false;
 		th_system_nap(NAP_NS);
-		if (th_collections_old() != before)
-			break;
+		if (th_collections_old() == before)
+			continue;
+		full.collected = begun;
+		th_collections_forced();
+		return true;
 	}
-	if (th_collections_old() == before)
-		return false;
-	full.collected = begun;
-	th_collections_forced();
-	return true;
+	return false;
 }
 
 uint64_t

@@ -45,10 +45,8 @@ static struct {
 	bool asks_names;                  /* th_agent_renamed() is not called */
 	/* the library, not the VM, draws countdowns; set before `is_begun` */
 	bool draws;
-	uint32_t is_begun; /* atomic: samples are recorded */
-	uint64_t interval; /* atomic: the interval with which the VM draws */
-	/* atomic: number of times the sampler was taken back from another agent */
-	uint32_t takeovers;
+	uint32_t is_begun;    /* atomic: samples are recorded */
+	uint64_t interval;    /* atomic: the interval with which the VM draws */
 	uint64_t quiet_bytes; /* atomic: bytes of ended threads that left no record */
 	uint64_t quiet_bytes_logged;
 } heap;
@@ -72,7 +70,10 @@ th_heap_begin(bool own_draws)
 void
 th_heap_take_over(void)
 {
-	th_add_relaxed(&heap.takeovers, 1);
+	struct th_thread_record *record = th_thread_first();
+
+	for (; record; record = th_thread_next(record))
+		th_store_relaxed(&record->java_due, 0);
 }
 
 void
@@ -130,17 +131,6 @@ join(struct th_thread_record *record, char *thread, uint64_t past)
 	record->java_due = 0;
 }
 
-/* Whether this is the first sample of a thread since another agent had the sampler. */
-static bool
-is_of_another(struct th_thread_record *record)
-{
-	uint32_t takeovers = th_load_relaxed(&heap.takeovers);
-	bool is_first = record->java_takeover != takeovers;
-
-	record->java_takeover = takeovers;
-	return is_first;
-}
-
 /*
  * The VM called before the end of the countdown (vm_countdown.h), or drew its own for an object
  * of the library: the rest is set again.  False: the countdown has ended.
@@ -148,9 +138,12 @@ is_of_another(struct th_thread_record *record)
 static bool
 is_early(struct th_thread_record *record, char *thread, uint64_t bytes)
 {
-	if (record->java_due <= bytes)
+	/* Read once: th_heap_take_over(). */
+	uint64_t due = th_load_relaxed(&record->java_due);
+
+	if (due <= bytes)
 		return false;
-	th_vm_countdown_set(thread, record->java_due - bytes);
+	th_vm_countdown_set(thread, due - bytes);
 	th_log_count(TH_COUNTER_JAVA_EARLY, 1);
 	return true;
 }
@@ -165,7 +158,7 @@ static bool
 is_due(struct th_thread_record *record, char *thread, const struct th_event_java_alloc *object,
 	uint64_t bytes)
 {
-	uint64_t due = record->java_due;
+	uint64_t due = th_load_relaxed(&record->java_due);
 
 	if (is_early(record, thread, bytes))
 		return false;
@@ -183,7 +176,6 @@ is_due(struct th_thread_record *record, char *thread, const struct th_event_java
 static bool
 is_sampled(struct th_thread_record *record, char *thread, struct th_event_java_alloc *object)
 {
-	bool is_foreign = is_of_another(record);
 	uint64_t bytes = object->thread_bytes + record->java_before;
 
 	object->interval = record->java_interval;
@@ -191,9 +183,9 @@ is_sampled(struct th_thread_record *record, char *thread, struct th_event_java_a
 		note_draw_of_vm(record);
 		if (object->interval == TH_INTERVAL_UNKNOWN)
 			object->interval = th_recorder_settings()->limits.interval;
-		return !is_foreign;
+		return true;
 	}
-	if (record->java_due && !is_foreign)
+	if (record->java_due)
 		return is_due(record, thread, object, bytes);
 	draw(record, thread, bytes);
 	return false;
@@ -259,10 +251,8 @@ th_heap_look_at_name(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 static uint64_t
 past_of(const char *thread, uint64_t now)
 {
-	uint64_t past;
+	uint64_t past = th_older_threads_take(thread);
 
-	if (!th_older_threads_take(thread, &past))
-		return 0;
 	return past == TH_OLDER_THREADS_UNKNOWN ? now : past;
 }
 
@@ -480,10 +470,10 @@ th_heap_thread_starts(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, bool skip_pa
 		name_thread(jvmti, env, thread, record);
 	if (record && heap.hotspot) {
 		char *java_thread = th_hotspot_thread(heap.hotspot, env);
-		uint64_t bytes, past;
+		uint64_t bytes;
 
 		/* This thread is counted from here on, whatever it allocated before. */
-		th_older_threads_take(java_thread, &past);
+		th_older_threads_take(java_thread);
 		/*
 		 * Counting has begun already if a sample came first, or if the thread existed
 		 * before.
@@ -547,8 +537,9 @@ th_heap_thread_ends(JNIEnv *env)
 			log_end(record, bytes - record->java_before);
 		else if (record && record->java_thread) /* what was logged last counts */
 			th_store_release(&record->java_thread, NULL);
-		else if (th_older_threads_take(java_thread, &past) && is_known &&
-			 past != TH_OLDER_THREADS_UNKNOWN && counts_older())
+		else if ((past = th_older_threads_take(java_thread)) !=
+				 TH_OLDER_THREADS_UNKNOWN &&
+			 is_known && counts_older())
 			th_add_relaxed(&heap.quiet_bytes, bytes - past);
 	}
 	th_guard_leave();

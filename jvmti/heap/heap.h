@@ -29,8 +29,8 @@ th_heap_init(jvmtiEnv *jvmti, JNIEnv *env, const struct th_hotspot *hotspot, boo
 void th_heap_begin(bool own_draws);
 
 /*
- * The library has the sampler again after another agent may have used it.  Countdowns begun in
- * between are invalid, so the next sample of every thread only starts a new one.
+ * The library has the sampler again after another agent may have used it.  Countdowns are invalid, so
+ * the next sample of every thread only starts a new one, if the library draws. [agent-thread]
  */
 void th_heap_take_over(void);
 

@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-#include "jvmti/ledger/references.h"
+#include "jvmti/vm/references.h"
+#include "unify/base/align.h"
 #include "unify/base/atomic.h"
 #include "unify/base/memory.h"
 #include "unify/log/log.h"
@@ -42,7 +43,6 @@ static struct {
 	uint32_t count;        /* agent thread */
 	uint32_t level;        /* atomic; writer: agent thread */
 	uint32_t limit;        /* agent thread: of `count`, at most TH_LIVE_OBJECTS_MAX */
-	bool has_pauses;       /* references are processed in them */
 	struct {               /* agent thread */
 		uint64_t time; /* when it began */
 		uint32_t pauses;
@@ -397,7 +397,6 @@ th_live_objects_begin(const struct th_hotspot *hotspot, enum th_collector collec
 		th_few_followed_init(hotspot, add, log_death);
 	if (collector == TH_COLLECTOR_G1)
 		init_humongous(hotspot);
-	live.has_pauses = collector == TH_COLLECTOR_PAUSES || collector == TH_COLLECTOR_G1;
 }
 
 void
@@ -429,11 +428,10 @@ bound_new(JNIEnv *env, uint64_t pause_ns, uint32_t pauses, uint64_t now)
 void
 th_live_objects_bound(JNIEnv *env, uint64_t pause_ns, uint32_t pauses, uint64_t now)
 {
-	uint64_t limit = th_references_allowed(pause_ns, TH_REFERENCE_OLD_NS, OLD_AT_LEAST);
-
-	if (!live.has_pauses || !pause_ns)
+	if (!pause_ns)
 		return;
-	live.limit = limit < TH_LIVE_OBJECTS_MAX ? (uint32_t)limit : TH_LIVE_OBJECTS_MAX;
+	live.limit = (uint32_t)th_min(TH_LIVE_OBJECTS_MAX,
+		th_references_allowed(pause_ns, TH_REFERENCE_OLD_NS, OLD_AT_LEAST));
 	if (live.count >= live.limit)
 		thin(env);
 	bound_new(env, pause_ns, pauses, now);

@@ -49,8 +49,8 @@ void th_live_objects_follow(JNIEnv *env, const struct th_sampled_object *object)
 void th_live_objects_collect(JNIEnv *env);
 
 /*
- * The last pauses of the collector, `pauses` so far, took `pause_ns` on average; 0: unknown.
- * Thins the table and new objects so that the references add little to a pause; `now` is the time in ns.
+ * The last pauses of the collector, `pauses` so far, took `pause_ns` on average; 0: unknown, or weak
+ * references cost them no time (th_collections_mean_pause()).  Thins the table and new objects so that the references add little to a pause; `now` is the time in ns.
  * [agent-thread]
  */
 void th_live_objects_bound(JNIEnv *env, uint64_t pause_ns, uint32_t pauses, uint64_t now);

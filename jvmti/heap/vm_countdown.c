@@ -152,8 +152,8 @@ prove(JNIEnv *env, char *thread)
 }
 
 bool
-th_vm_countdown_find(jvmtiEnv *jvmti, JNIEnv *env, const struct th_hotspot *hotspot,
-	uint64_t interval, uint32_t feature_release)
+th_vm_countdown_find(
+	jvmtiEnv *jvmti, JNIEnv *env, const struct th_hotspot *hotspot, uint64_t interval)
 {
 	bool proved;
 
@@ -161,7 +161,7 @@ th_vm_countdown_find(jvmtiEnv *jvmti, JNIEnv *env, const struct th_hotspot *hots
 		hotspot->tlab_desired_size <= 0 || hotspot->tlab_refill_waste_limit <= 0)
 		return false;
 	vm.hotspot = hotspot;
-	vm.loses_point = feature_release < FIRST_WITH_POINT;
+	vm.loses_point = hotspot->release < FIRST_WITH_POINT;
 	(*jvmti)->SetHeapSamplingInterval(jvmti, PROBE_INTERVAL);
 	proved = prove(env, th_hotspot_thread(hotspot, env));
 	(*jvmti)->SetHeapSamplingInterval(jvmti, (jint)interval);

@@ -35,8 +35,8 @@
  * sampling event must be enabled; its interval is `interval` afterwards.  The guard must be held.
  * [jvmti]
  */
-bool th_vm_countdown_find(jvmtiEnv *jvmti, JNIEnv *env, const struct th_hotspot *hotspot,
-	uint64_t interval, uint32_t feature_release);
+bool th_vm_countdown_find(
+	jvmtiEnv *jvmti, JNIEnv *env, const struct th_hotspot *hotspot, uint64_t interval);
 
 /* A TLAB, in bytes. */
 struct th_tlab {

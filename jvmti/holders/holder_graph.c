@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of nodes has three levels: 1 GiB of addresses, 2 MiB of it (a chunk), 8 or 16 bytes.  A page
- * of `ids` counts as used from its first node on.
+ * The table of nodes has three levels: 1 GiB of addresses, 32 KiB of it (a chunk), 8 or 16 bytes.  A
+ * chunk has two or four pages of `ids`, which count as used from its first node on.
  */
 #include "jvmti/holders/holder_graph.h"
 
@@ -11,12 +11,9 @@
 /* User addresses of both processors; generational Z gives uncolored ones. */
 #define ADDRESS_BITS 48
 #define BLOCK_BITS 30
-#define CHUNK_BITS 21
+#define CHUNK_BITS 15
 #define TOP (1u << (ADDRESS_BITS - BLOCK_BITS))
 #define CHUNKS_PER_BLOCK (1u << (BLOCK_BITS - CHUNK_BITS))
-#define IDS_PER_PAGE (4096 / sizeof(uint32_t))
-/* Address space for `ids`, as a multiple of the memory: parts of it without nodes are not used. */
-#define SPARSE 4
 #define BLOCKS_MAX 4096
 #define NODES_MAX (TH_HOLDER_ROOT - 1)
 /* A reference: its target and how. */
@@ -40,19 +37,17 @@ bool
 th_holder_graph_init(struct th_holder_graph *graph, uint32_t object_bytes, uint64_t bytes_max)
 {
 	const uint32_t ids_per_chunk = (1u << CHUNK_BITS) / object_bytes;
-	const uint64_t chunk_bytes = ids_per_chunk * sizeof(uint32_t);
 
 	*graph = (struct th_holder_graph){.bytes_max = bytes_max,
 		.granule_bits = (uint32_t)__builtin_ctz(object_bytes),
-		.ids_per_chunk = ids_per_chunk};
-	graph->chunk_max = (uint32_t)th_min(
-		bytes_max / chunk_bytes * SPARSE + 1, UINT32_MAX / 2);
+		.ids_per_chunk = ids_per_chunk,
+		.chunk_bytes = ids_per_chunk * sizeof(uint32_t)};
+	graph->chunk_max = (uint32_t)th_min(bytes_max / graph->chunk_bytes + 1, UINT32_MAX / 2);
 	graph->node_max = (uint32_t)th_min(bytes_max / NODE_BYTES, NODES_MAX);
 	graph->reference_max = (uint32_t)th_min(bytes_max / REFERENCE_BYTES, UINT32_MAX - 1);
 	graph->top = reserve(graph, TOP * sizeof(*graph->top));
 	graph->blocks = reserve(graph, BLOCKS_MAX * CHUNKS_PER_BLOCK * sizeof(*graph->blocks));
-	graph->ids = reserve(graph, graph->chunk_max * chunk_bytes);
-	graph->touched = reserve(graph, graph->chunk_max * 2 * sizeof(*graph->touched));
+	graph->ids = reserve(graph, (uint64_t)graph->chunk_max * graph->chunk_bytes);
 	graph->nodes = reserve(graph, (graph->node_max + 1ull) * sizeof(*graph->nodes));
 	graph->queue = reserve(graph, (graph->node_max + 1ull) * sizeof(*graph->queue));
 	graph->targets = reserve(
@@ -60,7 +55,7 @@ th_holder_graph_init(struct th_holder_graph *graph, uint32_t object_bytes, uint6
 	graph->hows = reserve(graph, (graph->reference_max + 1ull) * sizeof(*graph->hows));
 	/* No list of references begins at 0. */
 	graph->reference_count = 1;
-	return graph->reservation_count == 8;
+	return graph->reservation_count == 7;
 }
 
 void
@@ -119,22 +114,10 @@ find_chunk(struct th_holder_graph *graph, uintptr_t address)
 	if (!*block)
 		return 0;
 	uint32_t *chunk = &graph->blocks[chunk_index(graph, address)];
-	if (!*chunk && graph->chunk_count < graph->chunk_max)
+	if (!*chunk && graph->chunk_count < graph->chunk_max &&
+		charge(graph, graph->chunk_bytes))
 		*chunk = ++graph->chunk_count;
 	return *chunk;
-}
-
-static bool
-charge_page(struct th_holder_graph *graph, uint64_t index)
-{
-	uint64_t page = index / IDS_PER_PAGE;
-	uint64_t *word = &graph->touched[page / 64];
-	uint64_t bit = UINT64_C(1) << page % 64;
-
-	if (*word & bit)
-		return true;
-	*word |= bit;
-	return charge(graph, IDS_PER_PAGE * sizeof(uint32_t));
 }
 
 uint32_t
@@ -146,8 +129,7 @@ th_holder_graph_node(struct th_holder_graph *graph, uintptr_t address, bool *is_
 	*is_new_ret = false;
 	if (chunk && graph->ids[index])
 		return graph->ids[index];
-	if (!chunk || graph->node_count == graph->node_max || !charge_page(graph, index) ||
-		!charge(graph, NODE_BYTES)) {
+	if (!chunk || graph->node_count == graph->node_max || !charge(graph, NODE_BYTES)) {
 		graph->is_full = true;
 		return 0;
 	}

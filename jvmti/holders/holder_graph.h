@@ -5,9 +5,9 @@
  *
  * An object is identified by its address.  Objects are at least 16 bytes apart, or 8 with compact
  * headers, so a table with one word for each 16 or 8 bytes of the heap gives the node of an address;
- * its pages exist where there are nodes.  Memory is reserved in advance, touched as needed and bounded:
- * about 4 bytes for each 16 or 8 bytes of the heap that contain nodes, 20 for each node and 6 for each
- * reference.
+ * its parts exist where there are nodes.  Memory is reserved in advance, touched as needed and bounded:
+ * about 4 bytes for each 16 or 8 bytes of the 32 KiB of the heap that contain nodes, 20 for each node and
+ * 6 for each reference.
  */
 #ifndef TH_JVMTI_HOLDERS_HOLDER_GRAPH_H
 #define TH_JVMTI_HOLDERS_HOLDER_GRAPH_H
@@ -36,17 +36,17 @@ struct th_holder_reservation {
 };
 
 struct th_holder_graph {
-	struct th_holder_reservation reservations[8];
+	struct th_holder_reservation reservations[7];
 	uint32_t reservation_count;
 	uint64_t bytes_max;
 	uint64_t bytes; /* used */
 	uint32_t granule_bits;
 	uint32_t ids_per_chunk;
+	uint32_t chunk_bytes; /* of `ids` */
 
-	uint32_t *top;     /* by address: number of a block */
-	uint32_t *blocks;  /* by block and address: number of a chunk of `ids` */
-	uint32_t *ids;     /* by chunk and address: number of a node */
-	uint64_t *touched; /* by chunk, two words: pages of `ids` in use */
+	uint32_t *top;    /* by address: number of a block */
+	uint32_t *blocks; /* by block and address: number of a chunk of `ids` */
+	uint32_t *ids;    /* by chunk and address: number of a node */
 	uint32_t block_count;
 	uint32_t chunk_count;
 	uint32_t chunk_max;

@@ -12,7 +12,6 @@
 
 #include <stddef.h>
 
-#include "jvmti/ledger/held.h"
 #include "jvmti/ledger/takes.h"
 #include "unify/base/atomic.h"
 #include "unify/base/memory.h"
@@ -202,7 +201,7 @@ take_reference(uintptr_t reference, uint64_t take, void *data)
 	struct th_holder_reference *item = &walk->references[walk->reference_count];
 
 	/* If another agent hides calls from the ledger, the slot may be gone. */
-	if (walk->reference_count == TH_HELD_MAX ||
+	if (walk->reference_count == TH_LIVE_BLOCKS_MAX ||
 		!th_observed_copy(slot, &item->object, sizeof(item->object)))
 		return;
 	item->take = take;
@@ -218,7 +217,7 @@ read_references(struct th_holder_walk *walk)
 {
 	walk->has_references = true;
 	if (th_load_relaxed(&th_takes_generation))
-		th_held_each(TH_LEDGER_GLOBAL, take_reference, walk);
+		th_takes_each(TH_LEDGER_GLOBAL, take_reference, walk);
 }
 
 /* The VM's callback */
@@ -390,7 +389,7 @@ th_holder_walk_run(struct th_holder_walk *walk, uint64_t pause_max)
 	jvmtiError error;
 
 	walk->roots = th_memory_reserve(ROOTS_MAX * sizeof(*walk->roots));
-	walk->references = th_memory_reserve(TH_HELD_MAX * sizeof(*walk->references));
+	walk->references = th_memory_reserve(TH_LIVE_BLOCKS_MAX * sizeof(*walk->references));
 	if (!walk->roots || !walk->references)
 		return false;
 	walk->root_count = 1; /* 0: permanent classes */
@@ -410,7 +409,7 @@ void
 th_holder_walk_deinit(struct th_holder_walk *walk)
 {
 	th_memory_release(walk->roots, ROOTS_MAX * sizeof(*walk->roots));
-	th_memory_release(walk->references, TH_HELD_MAX * sizeof(*walk->references));
+	th_memory_release(walk->references, TH_LIVE_BLOCKS_MAX * sizeof(*walk->references));
 }
 
 /* Paths */

@@ -35,11 +35,10 @@
 
 enum th_holder_tag_flag {
 	TH_HOLDER_TAG_CLASS = 1,
-	TH_HOLDER_TAG_LOADER = 2,
-	TH_HOLDER_TAG_THREAD = 4,
-	TH_HOLDER_TAG_PERMANENT = 8, /* class or loader that is never unloaded */
-	TH_HOLDER_TAG_LEAF = 16,     /* class: its instances refer to nothing */
-	TH_HOLDER_TAG_OWN = 32,      /* the agent thread */
+	TH_HOLDER_TAG_THREAD = 2,
+	TH_HOLDER_TAG_PERMANENT = 4, /* class or loader that is never unloaded */
+	TH_HOLDER_TAG_LEAF = 8,      /* class: its instances refer to nothing */
+	TH_HOLDER_TAG_OWN = 16,      /* the agent thread */
 };
 
 struct th_holder_tag {

@@ -117,22 +117,6 @@ intern(struct th_holder_tags *tags, jobject object)
 
 /* Classes come first, in the order of JVMTI's list, so the tag of a class is its position there. */
 
-/* The tag of a loader; 0: it cannot be tagged. */
-static uint32_t
-tag_loader(struct th_holder_tags *tags, jobject loader)
-{
-	struct th_holder_tag *item = intern(tags, loader);
-
-	if (!item)
-		return 0;
-	if (!(item->flags & TH_HOLDER_TAG_LOADER)) {
-		item->flags |= TH_HOLDER_TAG_LOADER;
-		if (th_permanent_loaders_have(tags->env, loader))
-			item->flags |= TH_HOLDER_TAG_PERMANENT;
-	}
-	return (uint32_t)(item - tags->items);
-}
-
 /* Instances without references: arrays of primitives, and frequent small classes. */
 static bool
 is_leaf(const struct th_holder_tags *tags, jclass type)
@@ -154,19 +138,22 @@ is_leaf(const struct th_holder_tags *tags, jclass type)
 	return is_found;
 }
 
+/* A loader that cannot be tagged is 0, as the boot loader. */
 static void
 tag_loader_of(struct th_holder_tags *tags, struct th_holder_tag *item)
 {
+	struct th_holder_tag *found;
 	jobject loader = NULL;
 
 	if ((*tags->jvmti)->GetClassLoader(tags->jvmti, item->object, &loader))
 		return;
-	if (!loader) {
+	if (th_permanent_loaders_have(tags->env, loader))
 		item->flags |= TH_HOLDER_TAG_PERMANENT;
-		return;
+	found = loader ? intern(tags, loader) : NULL;
+	if (found) {
+		found->flags |= item->flags & TH_HOLDER_TAG_PERMANENT;
+		item->loader = (uint32_t)(found - tags->items);
 	}
-	item->loader = tag_loader(tags, loader);
-	item->flags |= tags->items[item->loader].flags & TH_HOLDER_TAG_PERMANENT;
 	(*tags->env)->DeleteLocalRef(tags->env, loader);
 }
 
@@ -440,15 +427,6 @@ find_paths(struct holders *holders)
 	return has_room;
 }
 
-static void
-remember(const struct holders *holders)
-{
-	uint64_t kib = holders->cost.heap >> 10;
-
-	if (kib)
-		history.ns_per_kib = holders->walk.cpu / kib + 1;
-}
-
 /* In an environment of its own; disposing of it removes all tags. */
 static enum th_control_answer
 walk_tagged(struct holders *holders, jvmtiEnv *jvmti, JNIEnv *env,
@@ -466,7 +444,7 @@ walk_tagged(struct holders *holders, jvmtiEnv *jvmti, JNIEnv *env,
 		is_done = th_holder_walk_run(walk, request->pause_max);
 	}
 	if (is_done) {
-		remember(holders);
+		history.ns_per_kib = walk->cpu / ((holders->cost.heap >> 10) + 1) + 1;
 		is_done = find_paths(holders);
 	}
 	enum th_control_answer answer = is_done ? TH_CONTROL_DONE : explain(walk);

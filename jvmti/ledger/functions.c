@@ -7,6 +7,7 @@
 #include "jvmti/ledger/functions.h"
 
 #include "jvmti/ledger/takes.h"
+#include "jvmti/names/classes.h"
 #include "jvmti/vm/vm_exports.h"
 #include "unify/base/atomic.h"
 
@@ -17,7 +18,7 @@
 
 /* The functions that we have replaced; the others of this table are the VM's, too. */
 static struct JNINativeInterface_ real;
-static struct th_functions_vm vm;
+static jvmtiEnv *jvmti;
 static uint32_t probes; /* of our DeleteGlobalRef, on the agent thread */
 
 /*
@@ -26,10 +27,14 @@ static uint32_t probes; /* of our DeleteGlobalRef, on the agent thread */
 static void
 find_class(struct th_take *take, JNIEnv *env, jobject object)
 {
+	jclass type;
+
 	if (!object || take->thread->criticals || real.ExceptionCheck(env))
 		return;
 	th_guard_enter();
-	take->type = vm.class_of(&real, env, object);
+	type = real.GetObjectClass(env, object);
+	take->type = th_classes_id(jvmti, type);
+	real.DeleteLocalRef(env, type);
 	th_guard_leave();
 }
 
@@ -312,7 +317,6 @@ keep_real(const struct JNINativeInterface_ *table)
 #undef W
 	real.ExceptionCheck = table->ExceptionCheck;
 	real.GetObjectClass = table->GetObjectClass;
-	real.IsSameObject = table->IsSameObject;
 }
 
 /* Only what is original is replaced: a function of another agent may call ours. */
@@ -338,19 +342,19 @@ is_reached(JNIEnv *env)
 }
 
 bool
-th_functions_install(const struct th_functions_vm *own, JNIEnv *env)
+th_functions_install(jvmtiEnv *environment, JNIEnv *env)
 {
 	struct JNINativeInterface_ *table;
 
-	vm = *own;
+	jvmti = environment;
 	if (real.NewGlobalRef && is_reached(env))
 		return true;
-	if ((*vm.jvmti)->GetJNIFunctionTable(vm.jvmti, &table))
+	if ((*jvmti)->GetJNIFunctionTable(jvmti, &table))
 		return false;
 	if (!real.NewGlobalRef)
 		keep_real(table);
 	replace(table);
-	bool is_set = !(*vm.jvmti)->SetJNIFunctionTable(vm.jvmti, table);
-	th_vm_free(vm.jvmti, table);
+	bool is_set = !(*jvmti)->SetJNIFunctionTable(jvmti, table);
+	th_vm_free(jvmti, table);
 	return is_set && is_reached(env);
 }

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "jvmti/ledger/references.h"
+#include "jvmti/vm/references.h"
 #include "unify/base/memory.h"
 #include "unify/log/log.h"
 #include "unify/sample/capture.h"
@@ -19,8 +19,8 @@
 #include "unify/shared/clock.h"
 
 #define SLOW __attribute__((noinline, cold))
-/* Entries of the table above which new takes are as those of a frequent caller. */
-#define HELD_MANY (TH_HELD_MAX / 2)
+/* Recorded takes held above which new ones are as those of a frequent caller. */
+#define HELD_MANY 65536
 /* Direct buffers followed; each weak reference costs a collection some 0.1 us. */
 #define BUFFERS_MAX 4096
 
@@ -29,6 +29,7 @@ uint32_t th_takes_generation;
 static struct {
 	uint32_t generations;            /* agent thread: so far */
 	struct th_takes_thread *threads; /* atomic; all, newest first */
+	uint32_t held;                   /* atomic: recorded takes in the table, about */
 	uint32_t buffers;                /* atomic: direct buffers followed */
 	struct th_event_ledger_count logged[TH_LEDGER_KINDS]; /* agent thread */
 } takes;
@@ -97,6 +98,56 @@ th_takes_own(void)
 	return th_thread.ledger;
 }
 
+/* What is held */
+
+/* Under the guard. */
+static bool
+put(uint64_t key, uint64_t sample)
+{
+	bool is_put = th_live_blocks_insert(key, sample);
+
+	th_add_relaxed(&takes.held, is_put);
+	return is_put;
+}
+
+/* Removes a key and returns its sample; 0: it is not held. */
+static uint64_t
+take(uint64_t key)
+{
+	uint64_t sample;
+
+	if (!th_takes_may_hold(key))
+		return 0;
+	th_guard_enter();
+	sample = th_live_blocks_remove(key);
+	th_guard_leave();
+	th_add_relaxed(&takes.held, sample ? UINT32_MAX : 0);
+	return sample;
+}
+
+struct visit {
+	enum th_ledger_kind kind;
+	th_live_blocks_visit *visit;
+	void *data;
+};
+
+static void
+visit_kind(uintptr_t key, uint64_t sample, void *data)
+{
+	const struct visit *visit = data;
+
+	if (key >> 56 == visit->kind)
+		visit->visit(key << 8 >> 10, sample, visit->data);
+}
+
+void
+th_takes_each(enum th_ledger_kind kind, th_live_blocks_visit *visit, void *data)
+{
+	struct visit each = {kind, visit, data};
+
+	th_live_blocks_each(visit_kind, &each);
+}
+
 /* Takes */
 
 SLOW bool
@@ -154,43 +205,34 @@ th_take_log(const struct th_take *take, uintptr_t address)
 		.type = take->type,
 		.kind = take->kind,
 	};
-	uint64_t replaced = 0;
+	const uint64_t key = th_takes_key(take->thread, take->kind, address);
 	uint64_t id = 0;
 
 	/* Switched off meanwhile. */
 	if (!th_load_relaxed(&th_takes_generation))
 		return 0;
 	th_store_relaxed(&take->caller->type, take->type);
+	th_takes_end_reused(key);
 	th_guard_enter();
 	if (th_in_flight_begin()) {
 		id = th_log_append(TH_EVENT_LEDGER_TAKE, &event, NULL, 0);
 		if (!id)
 			th_log_count(TH_COUNTER_LEDGER_LOST, 1);
-		else if (take->kind != TH_LEDGER_DIRECT_BUFFER &&
-			 !th_held_put(th_takes_key(take->thread, take->kind, address), id,
-				 &replaced))
+		else if (take->kind != TH_LEDGER_DIRECT_BUFFER && !put(key, id))
 			th_log_count(TH_COUNTER_LEDGER_FULL, 1);
 		th_in_flight_end();
 	}
 	th_guard_leave();
-	if (replaced)
-		log_end(replaced, 0, TH_LEDGER_REUSED);
-	if (th_held_count() > HELD_MANY)
+	if (th_load_relaxed(&takes.held) > HELD_MANY)
 		th_callers_set_full(true);
 	errno = saved_errno;
 	return id;
 }
 
 void
-th_takes_enter_critical(struct th_takes_thread *thread)
-{
-	thread->critical_begun = th_clock_read(CLOCK_MONOTONIC_COARSE);
-}
-
-void
 th_takes_end_reused(uint64_t key)
 {
-	uint64_t earlier = th_held_take(key);
+	uint64_t earlier = take(key);
 
 	if (earlier)
 		log_end(earlier, 0, TH_LEDGER_REUSED);
@@ -249,7 +291,7 @@ static void
 end_critical(struct th_takes_thread *thread, enum th_ledger_kind kind, uint64_t key)
 {
 	uint64_t duration = leave_critical(thread, kind);
-	uint64_t sample = th_held_may_have(key) ? th_held_take(key) : 0;
+	uint64_t sample = take(key);
 
 	if (sample)
 		log_end(sample, duration, TH_LEDGER_GIVEN_BACK);
@@ -260,7 +302,7 @@ end_critical(struct th_takes_thread *thread, enum th_ledger_kind kind, uint64_t 
 static void
 end_held(uint64_t key)
 {
-	uint64_t sample = th_held_may_have(key) ? th_held_take(key) : 0;
+	uint64_t sample = take(key);
 
 	if (TH_TAKES_UNLIKELY(sample))
 		log_end(sample, 0, TH_LEDGER_GIVEN_BACK);
@@ -286,23 +328,18 @@ th_take_give(enum th_ledger_kind kind, uintptr_t address)
 void
 th_take_commit(uintptr_t address)
 {
-	uint64_t found = th_held_find(th_held_key(TH_LEDGER_ELEMENTS, address));
+	const uint64_t key = th_takes_key_of(TH_LEDGER_ELEMENTS, address);
+	uint64_t found = take(key);
 
-	if (found)
-		log_end(found, 0, TH_LEDGER_COMMITTED);
+	if (!found)
+		return;
+	th_guard_enter();
+	put(key, found);
+	th_guard_leave();
+	log_end(found, 0, TH_LEDGER_COMMITTED);
 }
 
 /* Direct buffers: their keys are weak references */
-
-static bool
-enter_buffer(jweak reference, uint64_t sample)
-{
-	uint64_t replaced;
-
-	return reference &&
-	       th_held_put(th_held_key(TH_LEDGER_DIRECT_BUFFER, (uintptr_t)reference), sample,
-		       &replaced);
-}
 
 void
 th_takes_follow_buffer(
@@ -313,7 +350,8 @@ th_takes_follow_buffer(
 	th_guard_enter();
 	if (th_add_relaxed(&takes.buffers, 1) < BUFFERS_MAX)
 		reference = jni->NewWeakGlobalRef(env, buffer);
-	if (enter_buffer(reference, sample)) {
+	if (reference &&
+		put(th_takes_key_of(TH_LEDGER_DIRECT_BUFFER, (uintptr_t)reference), sample)) {
 		th_add_relaxed(&th_references_own, 1);
 	} else {
 		if (reference)
@@ -328,7 +366,7 @@ static void
 drop_buffer(uintptr_t reference, uint64_t sample, void *env)
 {
 	(void)sample;
-	th_held_take(th_held_key(TH_LEDGER_DIRECT_BUFFER, reference));
+	take(th_takes_key_of(TH_LEDGER_DIRECT_BUFFER, reference));
 	th_references_delete_weak(env, (jweak)reference);
 	th_add_relaxed(&takes.buffers, -1);
 }
@@ -347,8 +385,8 @@ end_buffer(uintptr_t reference, uint64_t sample, void *data)
 static void
 each_buffer(JNIEnv *env, void (*visit)(uintptr_t reference, uint64_t sample, void *env))
 {
-	if (env && th_load_relaxed(&takes.buffers))
-		th_held_each(TH_LEDGER_DIRECT_BUFFER, visit, env);
+	if (th_load_relaxed(&takes.buffers))
+		th_takes_each(TH_LEDGER_DIRECT_BUFFER, visit, env);
 }
 
 void
@@ -359,27 +397,38 @@ th_takes_log_buffers(JNIEnv *env)
 
 /* The agent thread */
 
-bool
+static void
+forget(uintptr_t key, uint64_t sample, void *data)
+{
+	(void)sample, (void)data;
+	if (key >> 56)
+		take(key);
+}
+
+static void
+forget_held(JNIEnv *env)
+{
+	each_buffer(env, drop_buffer);
+	th_live_blocks_each(forget, NULL);
+}
+
+void
 th_takes_switch(JNIEnv *env, uint32_t interval)
 {
 	uint32_t generation = th_load_relaxed(&th_takes_generation);
 
 	if (interval && !generation) {
-		if (!th_held_init())
-			return false;
 		/* Of threads that took them while it was switched off. */
-		each_buffer(env, drop_buffer);
-		th_held_clear();
+		forget_held(env);
+		th_store_relaxed(&takes.held, 0);
 		th_callers_clear();
 		generation = ++takes.generations;
 		memset(takes.logged, 0, sizeof(takes.logged));
 	}
 	th_callers_set_exact(interval == TH_LEDGER_EXACT);
-	/* The tables are there: a wrapper that sees this on another thread uses them. */
 	th_store_release(&th_takes_generation, interval ? generation : TH_LEDGER_OFF);
-	if (!interval)
-		each_buffer(env, drop_buffer);
-	return true;
+	if (!interval && env)
+		forget_held(env);
 }
 
 static struct th_event_ledger_count
@@ -403,7 +452,7 @@ void
 th_takes_log(void)
 {
 	th_callers_adapt();
-	th_callers_set_full(th_held_count() > HELD_MANY);
+	th_callers_set_full(th_load_relaxed(&takes.held) > HELD_MANY);
 	for (int kind = 1; kind < TH_LEDGER_KINDS; kind++) {
 		struct th_event_ledger_count sum = count_kind((enum th_ledger_kind)kind);
 		struct th_event_ledger_count *logged = &takes.logged[kind];

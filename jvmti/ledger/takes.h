@@ -5,7 +5,8 @@
  * Each take is recorded with a probability of 2^-level that is known before it is drawn: the first
  * takes of a caller (kind and return address) always, then one in 8, in 64, in TH_LEDGER_SAMPLED, and
  * fewer if they come too fast for all callers together.  So few references of a rare caller are all
- * seen, and frequent ones cost little.  The end of a recorded take is recorded.
+ * seen, and frequent ones cost little.  The end of a recorded take is recorded: what is held is in the
+ * table of sampled blocks (live_blocks.h), under keys that are no addresses.
  *
  * Called by wrappers of JNI functions (functions.c), on the thread that calls JNI, not under the guard.
  */
@@ -17,8 +18,9 @@
 #include <stdint.h>
 
 #include "jvmti/ledger/callers.h"
-#include "jvmti/ledger/held.h"
+#include "unify/sample/live_blocks.h"
 #include "unify/sample/thread.h"
+#include "unify/shared/clock.h"
 #include "unify/shared/hash.h"
 #include "unify/shared/log_format.h"
 
@@ -90,6 +92,23 @@ th_takes_count(uint64_t *counter, uint64_t more)
 }
 
 /*
+ * The key of a reference or an address, of which the low 54 bits count, by its kind.  Four times the
+ * address: references are 8 bytes apart, and must not share bits of the filter. [any]
+ */
+static inline uint64_t
+th_takes_key_of(enum th_ledger_kind kind, uintptr_t address)
+{
+	return (uint64_t)kind << 56 | (address << 2 & UINT64_C(0xffffffffffffff));
+}
+
+/* False: no recorded take with that key is held.  True: look it up. [any] */
+static inline bool
+th_takes_may_hold(uint64_t key)
+{
+	return th_live_blocks_may_hold((const void *)key);
+}
+
+/*
  * The key of what is taken.  Several threads may have the same array in a critical section, and
  * monitors have no address: these keys contain the thread.  Native code leaves monitors in the reverse
  * order. [any]
@@ -101,15 +120,15 @@ th_takes_key(const struct th_takes_thread *thread, enum th_ledger_kind kind, uin
 		address = (uintptr_t)thread->id << 24 | (thread->monitors & 0xffffff);
 	else if (th_takes_is_critical(kind))
 		address = th_hash_mix(address ^ (uint64_t)thread->id << 48);
-	return th_held_key(kind, address);
+	return th_takes_key_of(kind, address);
 }
 
 /*
  * Switches on (`interval` TH_LEDGER_EXACT or TH_LEDGER_SAMPLED) and off; on after off forgets what was
- * held.  `env`: NULL only to switch off, and direct buffers then stay followed.  False: out of memory.
- * [agent-thread], with NULL [any]
+ * held.  `env`: NULL only to switch off, and what is held then stays followed.  [agent-thread], with
+ * NULL [any]
  */
-bool th_takes_switch(JNIEnv *env, uint32_t interval);
+void th_takes_switch(JNIEnv *env, uint32_t interval);
 
 /*
  * Draws before the call that takes: whether it is recorded, with the probability that `skip` of its
@@ -136,9 +155,6 @@ bool th_take_sample(struct th_take *take);
  */
 uint64_t th_take_log(const struct th_take *take, uintptr_t address);
 
-/* The outermost critical section begins; after the call. [any] */
-void th_takes_enter_critical(struct th_takes_thread *thread);
-
 /* A local reference whose frame has ended is not given back by hand: its address comes again. [any] */
 void th_takes_end_reused(uint64_t key);
 
@@ -154,10 +170,10 @@ th_take_end(struct th_takes_thread *thread, enum th_ledger_kind kind, uintptr_t 
 	if (kind == TH_LEDGER_MONITOR)
 		thread->monitors++;
 	if (th_takes_is_critical(kind) && !thread->criticals++)
-		th_takes_enter_critical(thread);
+		thread->critical_begun = th_clock_read(CLOCK_MONOTONIC_COARSE);
 	if (TH_TAKES_UNLIKELY(sampled))
 		return th_take_log(sampled, address);
-	if (kind == TH_LEDGER_LOCAL && th_held_may_have(th_takes_key(thread, kind, address)))
+	if (kind == TH_LEDGER_LOCAL && th_takes_may_hold(th_takes_key(thread, kind, address)))
 		th_takes_end_reused(th_takes_key(thread, kind, address));
 	return 0;
 }
@@ -183,7 +199,7 @@ th_take_gives(enum th_ledger_kind kind, uintptr_t address)
 {
 	struct th_takes_thread *thread = th_takes_joined();
 
-	if (!thread || th_held_may_have(th_takes_key(thread, kind, address)))
+	if (!thread || th_takes_may_hold(th_takes_key(thread, kind, address)))
 		return false;
 	th_takes_count(&thread->given[kind], 1);
 	return true;
@@ -199,6 +215,12 @@ void th_take_commit(uintptr_t address);
  */
 void th_takes_follow_buffer(
 	const struct JNINativeInterface_ *jni, JNIEnv *env, jobject buffer, uint64_t sample);
+
+/*
+ * Calls `visit` with the reference or address and the sample of each recorded take of a kind that is
+ * held, but monitors and critical sections. [any]
+ */
+void th_takes_each(enum th_ledger_kind kind, th_live_blocks_visit *visit, void *data);
 
 /* Logs those that were collected; once a second. [agent-thread] */
 void th_takes_log_buffers(JNIEnv *env);

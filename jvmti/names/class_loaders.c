@@ -9,7 +9,7 @@
 
 #include "jvmti/names/classes.h"
 #include "jvmti/names/code_sources.h"
-#include "jvmti/ledger/references.h"
+#include "jvmti/vm/references.h"
 #include "jvmti/vm/vm_exports.h"
 #include "unify/base/align.h"
 #include "unify/base/atomic.h"
@@ -59,7 +59,6 @@ struct entry {
 };
 
 static struct {
-	bool has_pauses;
 	uint32_t is_on;          /* atomic */
 	uint32_t must_thin;      /* atomic: too many are made to follow each */
 	struct th_spinlock lock; /* protects the fields below */
@@ -442,19 +441,12 @@ th_class_loaders_turn(JNIEnv *env)
 		raise_level(env);
 }
 
-static void
-set_limit(uint64_t pause_ns)
-{
-	uint64_t limit = th_references_allowed(pause_ns, TH_REFERENCE_OLD_NS, ENTRIES_MIN);
-
-	if (loaders.has_pauses && pause_ns)
-		loaders.limit = limit < ENTRIES_MAX ? (uint32_t)limit : ENTRIES_MAX;
-}
-
 void
 th_class_loaders_reap(JNIEnv *env, uint64_t pause_ns)
 {
-	set_limit(pause_ns);
+	if (pause_ns)
+		loaders.limit = (uint32_t)th_min(ENTRIES_MAX,
+			th_references_allowed(pause_ns, TH_REFERENCE_OLD_NS, ENTRIES_MIN));
 	if (th_load_acquire(&loaders.is_on))
 		sweep(env, is_dead, true);
 }
@@ -491,12 +483,11 @@ th_class_loaders_release(JNIEnv *env)
 }
 
 void
-th_class_loaders_start(bool has_pauses)
+th_class_loaders_start(void)
 {
 	if (!loaders.entries)
 		loaders.entries = th_memory_map((ENTRIES_MAX + 1) * sizeof(*loaders.entries));
 	th_tally_restart(&tally);
-	loaders.has_pauses = has_pauses;
 	loaders.limit = ENTRIES_MAX;
 	if (loaders.entries && th_admission_wants(TH_HEAP_JAVA))
 		th_store_release(&loaders.is_on, 1);

@@ -19,8 +19,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* After th_permanent_loaders_find(); `has_pauses`: weak references are processed in pauses. */
-void th_class_loaders_start(bool has_pauses);
+/* After th_permanent_loaders_find(). */
+void th_class_loaders_start(void);
 
 /* A class was defined by the calling thread, not yet linked. [jvmti] */
 void th_class_loaders_defined(jvmtiEnv *jvmti, JNIEnv *env, jclass type);
@@ -29,7 +29,7 @@ void th_class_loaders_defined(jvmtiEnv *jvmti, JNIEnv *env, jclass type);
 void th_class_loaders_turn(JNIEnv *env);
 
 /*
- * After a collection: finds dead loaders; `pause_ns` is the mean length of pauses, 0 = unknown.
+ * After a collection: finds dead loaders; `pause_ns` as for th_live_objects_bound().
  * [agent-thread]
  */
 void th_class_loaders_reap(JNIEnv *env, uint64_t pause_ns);

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "jvmti/ledger/references.h"
+#include "jvmti/vm/references.h"
 #include "jvmti/vm/vm_exports.h"
 #include "unify/base/atomic.h"
 #include "unify/base/hash_set.h"
@@ -61,16 +61,6 @@ static struct {
 	uint32_t count;
 } permanent;
 
-static void
-add(JNIEnv *env, jobject loader)
-{
-	jweak reference = permanent.count < LOADERS_MAX ? th_references_new_weak(env, loader)
-							: NULL;
-
-	if (reference)
-		permanent.loaders[permanent.count++] = reference;
-}
-
 void
 th_permanent_loaders_find(JNIEnv *env)
 {
@@ -85,8 +75,11 @@ th_permanent_loaders_find(JNIEnv *env)
 				  : NULL;
 	jobject loader = parent ? (*env)->CallStaticObjectMethod(env, type, system) : NULL;
 
-	while (loader && !(*env)->ExceptionCheck(env)) {
-		add(env, loader);
+	while (loader && !(*env)->ExceptionCheck(env) && permanent.count < LOADERS_MAX) {
+		jweak reference = th_references_new_weak(env, loader);
+
+		if (reference)
+			permanent.loaders[permanent.count++] = reference;
 		jobject next = (*env)->CallObjectMethod(env, loader, parent);
 		(*env)->DeleteLocalRef(env, loader);
 		loader = next;

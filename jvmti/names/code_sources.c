@@ -209,20 +209,20 @@ meet_loaded(jvmtiEnv *jvmti, JNIEnv *env)
 	jclass *types;
 	jint count;
 
-	if ((*env)->PushLocalFrame(env, REFERENCES))
+	if ((*env)->PushLocalFrame(env, REFERENCES)) {
 		(*env)->ExceptionClear(env);
-	else if ((*jvmti)->GetLoadedClasses(jvmti, &count, &types))
-		(*env)->PopLocalFrame(env, NULL);
-	else {
+		return;
+	}
+	if (!(*jvmti)->GetLoadedClasses(jvmti, &count, &types)) {
 		for (jint i = 0; i < count; i++) {
 			jobject loader = NULL;
 
 			(*jvmti)->GetClassLoader(jvmti, types[i], &loader);
 			th_code_sources_defined(jvmti, env, types[i], loader);
 		}
-		(*env)->PopLocalFrame(env, NULL);
 		th_vm_free(jvmti, types);
 	}
+	(*env)->PopLocalFrame(env, NULL);
 }
 
 void

@@ -18,8 +18,8 @@
 #define LINES_MAX 8192
 /* Longer names are cut. */
 #define TEXT_BYTES 4096
-/* One cache line. */
-#define FILTER_BITS 512
+/* Methods below the frames of a virtual thread, with those of the same names. */
+#define MOUNTS_MAX 16
 /* Methods whose id is known by jmethodID. */
 #define REMEMBERED 4096
 
@@ -42,10 +42,8 @@ struct remembered {
 };
 
 static struct {
-	struct th_hash_set known; /* of hashes of names; ids are the numbers */
-	unsigned char *mounts;    /* atomic, enum th_method_mount, by id - 1 */
-	/* atomic: bits id % FILTER_BITS of the ids in `mounts`, which are few */
-	uint64_t filter[FILTER_BITS / 64];
+	struct th_hash_set known;    /* of hashes of names; ids are the numbers */
+	uint32_t mounts[MOUNTS_MAX]; /* atomic: id << 2 | enum th_method_mount; 0: no more */
 	struct remembered *remembered;
 	struct th_spinlock lock;
 	struct names *names;
@@ -54,12 +52,9 @@ static struct {
 bool
 th_methods_init(void)
 {
-	if (methods.mounts)
-		return true;
-	methods.names = th_memory_map(sizeof(*methods.names));
-	methods.remembered = th_memory_map(REMEMBERED * sizeof(*methods.remembered));
-	methods.mounts = th_memory_map(TH_HASH_SET_NUMBERS);
-	return methods.names && methods.remembered && methods.mounts;
+	return th_memory_map_once(&methods.names, sizeof(*methods.names)) &&
+	       th_memory_map_once(
+		       &methods.remembered, REMEMBERED * sizeof(*methods.remembered));
 }
 
 void
@@ -67,7 +62,6 @@ th_methods_restart(void)
 {
 	th_memory_retire(methods.names);
 	th_memory_retire(methods.remembered);
-	th_memory_retire(methods.mounts);
 	th_hash_set_reset(&methods.known);
 	memset(&methods, 0, sizeof(methods));
 }
@@ -75,11 +69,13 @@ th_methods_restart(void)
 enum th_method_mount
 th_methods_mount(uint32_t id)
 {
-	uint32_t bit = id % FILTER_BITS;
+	uint32_t mount;
 
-	if (!id || !(th_load_relaxed(&methods.filter[bit / 64]) >> bit % 64 & 1))
-		return TH_MOUNT_NONE;
-	return (enum th_method_mount)th_load_relaxed(&methods.mounts[id - 1]);
+	for (unsigned i = 0; i < MOUNTS_MAX && (mount = th_load_relaxed(&methods.mounts[i]));
+		i++)
+		if (mount >> 2 == id)
+			return (enum th_method_mount)(mount & 3);
+	return TH_MOUNT_NONE;
 }
 
 /* Methods of the JDK below the frames of a virtual thread. */
@@ -109,13 +105,16 @@ find_mount(const struct names *names)
 	return TH_MOUNT_NONE;
 }
 
+/* Under the lock. */
 static void
 mark_mount(uint32_t id, enum th_method_mount mount)
 {
-	if (mount == TH_MOUNT_NONE)
-		return;
-	th_store_relaxed(&methods.mounts[id - 1], (unsigned char)mount);
-	th_or_relaxed(&methods.filter[id % FILTER_BITS / 64], UINT64_C(1) << id % 64);
+	unsigned i = 0;
+
+	while (i < MOUNTS_MAX && methods.mounts[i])
+		i++;
+	if (mount != TH_MOUNT_NONE && i < MOUNTS_MAX)
+		th_store_relaxed(&methods.mounts[i], id << 2 | (uint32_t)mount);
 }
 
 /* Ids */
@@ -170,10 +169,10 @@ hash_of(const struct th_hotspot *hotspot, const struct th_vm_method *method)
 }
 
 static bool
-read_names(const struct th_hotspot *hotspot, unsigned byte_base,
-	const struct th_vm_method *method, struct names *ret)
+read_names(
+	const struct th_hotspot *hotspot, const struct th_vm_method *method, struct names *ret)
 {
-	ret->line_count = th_vm_method_lines(method, byte_base, ret->lines, LINES_MAX);
+	ret->line_count = th_vm_method_lines(hotspot, method, ret->lines, LINES_MAX);
 	th_vm_symbol_read(hotspot, method->source_file, ret->source_file, TEXT_BYTES);
 	return th_vm_class_signature_read(
 		       hotspot, method->class_name, ret->class_signature, TEXT_BYTES) &&
@@ -182,15 +181,14 @@ read_names(const struct th_hotspot *hotspot, unsigned byte_base,
 }
 
 uint32_t
-th_methods_id(
-	const struct th_hotspot *hotspot, unsigned byte_base, const struct th_vm_method *method)
+th_methods_id(const struct th_hotspot *hotspot, const struct th_vm_method *method)
 {
 	uint64_t hash = hash_of(hotspot, method);
 	uint32_t id = hash ? th_hash_set_find(&methods.known, hash) : 0;
 
 	if (id || !hash || !th_lock_bounded(&methods.lock))
 		return id;
-	if (read_names(hotspot, byte_base, method, methods.names))
+	if (read_names(hotspot, method, methods.names))
 		id = add_method(hash);
 	th_unlock(&methods.lock);
 	return id;
@@ -286,12 +284,12 @@ copy_answer(const struct answer *answer, struct names *names)
 	}
 }
 
-/* As hash_of(). */
+/* As hash_of(); changes the answer. */
 static uint64_t
-hash_answer(const struct answer *answer, const char *class_name)
+hash_answer(const struct answer *answer)
 {
-	const char *const texts[] = {class_name, answer->name, answer->signature,
-		answer->source_file ? answer->source_file : ""};
+	const char *const texts[] = {name_of(answer->class_signature), answer->name,
+		answer->signature, answer->source_file ? answer->source_file : ""};
 	uint64_t hash = TH_HASH_START ^ (uint16_t)(answer->last + 1);
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
@@ -301,15 +299,14 @@ hash_answer(const struct answer *answer, const char *class_name)
 
 /* The lock is not held while the VM, which may block its threads, is called. */
 static uint32_t
-intern_answer(const struct answer *answer, char *class_signature)
+intern_answer(const struct answer *answer)
 {
-	uint64_t hash = hash_answer(answer, name_of(class_signature));
-	uint32_t id = th_hash_set_find(&methods.known, hash);
+	uint32_t id;
 
-	if (id || !th_lock_bounded(&methods.lock))
-		return id;
+	if (!th_lock_bounded(&methods.lock))
+		return 0;
 	copy_answer(answer, methods.names);
-	id = add_method(hash);
+	id = add_method(hash_answer(answer));
 	th_unlock(&methods.lock);
 	return id;
 }
@@ -317,15 +314,13 @@ intern_answer(const struct answer *answer, char *class_signature)
 static uint32_t
 ask_for_id(jvmtiEnv *jvmti, JNIEnv *env, jmethodID method)
 {
-	char class_signature[TEXT_BYTES];
 	struct answer answer;
 	uint32_t id = 0;
 
 	if (!ask(jvmti, env, method, &answer))
 		return 0;
-	copy_text(class_signature, answer.class_signature);
 	if (answer.class_signature && answer.name && answer.signature)
-		id = intern_answer(&answer, class_signature);
+		id = intern_answer(&answer);
 	free_answer(jvmti, &answer);
 	return id;
 }

@@ -24,11 +24,10 @@ void th_methods_restart(void);
 
 /*
  * The id (1..) of a method that is on the caller's stack; appends its METHOD record if it is new.  0:
- * its names cannot be read, another thread is about to read some, or the table is full (counted).
- * `byte_base`: see th_vm_method_lines().  Takes 2 us. [in-malloc]
+ * its names cannot be read, another thread is about to read some, or the table is full (counted).  Takes
+ * 2 us. [in-malloc]
  */
-uint32_t th_methods_id(const struct th_hotspot *hotspot, unsigned byte_base,
-	const struct th_vm_method *method);
+uint32_t th_methods_id(const struct th_hotspot *hotspot, const struct th_vm_method *method);
 
 /* The same of a jmethodID, which the VM is asked about when it is met first. [jvmti] */
 uint32_t th_methods_id_of(jvmtiEnv *jvmti, JNIEnv *env, jmethodID method);

@@ -27,8 +27,6 @@
 #	define BCP_WORD 8
 #endif
 #define LAST_WORD 9
-/* compressedStream.hpp: without bytes of 0. */
-#define FIRST_WITHOUT_ZERO 20
 /* Bits of `layout`; blobs are aligned to 8 bytes. */
 #define STUB_BIT 0x10000u
 #define NATIVE_BIT 0x8000u
@@ -58,7 +56,6 @@ struct tables {
 static struct {
 	const struct th_hotspot *hotspot; /* NULL: not used */
 	const int64_t *unloaded;          /* classes; NULL: unknown */
-	unsigned byte_base;               /* of compressed numbers */
 	uint64_t recording;               /* ids of methods are those of one recording */
 	struct tables *tables;            /* a process without a VM has none */
 } memo;
@@ -398,7 +395,7 @@ write_entry(uint64_t key, const uint64_t *words, uint32_t count)
 static uint64_t
 word_of(const struct th_vm_method *method, int32_t bci)
 {
-	uint32_t id = th_methods_id(memo.hotspot, memo.byte_base, method);
+	uint32_t id = th_methods_id(memo.hotspot, method);
 
 	if (method->access & TH_ACCESS_NATIVE)
 		return th_frame_java(id, TH_BCI_NATIVE);
@@ -411,8 +408,8 @@ read_scopes(const struct th_frame_walk *walk, uint64_t *words)
 {
 	struct th_scope scopes[TH_FRAME_METHODS_MAX];
 	struct th_vm_method method;
-	uint32_t count = th_scopes_read(memo.hotspot, memo.byte_base, walk->blob, walk->pc,
-		scopes, TH_FRAME_METHODS_MAX);
+	uint32_t count = th_scopes_read(
+		memo.hotspot, walk->blob, walk->pc, scopes, TH_FRAME_METHODS_MAX);
 
 	for (uint32_t i = 0; i < count; i++) {
 		if (!th_vm_method_read(memo.hotspot, scopes[i].method, &method))
@@ -468,14 +465,12 @@ th_frame_walk_methods(const struct th_frame_walk *walk, uint64_t words[TH_FRAME_
 }
 
 void
-th_java_frames_start(
-	const struct th_hotspot *hotspot, const int64_t *unloaded, uint32_t feature_release)
+th_java_frames_start(const struct th_hotspot *hotspot, const int64_t *unloaded)
 {
 	bool is_used = th_hotspot_has_java_frames(hotspot) &&
 		       th_memory_map_once(&memo.tables, sizeof(*memo.tables));
 
 	memo.unloaded = unloaded;
-	memo.byte_base = feature_release >= FIRST_WITHOUT_ZERO;
 	memo.recording = th_hash_mix(memo.recording + 1);
 	memo.hotspot = is_used ? hotspot : NULL;
 }

@@ -31,8 +31,7 @@
  * In the live phase, for each recording.  `unloaded`: the VM's count of unloaded classes; NULL: unknown,
  * and interpreted frames are not remembered. [jvmti]
  */
-void th_java_frames_start(
-	const struct th_hotspot *hotspot, const int64_t *unloaded, uint32_t feature_release);
+void th_java_frames_start(const struct th_hotspot *hotspot, const int64_t *unloaded);
 
 /* A frame on the stack, and the walk to its callers. */
 struct th_frame_walk {

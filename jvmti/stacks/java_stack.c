@@ -15,7 +15,6 @@
 #include "unify/sample/thread.h"
 #include "unify/shared/hash.h"
 
-#define FIRST_WITH_VIRTUAL_THREADS 19
 /*
  * This many return addresses, looked for in this many words.  Inlined calls have none: compiled code
  * reaches further back.
@@ -29,7 +28,6 @@ static struct {
 	JavaVM *vm;
 	jvmtiEnv *jvmti;
 	const struct th_hotspot *hotspot;
-	bool has_virtual_threads;
 	struct th_java_provider starting;
 	struct th_java_provider running;
 } java;
@@ -251,8 +249,7 @@ walk_from(struct th_java_stack *stack, const struct position *position,
 	if (end == END_UNKNOWN && stack->heap == TH_HEAP_JAVA)
 		return ask_vm(stack, position);
 	if (end == END_UNKNOWN && stack->count &&
-		th_hotspot_is_virtual(
-			java.hotspot, (uintptr_t)position->thread, java.has_virtual_threads))
+		th_hotspot_is_virtual(java.hotspot, (uintptr_t)position->thread))
 		end = END_VIRTUAL;
 	if (end == END_UNKNOWN)
 		th_log_count(TH_COUNTER_JAVA_WALKS_CUT, 1);
@@ -351,8 +348,7 @@ leaf_key(uintptr_t thread, uintptr_t sp, uintptr_t base)
 {
 	const struct th_hotspot *hotspot = java.hotspot;
 
-	if (!keys.interpreter_bytes ||
-		th_hotspot_is_virtual(hotspot, thread, java.has_virtual_threads))
+	if (!keys.interpreter_bytes || th_hotspot_is_virtual(hotspot, thread))
 		return 0;
 	uintptr_t pc = th_field_at(thread, hotspot->last_java_pc);
 	if (!pc)
@@ -454,7 +450,7 @@ th_java_stack_expect(const struct th_hotspot *hotspot)
 }
 
 bool
-th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, uint32_t feature_release)
+th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti)
 {
 	bool has_frames = th_hotspot_has_java_frames(java.hotspot);
 
@@ -462,11 +458,8 @@ th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, uint32_t feature_release)
 		return false;
 	java.vm = vm;
 	java.jvmti = jvmti;
-	java.has_virtual_threads = feature_release >= FIRST_WITH_VIRTUAL_THREADS;
-	th_java_frames_start(
-		java.hotspot, th_perf_data_long("java.cls.unloadedClasses"), feature_release);
-	java.running.code_low = java.hotspot->code_low;
-	java.running.code_high = java.hotspot->code_high;
+	th_java_frames_start(java.hotspot, th_perf_data_long("java.cls.unloadedClasses"));
+	java.running = java.starting;
 	java.running.walk = walk;
 	if (has_frames) {
 		th_hotspot_interpreter(

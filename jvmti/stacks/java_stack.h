@@ -29,7 +29,7 @@ void th_java_stack_expect(const struct th_hotspot *hotspot);
  * The VM is live: from now on native and Java stacks get their Java frames.  False when the VM does
  * not export enough: native stacks have none, and those of objects come from GetStackTrace.
  */
-bool th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, uint32_t feature_release);
+bool th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti);
 
 /*
  * The key (stack_memo.h) of an object that the calling thread allocates, whose JavaThread is `thread`, whether

@@ -147,10 +147,9 @@ replace_functions(JavaVM *vm)
 }
 
 bool
-th_attaching_begin(
-	JavaVM *vm, jvmtiEnv *jvmti, const struct th_hotspot *hotspot, uint32_t release)
+th_attaching_begin(JavaVM *vm, jvmtiEnv *jvmti, const struct th_hotspot *hotspot)
 {
-	if (release < FIRST_AFFECTED || release > LAST_AFFECTED)
+	if (hotspot->release < FIRST_AFFECTED || hotspot->release > LAST_AFFECTED)
 		return true;
 	pthread_mutex_lock(&vm_wide.lock);
 	if (!vm_wide.flag && hotspot->export_flag)

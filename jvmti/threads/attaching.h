@@ -28,8 +28,7 @@ bool th_attaching_set_event(jvmtiEnv *jvmti, jvmtiEvent event, bool on);
  * objects must be enabled.  False: the flag was not found, and the event must be disabled.  In the
  * live phase, by one thread at a time. [jvmti]
  */
-bool th_attaching_begin(
-	JavaVM *vm, jvmtiEnv *jvmti, const struct th_hotspot *hotspot, uint32_t release);
+bool th_attaching_begin(JavaVM *vm, jvmtiEnv *jvmti, const struct th_hotspot *hotspot);
 
 /* Threads attach as before. [any] */
 void th_attaching_end(JavaVM *vm);

@@ -169,16 +169,14 @@ find(const char *java_thread)
 	return NULL;
 }
 
-bool
-th_older_threads_take(const char *java_thread, uint64_t *past_ret)
+uint64_t
+th_older_threads_take(const char *java_thread)
 {
 	struct older *entry = find(java_thread);
 
-	*past_ret = TH_OLDER_THREADS_UNKNOWN;
 	if (!entry || !th_cas_acq_rel(&entry->thread, &java_thread, NULL))
-		return th_load_relaxed(&older.is_vague);
-	*past_ret = entry->past;
-	return true;
+		return th_load_relaxed(&older.is_vague) ? TH_OLDER_THREADS_UNKNOWN : 0;
+	return entry->past;
 }
 
 /* The bytes of a live thread, once; 0: it is not one of them. */

@@ -47,7 +47,7 @@ th_thread_bytes_of(const struct th_hotspot *hotspot, const char *thread, uint64_
  */
 bool th_thread_bytes(const struct th_hotspot *hotspot, const char *thread, uint64_t *bytes_ret);
 
-/* The bytes of a thread's past, if they are not known. */
+/* The bytes that a thread had allocated before the recording, if they are not known. */
 #define TH_OLDER_THREADS_UNKNOWN UINT64_MAX
 
 /*
@@ -60,10 +60,10 @@ void th_older_threads_meet(jvmtiEnv *jvmti, JNIEnv *env, const struct th_hotspot
 const char *th_older_threads_java_thread(JNIEnv *env, jthread thread);
 
 /*
- * Whether the thread, which calls, may be one of them; it then is not any more.  *past_ret: the bytes
- * that it had allocated before the recording. [any]
+ * The bytes that the thread, which calls, had allocated before the recording: 0 if it is none of them;
+ * it then is not any more. [any]
  */
-bool th_older_threads_take(const char *java_thread, uint64_t *past_ret);
+uint64_t th_older_threads_take(const char *java_thread);
 
 /*
  * What the threads that were not taken have allocated since; they are not counted again.  Before the

@@ -14,6 +14,8 @@
 #include "unify/base/safe_read.h"
 
 #define UNKNOWN (-1)
+/* As a preview. */
+#define FIRST_WITH_VIRTUAL_THREADS 19
 
 /* A table of the VM, and the offsets of what its entries have, each exported as a symbol. */
 struct table {
@@ -432,10 +434,10 @@ th_hotspot_state(const struct th_hotspot *hotspot, const char *thread)
 }
 
 bool
-th_hotspot_is_virtual(const struct th_hotspot *hotspot, uintptr_t thread, bool otherwise)
+th_hotspot_is_virtual(const struct th_hotspot *hotspot, uintptr_t thread)
 {
 	if (hotspot->virtual_thread <= 0 || hotspot->thread_object <= 0)
-		return otherwise;
+		return hotspot->release >= FIRST_WITH_VIRTUAL_THREADS;
 	uintptr_t carrier = th_field_at(thread, hotspot->thread_object);
 	uintptr_t current = th_field_at(thread, hotspot->virtual_thread);
 

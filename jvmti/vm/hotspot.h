@@ -126,6 +126,7 @@
 /* clang-format on */
 
 struct th_hotspot {
+	uint32_t release; /* feature release: 17, 21, ...; 0: not known yet */
 #define F(member, ...) int64_t member;
 	TH_HOTSPOT_FIELDS(F, F, F, F)
 #undef F
@@ -235,9 +236,9 @@ int32_t th_hotspot_state(const struct th_hotspot *hotspot, const char *thread);
 /*
  * Whether a virtual thread is mounted on the JavaThread: its frames that are still in the heap are not
  * on the stack.  The words of both handles may differ for a moment while a collector moves
- * the object.  `otherwise`: the answer if the VM does not export them. [any]
+ * the object. [any]
  */
-bool th_hotspot_is_virtual(const struct th_hotspot *hotspot, uintptr_t thread, bool otherwise);
+bool th_hotspot_is_virtual(const struct th_hotspot *hotspot, uintptr_t thread);
 
 /* Whether `word` is in the code cache. [any] */
 static inline bool

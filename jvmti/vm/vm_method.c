@@ -18,6 +18,8 @@
  */
 #define UNSIGNED5_LAST 192
 #define UNSIGNED5_BYTES 5
+/* No byte is 0: each is 1 more. */
+#define FIRST_WITHOUT_ZERO 20
 
 static bool
 read_word_of(struct th_safe_read *memory, uintptr_t object, int64_t offset, uintptr_t *ret)
@@ -163,9 +165,15 @@ th_vm_class_signature_read(
 struct byte_stream {
 	struct th_safe_read memory;
 	uintptr_t at;
-	unsigned byte_base; /* of each byte: 1 from JDK 20 on, where no byte is 0; else 0 */
+	unsigned byte_base; /* of each byte */
 	bool has_failed;    /* it could not be read */
 };
+
+static unsigned
+byte_base(const struct th_hotspot *hotspot)
+{
+	return hotspot->release >= FIRST_WITHOUT_ZERO;
+}
 
 /* 0 if it cannot be read. */
 static uint8_t
@@ -203,10 +211,10 @@ read_signed(struct byte_stream *stream)
 
 /* CompressedLineNumberReadStream::read_pair() */
 uint32_t
-th_vm_method_lines(const struct th_vm_method *method, unsigned byte_base, uint64_t *lines,
-	uint32_t capacity)
+th_vm_method_lines(const struct th_hotspot *hotspot, const struct th_vm_method *method,
+	uint64_t *lines, uint32_t capacity)
 {
-	struct byte_stream stream = {.at = method->lines, .byte_base = byte_base};
+	struct byte_stream stream = {.at = method->lines, .byte_base = byte_base(hotspot)};
 	uint32_t bci = 0, line = 0, count = 0;
 
 	while (method->lines && count < capacity) {
@@ -341,11 +349,11 @@ find_scope(struct tables *tables, uintptr_t pc)
 }
 
 uint32_t
-th_scopes_read(const struct th_hotspot *hotspot, unsigned byte_base, uintptr_t blob,
-	uintptr_t pc, struct th_scope *scopes, uint32_t capacity)
+th_scopes_read(const struct th_hotspot *hotspot, uintptr_t blob, uintptr_t pc,
+	struct th_scope *scopes, uint32_t capacity)
 {
 	struct tables tables = {.memory = {0}};
-	struct byte_stream stream = {.byte_base = byte_base};
+	struct byte_stream stream = {.byte_base = byte_base(hotspot)};
 	uint32_t count = 0;
 
 	if (!find_tables(&tables, hotspot, blob))

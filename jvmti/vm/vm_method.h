@@ -52,9 +52,9 @@ size_t th_vm_class_signature_read(
 
 /*
  * The line number table, bytecode index << 32 | line, in the order of the VM; the number of entries.
- * `byte_base` of the VM's compressed numbers: 1 from JDK 20 on, where no byte is 0; else 0. [in-malloc]
+ * [in-malloc]
  */
-uint32_t th_vm_method_lines(const struct th_vm_method *method, unsigned byte_base,
+uint32_t th_vm_method_lines(const struct th_hotspot *hotspot, const struct th_vm_method *method,
 	uint64_t *lines, uint32_t capacity);
 
 /* A method in a frame. */
@@ -67,7 +67,7 @@ struct th_scope {
  * The methods at the return address `pc` in the nmethod `blob`, the innermost first; their number, 0:
  * unknown, or more than `capacity`.  All reads are checked. [in-malloc]
  */
-uint32_t th_scopes_read(const struct th_hotspot *hotspot, unsigned byte_base, uintptr_t blob,
-	uintptr_t pc, struct th_scope *scopes, uint32_t capacity);
+uint32_t th_scopes_read(const struct th_hotspot *hotspot, uintptr_t blob, uintptr_t pc,
+	struct th_scope *scopes, uint32_t capacity);
 
 #endif

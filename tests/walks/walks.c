@@ -25,8 +25,6 @@
 #define TEXT_BYTES 65536
 /* forte.cpp: bytecode index of a native method. */
 #define BCI_NATIVE_METHOD (-3)
-/* compressedStream.hpp */
-#define FIRST_WITHOUT_ZERO 20
 
 struct call_frame {
 	jint bci;
@@ -41,12 +39,10 @@ struct trace {
 
 typedef void async_function(struct trace *trace, jint depth, void *context);
 
-bool __real_th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, uint32_t feature_release);
-bool __wrap_th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, uint32_t feature_release);
-void __real_th_java_frames_start(
-	const struct th_hotspot *hotspot, const int64_t *unloaded, uint32_t feature_release);
-void __wrap_th_java_frames_start(
-	const struct th_hotspot *hotspot, const int64_t *unloaded, uint32_t feature_release);
+bool __real_th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti);
+bool __wrap_th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti);
+void __real_th_java_frames_start(const struct th_hotspot *hotspot, const int64_t *unloaded);
+void __wrap_th_java_frames_start(const struct th_hotspot *hotspot, const int64_t *unloaded);
 bool __real_th_frame_walk_begin(
 	struct th_frame_walk *walk, const char *thread, const struct th_java_frame *top);
 bool __wrap_th_frame_walk_begin(
@@ -59,7 +55,6 @@ void __wrap_th_capture_set_java(const struct th_java_provider *given);
 static async_function *async;
 static JavaVM *machine;
 static const struct th_hotspot *hotspot;
-static unsigned byte_base;
 static const struct th_java_provider *real_provider;
 static struct th_java_provider provider;
 static __thread bool refuses;
@@ -122,20 +117,18 @@ find_async(void)
 }
 
 bool
-__wrap_th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, uint32_t feature_release)
+__wrap_th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti)
 {
 	machine = vm;
 	find_async();
-	return __real_th_java_stack_start(vm, jvmti, feature_release);
+	return __real_th_java_stack_start(vm, jvmti);
 }
 
 void
-__wrap_th_java_frames_start(
-	const struct th_hotspot *given, const int64_t *unloaded, uint32_t feature_release)
+__wrap_th_java_frames_start(const struct th_hotspot *given, const int64_t *unloaded)
 {
 	hotspot = given;
-	byte_base = feature_release >= FIRST_WITHOUT_ZERO;
-	__real_th_java_frames_start(given, unloaded, feature_release);
+	__real_th_java_frames_start(given, unloaded);
 }
 
 bool
@@ -216,7 +209,7 @@ word_of(const struct call_frame *frame, uint64_t like)
 		bci = th_frame_bci(like);
 	if (!frame->method || !th_vm_method_read(hotspot, *frame->method, &method))
 		return th_frame_java(th_frame_method(like), bci);
-	return th_frame_java(th_methods_id(hotspot, byte_base, &method), bci);
+	return th_frame_java(th_methods_id(hotspot, &method), bci);
 }
 
 /* Whether the frames of the trace from `skipped` on are those of the first walk from `own` on. */

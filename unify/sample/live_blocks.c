@@ -42,7 +42,7 @@ struct shard {
 uint32_t th_live_blocks_filter[1u << (TH_LIVE_BLOCKS_FILTER_BITS - 5)];
 
 static struct shard *shards[SHARDS]; /* atomic; NULL: no entries yet */
-static uint64_t total;               /* atomic: entries of all shards */
+static uint64_t total;               /* atomic: blocks of all shards */
 static uint64_t lock_ns = TH_LOCK_NS;
 static uintptr_t pins[TH_LIVE_BLOCKS_PINS_MAX];
 static unsigned pin_count;
@@ -117,6 +117,13 @@ clear_bit(const struct shard *shard, uintptr_t address)
 			&th_live_blocks_filter[bit / 32], ~(1u << bit % 32), __ATOMIC_RELAXED);
 }
 
+/* Not a key of the ledger. */
+static bool
+is_block(uintptr_t address)
+{
+	return !(address >> 56);
+}
+
 /* The slot of `address`, or the empty slot where it belongs. */
 static uint32_t
 find_slot(const struct shard *shard, uintptr_t address)
@@ -135,6 +142,7 @@ delete_slot(struct shard *shard, uint32_t hole)
 	const uint32_t mask = slots_of(shard) - 1;
 	uint32_t i = hole;
 
+	th_add_relaxed(&total, -(uint64_t)is_block(shard->slots[hole].address));
 	for (;;) {
 		i = next_slot(shard, i);
 		if (!shard->slots[i].address)
@@ -148,7 +156,6 @@ delete_slot(struct shard *shard, uint32_t hole)
 	}
 	shard->slots[hole].address = 0;
 	th_store_relaxed(&shard->count, shard->count - 1);
-	th_add_relaxed(&total, -UINT64_C(1));
 }
 
 /* Under the lock */
@@ -178,7 +185,7 @@ put(struct shard *shard, uintptr_t address, uint64_t sample)
 	if (!slot->address && shard->count >= SHARD_FULL)
 		return false;
 	th_store_relaxed(&shard->count, shard->count + !slot->address);
-	th_add_relaxed(&total, !slot->address);
+	th_add_relaxed(&total, !slot->address && is_block(address));
 	*slot = (struct slot){address, sample};
 	set_bit(th_live_blocks_bit(address));
 	return true;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The sampled native blocks that are alive: an exact table from address to sample, and in front
- * of it a bitmap with which free() skips blocks that were not sampled after one test.
+ * of it a bitmap with which free() skips blocks that were not sampled after one test.  The ledger's
+ * takes are here, too, by keys of which the highest 8 bits are not 0 (jvmti/ledger/takes.h).
  *
  * Neighbouring blocks have neighbouring bits, as most blocks are freed near the one before: 13 KiB
  * of a heap are a cache line.  Shard and slot follow from the bit, so all blocks that share a bit
@@ -65,16 +66,16 @@ bool th_live_blocks_insert(uintptr_t address, uint64_t sample);
 uint64_t th_live_blocks_remove(uintptr_t address);
 
 /*
- * Calls `visit` for every block in the table.  Blocks that are in the table during the whole
+ * Calls `visit` for every block and key in the table.  Those that are in the table during the whole
  * call are visited, others may be. [agent-thread]
  */
 typedef void th_live_blocks_visit(uintptr_t address, uint64_t sample, void *data);
 void th_live_blocks_each(th_live_blocks_visit *visit, void *data);
 
-/* Blocks that the table has room for, at most. */
+/* Blocks and keys that the table has room for, at most. */
 #define TH_LIVE_BLOCKS_MAX 229376u
 
-/* The number of blocks in the table, about. [any] */
+/* The number of blocks in the table, about, without the ledger's keys. [any] */
 uint64_t th_live_blocks_count(void);
 
 /*

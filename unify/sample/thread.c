@@ -226,7 +226,6 @@ th_thread_record(void)
 	record->java_before = 0;
 	record->java_bytes = 0;
 	record->java_interval = TH_INTERVAL_UNKNOWN;
-	record->java_takeover = 0;
 	record->native_bytes_logged = 0;
 	record->java_bytes_logged = 0;
 	record->logged = false;
@@ -540,7 +539,6 @@ th_thread_restart(void)
 		record->java_bytes = 0;
 		record->java_before = 0;
 		record->java_due = 0;
-		record->java_takeover = 0;
 		th_store_release(&record->java_thread, NULL);
 	}
 	th_thread_starts_restart();

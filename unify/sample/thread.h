@@ -72,9 +72,8 @@ struct th_thread_record {
 	/* The VM's count of this thread's bytes minus the library's, modulo 2^64. */
 	uint64_t java_before;
 	uint64_t java_bytes;    /* the library's count, when the thread last left the VM */
-	uint32_t java_takeover; /* last value of `takeovers` (jvmti/heap/heap.c) seen */
 	uint64_t java_interval; /* in effect at the draw of the Java countdown, if known */
-	/* End of the Java countdown, in bytes counted by the JavaThread; 0: drawn by the VM. */
+	/* atomic: end of the Java countdown, in bytes counted by the JavaThread; 0: drawn by the VM */
 	uint64_t java_due;
 	/* Written by the agent thread. */
 	uint64_t native_bytes_logged;

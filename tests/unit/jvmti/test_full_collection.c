@@ -12,6 +12,7 @@
 
 #include "jvmti/heap/collections.h"
 #include "jvmti/heap/full_collection.h"
+#include "unify/shared/clock.h"
 
 static struct {
 	unsigned collections; /* requested */
@@ -52,7 +53,7 @@ test_abandoned(void **state)
 	pthread_t thread;
 
 	(void)state;
-	th_collections_init();
+	th_collections_init(TH_COLLECTOR_PAUSES);
 	assert_false(th_full_collection_abandon());
 	th_full_collection_start(&plan);
 	assert_int_equal(pthread_create(&thread, NULL, end, NULL), 0);
@@ -86,12 +87,28 @@ test_ends_in_time(void **state)
 	assert_false(th_full_collection_fits(1, TH_FULL_COLLECTION_EXIT_PAUSE + 1));
 }
 
+/* Weak references cost time in pauses of collectors that process them there. */
+static void
+test_mean_pause(void **state)
+{
+	(void)state;
+	th_collections_init(TH_COLLECTOR_G1);
+	for (int i = 0; i < 20; i++) {
+		th_collections_started(&environment);
+		th_collections_finished(&environment);
+	}
+	assert_in_range(th_collections_mean_pause(), 1, TH_NS_PER_S);
+	th_collections_init(TH_COLLECTOR_CONCURRENT);
+	assert_int_equal(th_collections_mean_pause(), 0);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_abandoned),
 		cmocka_unit_test(test_ends_in_time),
+		cmocka_unit_test(test_mean_pause),
 	};
 
 	return cmocka_run_group_tests_name("full_collection", tests, NULL, NULL);

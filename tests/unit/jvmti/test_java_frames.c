@@ -270,6 +270,7 @@ set_up(void **state)
 	make_code();
 	make_stack();
 	hotspot = (struct th_hotspot){
+		.release = 17,
 		.env = 8,
 		.thread_state = 8,
 		.state_in_native = 4,
@@ -324,7 +325,7 @@ set_up(void **state)
 	};
 	vm.unloaded = 3;
 	assert_true(th_methods_init());
-	th_java_frames_start(&hotspot, &vm.unloaded, 17);
+	th_java_frames_start(&hotspot, &vm.unloaded);
 	return 0;
 }
 
@@ -385,7 +386,7 @@ assert_frame(uint64_t word, const struct method *method, uint32_t bci)
 	struct th_vm_method read;
 
 	assert_true(th_vm_method_read(&hotspot, (uintptr_t)method, &read));
-	uint32_t id = th_methods_id(&hotspot, 0, &read);
+	uint32_t id = th_methods_id(&hotspot, &read);
 	assert_true(id > 0);
 	assert_int_equal(word, th_frame_java(id, bci));
 }
@@ -418,14 +419,14 @@ ids_depend_on_what_a_method_is_called(void **state)
 
 	(void)state;
 	assert_true(th_vm_method_read(&hotspot, (uintptr_t)&methods[0], &method));
-	uint32_t id = th_methods_id(&hotspot, 0, &method);
+	uint32_t id = th_methods_id(&hotspot, &method);
 	fixed[2].name = fixed[0].name;
 	assert_true(th_vm_method_read(&hotspot, (uintptr_t)&methods[2], &method));
-	assert_int_equal(th_methods_id(&hotspot, 0, &method), id);
+	assert_int_equal(th_methods_id(&hotspot, &method), id);
 	for (size_t i = 0; i < sizeof(different) / sizeof(different[0]); i++) {
 		++*different[i];
 		assert_true(th_vm_method_read(&hotspot, (uintptr_t)&methods[0], &method));
-		assert_int_not_equal(th_methods_id(&hotspot, 0, &method), id);
+		assert_int_not_equal(th_methods_id(&hotspot, &method), id);
 		--*different[i];
 	}
 }
@@ -629,7 +630,7 @@ frames_that_are_no_calls(void **state)
 	vm.thread.unpacking = 0;
 	assert_true(is_walked());
 	hotspot.code_compile_id = -1;
-	th_java_frames_start(&hotspot, &vm.unloaded, 17);
+	th_java_frames_start(&hotspot, &vm.unloaded);
 	assert_false(is_walked());
 }
 

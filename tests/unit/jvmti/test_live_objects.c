@@ -212,13 +212,13 @@ test_new_references_add_little_to_pauses(void **state)
 	}
 }
 
-/* Without pauses only the table is a bound. */
+/* Where references cost pauses no time only the table is a bound. */
 static void
 test_concurrent_collectors_have_the_whole_table(void **state)
 {
 	(void)state;
 	th_live_objects_begin(&hotspot, TH_COLLECTOR_CONCURRENT);
-	uint32_t most = follow_many(10000, 10);
+	uint32_t most = follow_many(0, 10);
 	assert_in_range(most, TH_LIVE_OBJECTS_MAX / 2, TH_LIVE_OBJECTS_MAX);
 }
 

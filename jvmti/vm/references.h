@@ -3,8 +3,8 @@
  * The number of JNI global and weak global references, read from HotSpot's own storage of them,
  * which counts them: no call is intercepted.
  */
-#ifndef TH_JVMTI_LEDGER_REFERENCES_H
-#define TH_JVMTI_LEDGER_REFERENCES_H
+#ifndef TH_JVMTI_VM_REFERENCES_H
+#define TH_JVMTI_VM_REFERENCES_H
 
 #include <jni.h>
 #include <stdbool.h>

@@ -5,7 +5,7 @@
  * number of references created.  Other threads may create some at the same time, hence several
  * attempts, and two of different numbers must agree.
  */
-#include "jvmti/ledger/references.h"
+#include "jvmti/vm/references.h"
 
 #include "unify/base/atomic.h"
 #include "unify/base/safe_read.h"
@@ -26,7 +26,6 @@ static struct {
 	const struct th_hotspot *hotspot;
 	unsigned word; /* of an OopStorage; 0 = not known */
 	struct th_event_jni_references last;
-	bool is_logged;
 } references;
 
 static bool
@@ -92,7 +91,7 @@ th_references_start(const struct th_hotspot *hotspot, JNIEnv *env)
 	jclass object;
 
 	references.word = 0;
-	references.is_logged = false;
+	references.last = (struct th_event_jni_references){0};
 	if (!globals || !weaks || !*globals || !*weaks)
 		return false;
 	object = (*env)->FindClass(env, "java/lang/Object");
@@ -128,9 +127,9 @@ th_references_log(void)
 		!read_count(references.hotspot->global_references, &event.globals) ||
 		!read_count(references.hotspot->weak_references, &event.weaks))
 		return;
-	if (references.is_logged && event.globals == references.last.globals &&
+	if (event.globals == references.last.globals &&
 		event.weaks - event.own == references.last.weaks - references.last.own)
 		return;
-	references.last = event;
-	references.is_logged = th_log_append(TH_EVENT_JNI_REFERENCES, &event, NULL, 0) != 0;
+	if (th_log_append(TH_EVENT_JNI_REFERENCES, &event, NULL, 0))
+		references.last = event;
 }
