@@ -136,8 +136,8 @@ visit_kind(uintptr_t key, uint64_t sample, void *data)
 {
 	const struct visit *visit = data;
 
-	if (key >> 56 == visit->kind)
-		visit->visit(key << 8 >> 10, sample, visit->data);
+	if (key >> TH_LIVE_BLOCKS_KEY_SHIFT == visit->kind)
+		visit->visit(key << 4 >> 6, sample, visit->data);
 }
 
 void
@@ -401,7 +401,7 @@ static void
 forget(uintptr_t key, uint64_t sample, void *data)
 {
 	(void)sample, (void)data;
-	if (key >> 56)
+	if (key >> TH_LIVE_BLOCKS_KEY_SHIFT)
 		take(key);
 }
 

@@ -92,13 +92,15 @@ th_takes_count(uint64_t *counter, uint64_t more)
 }
 
 /*
- * The key of a reference or an address, of which the low 54 bits count, by its kind.  Four times the
+ * The key of a reference or an address, of which the low 58 bits count, by its kind.  Four times the
  * address: references are 8 bytes apart, and must not share bits of the filter. [any]
  */
 static inline uint64_t
 th_takes_key_of(enum th_ledger_kind kind, uintptr_t address)
 {
-	return (uint64_t)kind << 56 | (address << 2 & UINT64_C(0xffffffffffffff));
+	const uint64_t low = (UINT64_C(1) << TH_LIVE_BLOCKS_KEY_SHIFT) - 1;
+
+	return (uint64_t)kind << TH_LIVE_BLOCKS_KEY_SHIFT | (address << 2 & low);
 }
 
 /* False: no recorded take with that key is held.  True: look it up. [any] */

@@ -121,7 +121,7 @@ clear_bit(const struct shard *shard, uintptr_t address)
 static bool
 is_block(uintptr_t address)
 {
-	return !(address >> 56);
+	return !(address >> TH_LIVE_BLOCKS_KEY_SHIFT);
 }
 
 /* The slot of `address`, or the empty slot where it belongs. */

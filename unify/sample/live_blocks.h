@@ -2,7 +2,7 @@
 /*
  * The sampled native blocks that are alive: an exact table from address to sample, and in front
  * of it a bitmap with which free() skips blocks that were not sampled after one test.  The ledger's
- * takes are here, too, by keys of which the highest 8 bits are not 0 (jvmti/ledger/takes.h).
+ * takes are here, too, by keys that are no addresses (jvmti/ledger/takes.h).
  *
  * Neighbouring blocks have neighbouring bits, as most blocks are freed near the one before: 13 KiB
  * of a heap are a cache line.  Shard and slot follow from the bit, so all blocks that share a bit
@@ -71,6 +71,9 @@ uint64_t th_live_blocks_remove(uintptr_t address);
  */
 typedef void th_live_blocks_visit(uintptr_t address, uint64_t sample, void *data);
 void th_live_blocks_each(th_live_blocks_visit *visit, void *data);
+
+/* Bits from here on are 0 in addresses, also in those with a tag of memory (aarch64), and not in keys. */
+#define TH_LIVE_BLOCKS_KEY_SHIFT 60
 
 /* Blocks and keys that the table has room for, at most. */
 #define TH_LIVE_BLOCKS_MAX 229376u
