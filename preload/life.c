@@ -584,7 +584,6 @@ load(void)
 	int saved_errno = errno;
 
 	th_next_init();
-	th_threads_init();
 	th_operators_init();
 	th_mallocx_init();
 	life.state = IDLE;
@@ -652,7 +651,7 @@ th_life_ends(enum th_teardown_cause cause)
 {
 	int saved_errno = errno;
 
-	if (life.state != RECORDING || !th_log_is_ours())
+	if (life.state != RECORDING || !th_log_is_owner())
 		return;
 	th_guard_enter();
 	th_breakdown_end(false);
@@ -664,7 +663,7 @@ th_life_ends(enum th_teardown_cause cause)
 __attribute__((destructor)) static void
 unload(void)
 {
-	if (life.state != RECORDING || !th_log_is_ours())
+	if (life.state != RECORDING || !th_log_is_owner())
 		return;
 	th_guard_enter();
 	th_function_names_log(true);

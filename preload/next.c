@@ -167,7 +167,6 @@ unavailable(void)
 #define arena_malloc_usable_size th_next_bootstrap_bytes
 #define arena_exit _exit
 #define arena_quick_exit _exit
-#define arena_clone(...) unavailable()
 #define arena_setuid(...) unavailable()
 #define arena_seteuid(...) unavailable()
 #define arena_setreuid(...) unavailable()

@@ -29,10 +29,6 @@
 	F(malloc_usable_size, size_t, (void *block), (block))                        \
 	F(sbrk, void *, (intptr_t increment), (increment))                           \
 	F(brk, int, (void *address), (address))                                      \
-	F(clone, int,                                                                \
-		(int (*function)(void *), void *stack, int flags, void *argument,    \
-			pid_t *parent, void *storage, pid_t *child),                 \
-		(function, stack, flags, argument, parent, storage, child))          \
 	F(exit, void, (int status), (status))                                        \
 	F(quick_exit, void, (int status), (status))                                  \
 	TH_NEXT_LEAVE(F)

@@ -372,10 +372,10 @@ th_control_poll(uint64_t now)
 	/* Pairs with the order in which a request is written: its data first. */
 	uint32_t asked = th_load_acquire(&control->asked);
 	/*
-	 * A child of vfork() shares this memory and may allocate; it does not own the log, and
-	 * its parent has not returned from vfork() yet.
+	 * A child of vfork() shares this memory and may allocate; its parent has not returned
+	 * from vfork() yet.
 	 */
-	if (asked != th_load_relaxed(&control->served) && th_log_is_ours()) {
+	if (asked != th_load_relaxed(&control->served) && th_log_is_owner()) {
 		/* Lets the requester continue to wait. */
 		th_store_relaxed(&control->begun, asked);
 		ends = serve_request(now, control, asked);
