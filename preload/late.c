@@ -25,6 +25,7 @@
 #include "preload/next.h"
 #include "preload/operators.h"
 #include "preload/slots.h"
+#include "unify/base/align.h"
 #include "unify/base/atomic.h"
 #include "unify/base/real_dlsym.h"
 #include "unify/log/log.h"
@@ -103,8 +104,7 @@ static struct {
 	uint32_t turns;     /* atomic, futex */
 	uint32_t in_vain;   /* atomic: a thread has waited as long as it may */
 	void *(*dlopen)(const char *path, int flags);
-	uint64_t loaded_at;  /* atomic: the last call of dlopen(), on any thread */
-	uint32_t is_loading; /* atomic: set by that call, cleared by the agent thread */
+	uint64_t loading_until; /* atomic: set by each call of dlopen(), on any thread */
 } late;
 
 /* Entries */
@@ -242,9 +242,10 @@ add_exported(void)
 static void *
 notice_dlopen(const char *path, int flags)
 {
-	th_store_relaxed(&late.loaded_at, th_clock_now());
-	/* Sequentially consistent, as the accesses in is_loading(). */
-	if (!__atomic_exchange_n(&late.is_loading, 1, __ATOMIC_SEQ_CST))
+	uint64_t now = th_clock_now();
+
+	/* In the first half the agent thread is awake often enough to see the new end. */
+	if (th_exchange_acquire(&late.loading_until, now + LOADING_NS) < now + LOADING_NS / 2)
 		th_server_wake();
 	return late.dlopen(path, flags);
 }
@@ -395,25 +396,6 @@ answer_waiting(void)
 	syscall(SYS_futex, &late.turns, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
-/* Whether an object that was opened lately may not be in the loader's list yet. */
-static bool
-is_loading(uint64_t now)
-{
-	if (!th_load_acquire(&late.is_loading))
-		return false;
-	if (now < th_load_relaxed(&late.loaded_at) + LOADING_NS)
-		return true;
-	/*
-	 * Either this finds the time of a call that found the mark set, or that call finds it
-	 * cleared and wakes this thread.
-	 */
-	__atomic_store_n(&late.is_loading, 0, __ATOMIC_SEQ_CST);
-	if (now >= __atomic_load_n(&late.loaded_at, __ATOMIC_SEQ_CST) + LOADING_NS)
-		return false;
-	th_store_relaxed(&late.is_loading, 1);
-	return true;
-}
-
 static uint64_t
 next_turn(uint64_t now)
 {
@@ -421,8 +403,9 @@ next_turn(uint64_t now)
 
 	if (!th_load_relaxed(&late.heaps))
 		return UINT64_MAX;
-	if (is_loading(now) && now + LOADING_TURN_NS < next)
-		next = now + LOADING_TURN_NS;
+	/* An object that was opened lately may not be in the loader's list yet. */
+	if (now < th_load_acquire(&late.loading_until))
+		next = th_min(next, now + LOADING_TURN_NS);
 	return next;
 }
 
