@@ -148,18 +148,20 @@ end_of_first(const struct th_elf *elf)
 	return 0;
 }
 
-static void
+static bool
 open_image(const struct th_elf *elf, const struct th_module *module, uint64_t unloads,
 	struct th_module_bytes *ret)
 {
+	const void *dynamic = th_elf_segment(elf, PT_DYNAMIC);
+
 	ret->end = module->end - elf->bias;
 	ret->unloads = unloads;
 	ret->elf = (struct th_elf_bytes){
 		.read = read_image,
-		.is_image = true,
-		.header = module->start - elf->bias,
+		.dynamic = (uintptr_t)dynamic - elf->bias,
 		.bias = elf->bias,
 	};
+	return dynamic != NULL;
 }
 
 static int
@@ -178,10 +180,9 @@ open_object(struct dl_phdr_info *info, size_t bytes, void *closure)
 	if (th_align_down(start, TH_PAGE_BYTES) != module->start ||
 		!is_module(module, &elf, info->dlpi_name))
 		return 0;
-	visit->found = true;
 	visit->end = end_of_first(&elf);
-	if (visit->source == TH_SOURCE_IMAGE)
-		open_image(&elf, module, info->dlpi_subs, visit->ret);
+	visit->found = visit->source != TH_SOURCE_IMAGE ||
+		       open_image(&elf, module, info->dlpi_subs, visit->ret);
 	return 1;
 }
 
@@ -213,7 +214,7 @@ th_module_bytes_are_valid(const struct th_module_bytes *bytes)
 {
 	uint64_t unloads = bytes->unloads;
 
-	return !bytes->elf.is_image ||
+	return !bytes->elf.dynamic ||
 	       (th_loader_visit(read_unloads, &unloads) && unloads == bytes->unloads);
 }
 
