@@ -389,12 +389,12 @@ write_locked(void)
 __attribute__((visibility("default"), ifunc("write_locked"))) locked th_slots_locked;
 
 /* Examines all objects, and writes those that have work. */
-static void
-pass(struct th_slots_report *ret)
+void
+th_slots_review(struct th_slots_report *report_ret)
 {
 	int saved_errno = errno;
 
-	slots.report = ret;
+	slots.report = report_ret;
 	slots.pass++;
 	if (examine_all() && !th_real_dlsym(RTLD_DEFAULT, "th_slots_locked"))
 		slots.report->failed++; /* the loader has no ifunc */
@@ -413,7 +413,7 @@ th_slots_redirect(const struct th_slot_function *functions, size_t count, const 
 	slots.loader = getauxval(AT_BASE);
 	slots.is_restoring = false;
 	slots.known_count = 0;
-	pass(report_ret);
+	th_slots_review(report_ret);
 }
 
 static int
@@ -430,12 +430,6 @@ th_slots_have_changed(void)
 	bool have_changed = false;
 
 	return th_loader_visit(compare_changes, &have_changed) && have_changed;
-}
-
-void
-th_slots_review(struct th_slots_report *report_ret)
-{
-	pass(report_ret);
 }
 
 /* Copies of pointers */
@@ -491,5 +485,5 @@ th_slots_restore(void)
 	struct th_slots_report report;
 
 	slots.is_restoring = true;
-	pass(&report);
+	th_slots_review(&report);
 }
