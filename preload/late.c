@@ -51,44 +51,25 @@
 	"another tool has overwritten import slots: the C heap and mapped memory are no " \
 	"longer recorded"
 
-/* L(name, is release): redirected to the functions late_NAME(). */
-#define ALLOCATION(L)            \
-	L(free, true)            \
-	L(realloc, true)         \
-	L(reallocarray, true)    \
-	L(malloc, false)         \
-	L(calloc, false)         \
-	L(posix_memalign, false) \
-	L(aligned_alloc, false)  \
-	L(memalign, false)       \
-	L(valloc, false)         \
-	L(pvalloc, false)        \
-	L(free_sized, true)      \
-	L(free_aligned_sized, true)
+/* L(name): redirected to the functions late_NAME(). */
+#define ALLOCATION(L)     \
+	L(malloc)         \
+	L(calloc)         \
+	L(realloc)        \
+	L(reallocarray)   \
+	L(posix_memalign) \
+	L(aligned_alloc)  \
+	L(memalign)       \
+	L(valloc)         \
+	L(pvalloc)        \
+	L(free)           \
+	L(free_sized)     \
+	L(free_aligned_sized)
 
 /* Redirected to the exported functions of the same name. */
-static const struct {
-	const char *name;
-	bool is_release;
-} exported[] = {
-	{"munmap", true},
-	{"mremap", true},
-	{"mmap", false},
-	{"mmap64", false},
-	{"mprotect", false},
-	{"madvise", false},
-	{"sbrk", false},
-	{"brk", false},
-	{"pthread_create", false},
-	{"exit", false},
-	{"quick_exit", false},
-	{"setuid", false},
-	{"seteuid", false},
-	{"setreuid", false},
-	{"setresuid", false},
-	{"chroot", false},
-	{"dlsym", false},
-};
+static const char *const exported[] = {"munmap", "mremap", "mmap", "mmap64", "mprotect",
+	"madvise", "sbrk", "brk", "pthread_create", "exit", "quick_exit", "setuid", "seteuid",
+	"setreuid", "setresuid", "chroot", "dlsym"};
 
 #define EXPORTED (sizeof(exported) / sizeof(exported[0]))
 /* Twelve of libc, seventeen exported, dlopen, twenty operators, five of jemalloc. */
@@ -208,10 +189,9 @@ append(const struct th_slot_function *function)
 
 /* A function of the allocator. */
 static void
-add(const char *name, const void *original, const void *ours, bool is_release)
+add(const char *name, const void *original, const void *ours)
 {
-	append(&(struct th_slot_function){
-		name, original, ours, .is_release = is_release, .is_allocation = true});
+	append(&(struct th_slot_function){name, original, ours, .is_allocation = true});
 }
 
 /* Our definition of an exported name: the library itself comes first in its own scope. */
@@ -222,13 +202,13 @@ add_exported(void)
 	void *handle = self ? dlopen(self->l_name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
 
 	for (size_t i = 0; handle && i < EXPORTED; i++) {
-		const void *ours = th_real_dlsym(handle, exported[i].name);
-		const void *original = th_next_find(exported[i].name);
+		const void *ours = th_real_dlsym(handle, exported[i]);
+		const void *original = th_next_find(exported[i]);
 
 		/* Ours make system calls themselves, which would pass over another tool. */
 		if (th_next_is_ours(ours) && original && th_next_is_in_libc(original))
-			append(&(struct th_slot_function){exported[i].name, original, ours,
-				.is_release = exported[i].is_release});
+			append(&(struct th_slot_function){
+				.name = exported[i], .original = original, .ours = ours});
 	}
 	if (handle)
 		dlclose(handle);
@@ -267,9 +247,9 @@ find_functions(void)
 	void *ours;
 
 	late.count = 0;
-#define L(name, is_release)                                                  \
+#define L(name)                                                              \
 	memcpy(&ours, &(__typeof(&late_##name)){late_##name}, sizeof(ours)); \
-	add(#name, th_next_find(#name), ours, is_release);
+	add(#name, th_next_find(#name), ours);
 	ALLOCATION(L)
 #undef L
 	add_exported();

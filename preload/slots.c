@@ -84,9 +84,7 @@ find_function(const char *name)
 static bool
 is_redirected(const char *name)
 {
-	const struct th_slot_function *function = find_function(name);
-
-	return function && function->original;
+	return find_function(name) != NULL;
 }
 
 /* Counting */
@@ -291,7 +289,6 @@ binds_original(struct job *job, const struct th_slot_function *function)
 
 struct writer {
 	struct job *job;
-	bool writes_releases;
 	bool has_failed;
 };
 
@@ -303,11 +300,8 @@ write_slot(const struct th_import_slot *slot, void *data)
 	uintptr_t original = (uintptr_t)function->original;
 	uintptr_t ours = (uintptr_t)function->ours;
 	uintptr_t value = __atomic_load_n(slot->address, __ATOMIC_RELAXED);
-
 	uintptr_t next = slots.is_restoring ? original : ours;
 
-	if (function->is_release != writer->writes_releases)
-		return;
 	if (value != (slots.is_restoring ? ours : original) &&
 		(slots.is_restoring || !is_stub(&writer->job->object, slot, value) ||
 			!binds_original(writer->job, function)))
@@ -317,19 +311,14 @@ write_slot(const struct th_import_slot *slot, void *data)
 }
 
 static void
-write_object(struct job *job, bool writes_releases)
+write_all(void)
 {
-	struct writer writer = {.job = job, .writes_releases = writes_releases};
+	for (uint32_t i = 0; i < slots.job_count; i++) {
+		struct writer writer = {.job = &slots.jobs[i]};
 
-	th_import_slots_each(&job->object, is_redirected, write_slot, &writer);
-	slots.report->failed += writer.has_failed;
-}
-
-static void
-write_all(bool writes_releases)
-{
-	for (uint32_t i = 0; i < slots.job_count; i++)
-		write_object(&slots.jobs[i], writes_releases);
+		th_import_slots_each(&writer.job->object, is_redirected, write_slot, &writer);
+		slots.report->failed += writer.has_failed;
+	}
 }
 
 static void
@@ -367,8 +356,7 @@ static void
 write_some(void)
 {
 	slots.memory = th_system_open("/proc/self/mem", O_RDWR | O_CLOEXEC, 0);
-	write_all(!slots.is_restoring);
-	write_all(slots.is_restoring);
+	write_all();
 	th_system_close(slots.memory);
 	look_again();
 	close_all();
