@@ -31,8 +31,8 @@
 struct contents {
 	uint32_t ours;
 	uint32_t originals;
-	uint32_t stubs; /* an address in the object itself */
-	uint32_t zeros; /* a weak reference, or not relocated yet */
+	uint32_t
+		stubs; /* an address in the object itself; 0: a weak reference, or not relocated yet */
 	uint32_t others;
 };
 
@@ -118,10 +118,8 @@ count_slot(const struct th_import_slot *slot, void *data)
 		counter->contents.ours++;
 	else if (value == (uintptr_t)function->original)
 		counter->contents.originals++;
-	else if (is_stub(counter->object, slot, value))
+	else if (!value || is_stub(counter->object, slot, value))
 		counter->contents.stubs++;
-	else if (!value)
-		counter->contents.zeros++;
 	else if (!slot->is_data && !function->is_notice)
 		counter->contents.others++;
 }
@@ -167,16 +165,6 @@ find_known(const struct th_import_object *object, const char *path)
 	return unused;
 }
 
-/*
- * An object that is being loaded is in the loader's list before its slots are relocated: they hold
- * zeros, or offsets in the file.
- */
-static bool
-may_be_loading(const struct contents *now, const struct contents *before)
-{
-	return now->others > before->others || now->zeros > before->zeros;
-}
-
 /* Another tool has overwritten what we wrote. */
 static bool
 is_usurped(const struct contents *now, const struct contents *before)
@@ -184,12 +172,14 @@ is_usurped(const struct contents *now, const struct contents *before)
 	return now->others > before->others && now->ours < before->ours;
 }
 
+/*
+ * Whatever has changed: an object that is being loaded is in the loader's list before its slots are
+ * relocated, which hold 0, or offsets in the file.
+ */
 static bool
 has_work(const struct contents *now, const struct contents *before)
 {
-	if (slots.is_restoring)
-		return now->ours > 0;
-	return now->originals || now->stubs > before->stubs || may_be_loading(now, before);
+	return slots.is_restoring ? now->ours > 0 : memcmp(now, before, sizeof(*now)) != 0;
 }
 
 static void
