@@ -10,7 +10,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
-#include <link.h>
 #include <linux/futex.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -198,8 +197,7 @@ add(const char *name, const void *original, const void *ours)
 static void
 add_exported(void)
 {
-	const struct link_map *self = th_next_object_of(&late);
-	void *handle = self ? dlopen(self->l_name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+	void *handle = dlopen(th_next_path_of(&late), RTLD_LAZY | RTLD_NOLOAD);
 
 	for (size_t i = 0; handle && i < EXPORTED; i++) {
 		const void *ours = th_real_dlsym(handle, exported[i]);
