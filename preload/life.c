@@ -301,7 +301,7 @@ start_once(void)
 		th_guard_enter();
 		life.state = start();
 		if (life.state == OFF)
-			th_recorder_stop();
+			th_in_flight_close();
 		th_guard_leave();
 	}
 	pthread_mutex_unlock(&life.lock);

@@ -20,7 +20,7 @@
 
 static const struct th_control_java *java; /* atomic; NULL: no Java VM */
 
-static uint32_t seen_heaps = TH_HEAPS_ALL; /* set before requests are served */
+static uint32_t seen_heaps; /* set before requests are served */
 
 /* Flushing */
 
@@ -152,12 +152,6 @@ copy_name(const struct th_log_control *control, char name[TH_CONTROL_NAME_MAX])
 }
 
 void
-th_control_set_seen(uint32_t heaps)
-{
-	seen_heaps = heaps;
-}
-
-void
 th_control_open(uint32_t heaps)
 {
 	struct th_log_header *header = th_log_header();
@@ -192,10 +186,11 @@ th_control_close(uint32_t heaps)
 }
 
 void
-th_control_begin(uint32_t heaps)
+th_control_begin(uint32_t heaps, uint32_t seen)
 {
 	struct th_log_header *header = th_log_header();
 
+	seen_heaps = seen;
 	if (!header)
 		return; /* a signal handler has forked meanwhile: this is the child */
 	th_admission_init(heaps);

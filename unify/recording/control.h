@@ -15,16 +15,10 @@
 #define TH_CONTROL_RATE_MAX 1000000
 
 /*
- * Notifies that a recording begins that samples these heaps (bits 1 << enum th_heap).  The log must
- * exist. [any]
+ * Notifies that a recording begins that samples these heaps (bits 1 << enum th_heap), and can sample
+ * those in `seen`: requests for others are refused.  The log must exist. [any]
  */
-void th_control_begin(uint32_t heaps);
-
-/*
- * Sets the heaps that this process can sample: requests for others are refused.  Initially all.
- * [any]
- */
-void th_control_set_seen(uint32_t heaps);
+void th_control_begin(uint32_t heaps, uint32_t seen);
 
 /*
  * Opens heaps that were closed when the recording began, because the process was not ready for
