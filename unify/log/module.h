@@ -17,6 +17,8 @@
 #define TH_BUILD_ID_MAX 32
 /* With the terminator; a longer path is unknown. */
 #define TH_MODULE_PATH_MAX 512
+/* By which its file is recognized: the headers, and usually the build id. */
+#define TH_MODULE_HEAD_BYTES 1024
 
 enum th_module_file { TH_MODULE_FILE_UNKNOWN, TH_MODULE_HAS_FILE, TH_MODULE_NO_FILE };
 
@@ -32,7 +34,7 @@ struct th_module {
 	const void *eh_frame_hdr; /* PT_GNU_EH_FRAME segment, NULL if none */
 	bool is_self;             /* this library */
 	uint32_t build_id_bytes;  /* 0 = none */
-	uint64_t build_id_at;     /* its offset in the file */
+	uint64_t head;            /* hash of its first TH_MODULE_HEAD_BYTES; 0 = unknown */
 	uint8_t build_id[TH_BUILD_ID_MAX];
 	char path[TH_MODULE_PATH_MAX]; /* absolute if possible; "[vdso]"; "" = unknown */
 };
