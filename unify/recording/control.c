@@ -93,9 +93,9 @@ th_control_set_java(const struct th_control_java *provider)
 }
 
 void
-th_control_log_ledger(uint64_t interval)
+th_control_log(const char *setting, uint64_t value)
 {
-	log_change(th_clock_now(), "ledger", interval);
+	log_change(th_clock_now(), setting, value);
 }
 
 void
@@ -211,11 +211,12 @@ set_mark(uint64_t now, const struct th_log_control *control)
 									 : TH_CONTROL_REFUSED;
 }
 
+/* Before a stop, too: everything known is written while the library still works. */
 static enum th_control_answer
-flush(uint64_t now)
+flush(uint64_t now, const char *verb)
 {
 	flush_all();
-	log_change(now, "flush", 0);
+	log_change(now, verb, 0);
 	return TH_CONTROL_DONE;
 }
 
@@ -295,21 +296,6 @@ collect(void)
 	return answer;
 }
 
-void
-th_control_log_forced_collection(uint64_t duration, bool at_exit)
-{
-	log_change(th_clock_now(), at_exit ? "gc at exit" : "gc forced", duration);
-}
-
-/* Writes everything known while the library still works; the caller does the rest. */
-static enum th_control_answer
-stop(uint64_t now)
-{
-	flush_all();
-	log_change(now, "stop", 0);
-	return TH_CONTROL_DONE;
-}
-
 static enum th_control_answer
 serve(uint64_t now, uint32_t verb, const struct th_log_control *control)
 {
@@ -321,7 +307,7 @@ serve(uint64_t now, uint32_t verb, const struct th_log_control *control)
 	case TH_CONTROL_MARK:
 		return set_mark(now, control);
 	case TH_CONTROL_FLUSH:
-		return flush(now);
+		return flush(now, "flush");
 	case TH_CONTROL_PAUSE:
 		return set_paused(now, true);
 	case TH_CONTROL_RESUME:
@@ -329,7 +315,7 @@ serve(uint64_t now, uint32_t verb, const struct th_log_control *control)
 	case TH_CONTROL_HEAPS:
 		return set_heaps(now, th_load_relaxed(&control->value));
 	case TH_CONTROL_STOP:
-		return stop(now);
+		return flush(now, "stop");
 	case TH_CONTROL_BUFFERS:
 		return count_buffers(now);
 	case TH_CONTROL_COLLECT:

@@ -74,14 +74,11 @@ struct th_control_java {
 /* `java` remains the caller's and must stay valid; NULL: there is no Java VM. [any] */
 void th_control_set_java(const struct th_control_java *java);
 
-/* Logs that the ledger was switched at the start of the recording. [any] */
-void th_control_log_ledger(uint64_t interval);
-
 /*
- * Logs that the library has had the VM collect all of its heap, "gc forced", or "gc at exit" because
- * the VM ends; it took `duration` ns. [agent-thread]
+ * Logs a change that was not requested: "ledger", switched on at the start of the recording; "gc
+ * forced" and, because the VM ends, "gc at exit": it has collected all of its heap, in `value` ns. [any]
  */
-void th_control_log_forced_collection(uint64_t duration, bool at_exit);
+void th_control_log(const char *setting, uint64_t value);
 
 /* Sets in the log's header whether another agent holds the Java heap's sampler. [any] */
 void th_control_show_java(bool is_elsewhere);
