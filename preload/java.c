@@ -355,7 +355,7 @@ dlsym(void *restrict handle, const char *restrict name)
 			return found;
 	}
 	/* Before glibc 2.35: what dlopen() has loaded is known before its first call. */
-	th_module_follow_loader();
+	th_module_refresh();
 	return th_real_dlsym(handle, name);
 }
 

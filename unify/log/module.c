@@ -426,13 +426,6 @@ th_module_count(void)
 void
 th_module_refresh(void)
 {
-	if (use_snapshot)
-		take_snapshot();
-}
-
-void
-th_module_follow_loader(void)
-{
 	int saved_errno = errno;
 	uint64_t changes;
 
@@ -453,7 +446,8 @@ void
 th_module_use_snapshot(bool use)
 {
 	use_snapshot = use || !find_object;
-	th_module_refresh();
+	if (use_snapshot)
+		take_snapshot();
 }
 
 /*

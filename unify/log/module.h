@@ -52,19 +52,12 @@ bool th_module_init(void);
 const char *th_module_executable(void);
 
 /*
- * Reads the list of loaded objects where libc has no _dl_find_object; does nothing elsewhere.
- * Takes the loader's lock, so never on the malloc path.  Objects loaded since the last call are
- * not found until the next. [agent-thread]
+ * Where libc has no _dl_find_object: reads the list of loaded objects, if it has changed since the last
+ * call.  Objects loaded since are not found until the next, so it is also called by functions that the
+ * program calls after a dlopen.  Takes the loader's lock for a moment, so never in malloc.  Preserves
+ * errno. [any]
  */
 void th_module_refresh(void);
-
-/*
- * The same if objects have been loaded or unloaded since the last snapshot: for calls of the
- * program that follow a dlopen, so that the first samples below a new library find it.  Takes
- * the loader's lock for a moment; preserves errno; nothing if a process has _dl_find_object.
- * Not in malloc. [any]
- */
-void th_module_follow_loader(void);
 
 /*
  * The module that contains `pc`, registered on first occurrence; NULL if there is none or the
