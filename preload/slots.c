@@ -151,11 +151,11 @@ find_known(const struct th_import_object *object, const char *path)
 	for (uint32_t i = 0; i < slots.known_count; i++) {
 		struct known *known = &slots.known[i];
 
-		if (known->base == object->base && known->dynamic == object->dynamic &&
-			known->name == name)
-			return known;
 		if (known->pass + 1 < slots.pass)
-			unused = known; /* the object is no longer loaded */
+			unused = known; /* the object was unloaded, and maybe loaded again */
+		else if (known->base == object->base && known->dynamic == object->dynamic &&
+			 known->name == name)
+			return known;
 	}
 	if (!unused && slots.known_count < TH_SLOTS_OBJECTS_MAX)
 		unused = &slots.known[slots.known_count++];
@@ -205,10 +205,6 @@ examine(struct dl_phdr_info *info, size_t bytes, void *data)
 	if (!known) {
 		slots.report->failed++;
 		return 0;
-	}
-	if (known->pass + 1 < slots.pass) { /* loaded again since */
-		known->left = (struct contents){0};
-		known->is_searched = false;
 	}
 	known->pass = slots.pass;
 	now = count(&object);
