@@ -388,7 +388,7 @@ static void
 start_ledger(void)
 {
 	if (agent.host.ledger && switch_ledger(agent.host.ledger) == TH_CONTROL_DONE)
-		th_control_log_ledger(agent.host.ledger);
+		th_control_log("ledger", agent.host.ledger);
 }
 
 static void

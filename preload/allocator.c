@@ -7,7 +7,6 @@
 
 #include <dlfcn.h>
 #include <limits.h>
-#include <link.h>
 #include <malloc.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -61,14 +60,6 @@ path_of(const void *address)
 	const char *path = th_next_path_of(address);
 
 	return *path ? path : "the program";
-}
-
-static bool
-is_in_program(const void *address)
-{
-	const struct link_map *object = th_next_object_of(address);
-
-	return object && !object->l_prev; /* the first of the list */
 }
 
 /* Malloc */
@@ -135,7 +126,7 @@ th_allocator_init(void)
 	facts.is_mmap_seen = is_late || th_next_is_ours(find("mmap"));
 	if (!facts.is_seen) {
 		facts.malloc_path = path_of(found);
-		facts.is_malloc_in_program = is_in_program(found);
+		facts.is_malloc_in_program = th_next_index_of(found) == 1;
 	}
 	if (th_next_is_in_libc(next_malloc()))
 		return;

@@ -7,6 +7,7 @@
 
 #include "unify/base/align.h"
 #include "unify/base/observed.h"
+#include "unify/log/module_elf.h"
 
 #if defined(__x86_64__)
 #	define JUMP_SLOT R_X86_64_JUMP_SLOT
@@ -136,35 +137,22 @@ th_import_slots_each(const struct th_import_object *object, bool (*is_meant)(con
 	visit_relocations(&visitor, tables.calls, tables.call_bytes);
 }
 
-static void
-extend(struct th_import_object *object, const ElfW(Phdr) * segment)
-{
-	uintptr_t start = object->base + segment->p_vaddr;
-
-	if (!object->end || start < object->start)
-		object->start = start;
-	if (start + segment->p_memsz > object->end)
-		object->end = start + segment->p_memsz;
-}
-
 bool
 th_import_object_read(const struct dl_phdr_info *info, struct th_import_object *ret)
 {
+	const struct th_elf elf = {info->dlpi_phdr, info->dlpi_phnum, info->dlpi_addr};
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 
-	*ret = (struct th_import_object){.base = info->dlpi_addr};
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-		uintptr_t start = info->dlpi_addr + segment->p_vaddr;
+	*ret = (struct th_import_object){
+		.base = elf.bias, .dynamic = th_elf_segment(&elf, PT_DYNAMIC)};
+	th_elf_range(&elf, &ret->start, &ret->end);
+	for (size_t i = 0; i < elf.count; i++) {
+		uintptr_t start = elf.bias + elf.headers[i].p_vaddr;
 
-		if (segment->p_type == PT_LOAD)
-			extend(ret, segment);
-		if (segment->p_type == PT_DYNAMIC)
-			ret->dynamic = (const void *)start;
-		if (segment->p_type == PT_GNU_RELRO) {
-			ret->sealed = th_align_down(start, page);
-			ret->sealed_end = th_align_down(start + segment->p_memsz, page);
-		}
+		if (elf.headers[i].p_type != PT_GNU_RELRO)
+			continue;
+		ret->sealed = th_align_down(start, page);
+		ret->sealed_end = th_align_down(start + elf.headers[i].p_memsz, page);
 	}
 	return ret->dynamic != NULL;
 }

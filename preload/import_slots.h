@@ -45,9 +45,8 @@ th_import_slots_each(const struct th_import_object *object, bool (*is_meant)(con
 /* A function that is redirected. */
 struct th_slot_function {
 	const char *name;
-	const void *original; /* what the program calls; NULL: not redirected */
+	const void *original; /* what the program calls */
 	const void *ours;
-	bool is_release; /* redirected first, and restored last: free, realloc, munmap */
 	bool is_notice; /* only tells of calls: another tool's function in a slot is no matter */
 	bool is_allocation; /* of blocks of the C heap, or their release */
 };

@@ -258,18 +258,9 @@ find_create_java_vm(void *handle)
 
 	if (is_wrapper(found))
 		found = th_real_dlsym(RTLD_NEXT, name);
-	else if (found && th_next_is_in_front(th_next_object_of(found)))
+	else if (found && th_next_is_in_front(found))
 		return found;
 	return found ? wrap(found) : NULL;
-}
-
-/* The definition of a name in an object itself, not in its dependencies. */
-static void *
-find_in(const struct link_map *object, const char *name)
-{
-	void *found = th_next_in_object(object->l_name, name);
-
-	return found && th_next_object_of(found) == object ? found : NULL;
 }
 
 /*
@@ -281,14 +272,12 @@ static __attribute__((noinline, cold)) bool
 find_next_create_java_vm(const void *caller, void **found_ret)
 {
 	const char *name = "JNI_CreateJavaVM";
-	const struct link_map *object = th_next_object_of(caller);
+	const int ours = th_next_index_of(&wrapped);
 
-	if (!th_next_is_in_front(object))
+	if (!th_next_is_in_front(caller))
 		return false;
-	while (th_next_is_in_front(object = object->l_next)) {
-		*found_ret = find_in(object, name);
-		if (is_wrapper(*found_ret))
-			break;
+	for (int i = th_next_index_of(caller) + 1; i < ours; i++) {
+		*found_ret = th_next_in_object_at(i, name);
 		if (*found_ret)
 			return true;
 	}
@@ -366,7 +355,7 @@ dlsym(void *restrict handle, const char *restrict name)
 			return found;
 	}
 	/* Before glibc 2.35: what dlopen() has loaded is known before its first call. */
-	th_module_follow_loader();
+	th_module_refresh();
 	return th_real_dlsym(handle, name);
 }
 

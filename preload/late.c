@@ -10,7 +10,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
-#include <link.h>
 #include <linux/futex.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,6 +24,7 @@
 #include "preload/next.h"
 #include "preload/operators.h"
 #include "preload/slots.h"
+#include "unify/base/align.h"
 #include "unify/base/atomic.h"
 #include "unify/base/real_dlsym.h"
 #include "unify/log/log.h"
@@ -50,49 +50,28 @@
 	"another tool has overwritten import slots: the C heap and mapped memory are no " \
 	"longer recorded"
 
-/* L(name, is release): redirected to the functions late_NAME(). */
-#define ALLOCATION(L)            \
-	L(free, true)            \
-	L(realloc, true)         \
-	L(reallocarray, true)    \
-	L(malloc, false)         \
-	L(calloc, false)         \
-	L(posix_memalign, false) \
-	L(aligned_alloc, false)  \
-	L(memalign, false)       \
-	L(valloc, false)         \
-	L(pvalloc, false)        \
-	L(free_sized, true)      \
-	L(free_aligned_sized, true)
+/* L(name): redirected to the functions late_NAME(). */
+#define ALLOCATION(L)     \
+	L(malloc)         \
+	L(calloc)         \
+	L(realloc)        \
+	L(reallocarray)   \
+	L(posix_memalign) \
+	L(aligned_alloc)  \
+	L(memalign)       \
+	L(valloc)         \
+	L(pvalloc)        \
+	L(free)           \
+	L(free_sized)     \
+	L(free_aligned_sized)
 
 /* Redirected to the exported functions of the same name. */
-static const struct {
-	const char *name;
-	bool is_release;
-} exported[] = {
-	{"munmap", true},
-	{"mremap", true},
-	{"mmap", false},
-	{"mmap64", false},
-	{"mprotect", false},
-	{"madvise", false},
-	{"sbrk", false},
-	{"brk", false},
-	{"pthread_create", false},
-	{"vfork", false},
-	{"clone", false},
-	{"exit", false},
-	{"quick_exit", false},
-	{"setuid", false},
-	{"seteuid", false},
-	{"setreuid", false},
-	{"setresuid", false},
-	{"chroot", false},
-	{"dlsym", false},
-};
+static const char *const exported[] = {"munmap", "mremap", "mmap", "mmap64", "mprotect",
+	"madvise", "sbrk", "brk", "pthread_create", "exit", "quick_exit", "setuid", "seteuid",
+	"setreuid", "setresuid", "chroot", "dlsym"};
 
 #define EXPORTED (sizeof(exported) / sizeof(exported[0]))
-/* Twelve of libc, nineteen exported, dlopen, twenty operators, five of jemalloc. */
+/* Twelve of libc, seventeen exported, dlopen, twenty operators, five of jemalloc. */
 #define FUNCTIONS_MAX 64
 
 static struct {
@@ -105,8 +84,7 @@ static struct {
 	uint32_t turns;     /* atomic, futex */
 	uint32_t in_vain;   /* atomic: a thread has waited as long as it may */
 	void *(*dlopen)(const char *path, int flags);
-	uint64_t loaded_at;  /* atomic: the last call of dlopen(), on any thread */
-	uint32_t is_loading; /* atomic: set by that call, cleared by the agent thread */
+	uint64_t loading_until; /* atomic: set by each call of dlopen(), on any thread */
 } late;
 
 /* Entries */
@@ -210,27 +188,25 @@ append(const struct th_slot_function *function)
 
 /* A function of the allocator. */
 static void
-add(const char *name, const void *original, const void *ours, bool is_release)
+add(const char *name, const void *original, const void *ours)
 {
-	append(&(struct th_slot_function){
-		name, original, ours, .is_release = is_release, .is_allocation = true});
+	append(&(struct th_slot_function){name, original, ours, .is_allocation = true});
 }
 
 /* Our definition of an exported name: the library itself comes first in its own scope. */
 static void
 add_exported(void)
 {
-	const struct link_map *self = th_next_object_of(&late);
-	void *handle = self ? dlopen(self->l_name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+	void *handle = dlopen(th_next_path_of(&late), RTLD_LAZY | RTLD_NOLOAD);
 
 	for (size_t i = 0; handle && i < EXPORTED; i++) {
-		const void *ours = th_real_dlsym(handle, exported[i].name);
-		const void *original = th_next_find(exported[i].name);
+		const void *ours = th_real_dlsym(handle, exported[i]);
+		const void *original = th_next_find(exported[i]);
 
 		/* Ours make system calls themselves, which would pass over another tool. */
 		if (th_next_is_ours(ours) && original && th_next_is_in_libc(original))
-			append(&(struct th_slot_function){exported[i].name, original, ours,
-				.is_release = exported[i].is_release});
+			append(&(struct th_slot_function){
+				.name = exported[i], .original = original, .ours = ours});
 	}
 	if (handle)
 		dlclose(handle);
@@ -244,9 +220,10 @@ add_exported(void)
 static void *
 notice_dlopen(const char *path, int flags)
 {
-	th_store_relaxed(&late.loaded_at, th_clock_now());
-	/* Sequentially consistent, as the accesses in is_loading(). */
-	if (!__atomic_exchange_n(&late.is_loading, 1, __ATOMIC_SEQ_CST))
+	uint64_t now = th_clock_now();
+
+	/* In the first half the agent thread is awake often enough to see the new end. */
+	if (th_exchange_acquire(&late.loading_until, now + LOADING_NS) < now + LOADING_NS / 2)
 		th_server_wake();
 	return late.dlopen(path, flags);
 }
@@ -268,9 +245,9 @@ find_functions(void)
 	void *ours;
 
 	late.count = 0;
-#define L(name, is_release)                                                  \
+#define L(name)                                                              \
 	memcpy(&ours, &(__typeof(&late_##name)){late_##name}, sizeof(ours)); \
-	add(#name, th_next_find(#name), ours, is_release);
+	add(#name, th_next_find(#name), ours);
 	ALLOCATION(L)
 #undef L
 	add_exported();
@@ -397,25 +374,6 @@ answer_waiting(void)
 	syscall(SYS_futex, &late.turns, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
-/* Whether an object that was opened lately may not be in the loader's list yet. */
-static bool
-is_loading(uint64_t now)
-{
-	if (!th_load_acquire(&late.is_loading))
-		return false;
-	if (now < th_load_relaxed(&late.loaded_at) + LOADING_NS)
-		return true;
-	/*
-	 * Either this finds the time of a call that found the mark set, or that call finds it
-	 * cleared and wakes this thread.
-	 */
-	__atomic_store_n(&late.is_loading, 0, __ATOMIC_SEQ_CST);
-	if (now >= __atomic_load_n(&late.loaded_at, __ATOMIC_SEQ_CST) + LOADING_NS)
-		return false;
-	th_store_relaxed(&late.is_loading, 1);
-	return true;
-}
-
 static uint64_t
 next_turn(uint64_t now)
 {
@@ -423,8 +381,9 @@ next_turn(uint64_t now)
 
 	if (!th_load_relaxed(&late.heaps))
 		return UINT64_MAX;
-	if (is_loading(now) && now + LOADING_TURN_NS < next)
-		next = now + LOADING_TURN_NS;
+	/* An object that was opened lately may not be in the loader's list yet. */
+	if (now < th_load_acquire(&late.loading_until))
+		next = th_min(next, now + LOADING_TURN_NS);
 	return next;
 }
 

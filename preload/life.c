@@ -303,7 +303,7 @@ start_once(void)
 		th_guard_enter();
 		life.state = start();
 		if (life.state == OFF)
-			th_recorder_stop();
+			th_in_flight_close();
 		th_guard_leave();
 	}
 	pthread_mutex_unlock(&life.lock);
@@ -586,7 +586,6 @@ load(void)
 	int saved_errno = errno;
 
 	th_next_init();
-	th_threads_init();
 	th_operators_init();
 	th_mallocx_init();
 	life.state = IDLE;
@@ -654,7 +653,7 @@ th_life_ends(enum th_teardown_cause cause)
 {
 	int saved_errno = errno;
 
-	if (life.state != RECORDING || !th_log_is_ours())
+	if (life.state != RECORDING || !th_log_is_owner())
 		return;
 	th_guard_enter();
 	th_breakdown_now(TH_BREAKDOWN_END, false);
@@ -666,7 +665,7 @@ th_life_ends(enum th_teardown_cause cause)
 __attribute__((destructor)) static void
 unload(void)
 {
-	if (life.state != RECORDING || !th_log_is_ours())
+	if (life.state != RECORDING || !th_log_is_owner())
 		return;
 	th_guard_enter();
 	th_function_names_log(true);

@@ -167,7 +167,7 @@ th_mallocx_init(void)
 	th_store_release(&resolved, 1);
 }
 
-#define ADD(name, is_release)                                     \
+#define ADD(name)                                                 \
 	do {                                                      \
 		found = th_next_find(#name);                      \
 		if (!found || !th_allocator_is_underneath(found)) \
@@ -175,18 +175,17 @@ th_mallocx_init(void)
 		memcpy(&next.name, &found, sizeof(found));        \
 		__typeof(next.name) late = count_##name;          \
 		memcpy(&ours, &late, sizeof(ours));               \
-		add(#name, found, ours, is_release);              \
+		add(#name, found, ours);                          \
 	} while (0)
 
 void
-th_mallocx_each_late(void (*add)(
-	const char *symbol, const void *original, const void *ours, bool is_release))
+th_mallocx_each_late(void (*add)(const char *symbol, const void *original, const void *ours))
 {
 	void *found, *ours;
 
-	ADD(dallocx, true);
-	ADD(sdallocx, true);
-	ADD(rallocx, true);
-	ADD(mallocx, false);
-	ADD(xallocx, false);
+	ADD(dallocx);
+	ADD(sdallocx);
+	ADD(rallocx);
+	ADD(mallocx);
+	ADD(xallocx);
 }

@@ -42,7 +42,7 @@ th_forward_find_mallocx(const char *symbol) __attribute__((weak, visibility("def
 void th_mallocx_init(void);
 
 /* As th_operators_each_late(). */
-void th_mallocx_each_late(void (*add)(
-	const char *symbol, const void *original, const void *ours, bool is_release));
+void
+th_mallocx_each_late(void (*add)(const char *symbol, const void *original, const void *ours));
 
 #endif

@@ -167,7 +167,6 @@ unavailable(void)
 #define arena_malloc_usable_size th_next_bootstrap_bytes
 #define arena_exit _exit
 #define arena_quick_exit _exit
-#define arena_clone(...) unavailable()
 #define arena_setuid(...) unavailable()
 #define arena_seteuid(...) unavailable()
 #define arena_setreuid(...) unavailable()
@@ -220,11 +219,25 @@ own_pvalloc(size_t size)
  * the object: 10 us for libc's.
  */
 struct object {
-	const void *address;
+	const void *address; /* NULL: the object with the index `wanted`, 0: none */
+	int wanted;
 	const char *name; /* in the loader's memory; "": the program */
-	int index;        /* in the loader's list, from 1; 0: none */
+	int index;        /* in the list, from 1; 0: none */
 	int visited;
 };
+
+static bool
+contains(const struct dl_phdr_info *info, const void *address)
+{
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+		uintptr_t start = info->dlpi_addr + part->p_vaddr;
+
+		if (part->p_type == PT_LOAD && (uintptr_t)address - start < part->p_memsz)
+			return true;
+	}
+	return false;
+}
 
 static int
 look_at_object(struct dl_phdr_info *info, size_t bytes, void *data)
@@ -233,17 +246,11 @@ look_at_object(struct dl_phdr_info *info, size_t bytes, void *data)
 
 	(void)bytes;
 	object->visited++;
-	for (int i = 0; i < info->dlpi_phnum && !object->index; i++) {
-		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-		uintptr_t start = info->dlpi_addr + part->p_vaddr;
-
-		if (part->p_type != PT_LOAD ||
-			(uintptr_t)object->address - start >= part->p_memsz)
-			continue;
-		object->name = info->dlpi_name;
-		object->index = object->visited;
-	}
-	return object->index;
+	if (object->address ? !contains(info, object->address)
+			    : object->visited != object->wanted)
+		return 0;
+	object->name = info->dlpi_name;
+	return object->index = object->visited;
 }
 
 static struct object
@@ -255,12 +262,26 @@ find_object(const void *address)
 	return object;
 }
 
+int
+th_next_index_of(const void *address)
+{
+	return find_object(address).index;
+}
+
 bool
 th_next_are_together(const void *one, const void *other)
 {
-	struct object first = find_object(one);
+	int index = th_next_index_of(one);
 
-	return first.index && first.index == find_object(other).index;
+	return index && index == th_next_index_of(other);
+}
+
+bool
+th_next_is_in_front(const void *address)
+{
+	int index = th_next_index_of(address);
+
+	return index && index < th_next_index_of(__ehdr_start);
 }
 
 const char *
@@ -287,6 +308,18 @@ th_next_in_object(const char *path, const char *name)
 }
 
 void *
+th_next_in_object_at(int index, const char *name)
+{
+	struct object object = {.wanted = index, .name = ""};
+	void *found = NULL;
+
+	dl_iterate_phdr(look_at_object, &object);
+	if (*object.name)
+		found = th_next_in_object(object.name, name);
+	return found && th_next_index_of(found) == index ? found : NULL;
+}
+
+void *
 th_next_in_scope_of(const void *caller, const char *name)
 {
 	Dl_info info;
@@ -301,55 +334,6 @@ th_next_is_ours(const void *address)
 {
 	return (uintptr_t)address >= (uintptr_t)__ehdr_start &&
 	       (uintptr_t)address < (uintptr_t)_end;
-}
-
-/* The first entry of the loader's list, that of the program. */
-static const struct link_map *
-first_object(void)
-{
-	void *handle = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
-	const struct link_map *object = NULL;
-
-	if (handle && dlinfo(handle, RTLD_DI_LINKMAP, &object))
-		object = NULL;
-	if (handle)
-		dlclose(handle);
-	return object;
-}
-
-/* Without dladdr1: musl's list and dl_iterate_phdr use the same string as name. */
-static const struct link_map *
-object_of(const void *address)
-{
-	const struct link_map *object = first_object();
-	Dl_info info;
-
-	if (!dladdr(address, &info))
-		return NULL;
-	while (object && object->l_name != info.dli_fname)
-		object = object->l_next;
-	return object;
-}
-
-const struct link_map *
-th_next_object_of(const void *address)
-{
-	struct link_map *object;
-	Dl_info info;
-
-	if (!dladdr1)
-		return object_of(address);
-	return dladdr1(address, &info, (void **)&object, RTLD_DL_LINKMAP) ? object : NULL;
-}
-
-bool
-th_next_is_in_front(const struct link_map *object)
-{
-	const struct link_map *ours = th_next_object_of(__ehdr_start);
-
-	while (object && object != ours)
-		object = object->l_next;
-	return object != NULL;
 }
 
 bool
@@ -390,12 +374,12 @@ th_next_is_late(void)
 static void *
 find_after_program(const char *name)
 {
-	const struct link_map *object = th_next_object_of((const void *)getauxval(AT_PHDR));
+	int index = th_next_index_of((const void *)getauxval(AT_PHDR));
+	const int count = find_object(NULL).visited;
 	void *found = NULL;
 
-	while (object && !found && (object = object->l_next)) {
-		if (*object->l_name)
-			found = th_next_in_object(object->l_name, name);
+	while (index && !found && ++index <= count) {
+		found = th_next_in_object_at(index, name);
 		if (found && (th_next_is_ours(found) || th_next_leads_on(found)))
 			found = NULL;
 	}
@@ -445,7 +429,7 @@ resolve(void)
 	if (!th_real_dlsym_find())
 		return;
 	/* libc is loaded at the start of every dynamic program. */
-	is_late = find_object(in_libc()).index < find_object(__ehdr_start).index;
+	is_late = th_next_is_in_front(in_libc());
 #define F(name, ...)                 \
 	found = th_next_find(#name); \
 	if (found)                   \

@@ -8,7 +8,6 @@
 #ifndef TH_PRELOAD_NEXT_H
 #define TH_PRELOAD_NEXT_H
 
-#include <link.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,10 +28,6 @@
 	F(malloc_usable_size, size_t, (void *block), (block))                        \
 	F(sbrk, void *, (intptr_t increment), (increment))                           \
 	F(brk, int, (void *address), (address))                                      \
-	F(clone, int,                                                                \
-		(int (*function)(void *), void *stack, int flags, void *argument,    \
-			pid_t *parent, void *storage, pid_t *child),                 \
-		(function, stack, flags, argument, parent, storage, child))          \
 	F(exit, void, (int status), (status))                                        \
 	F(quick_exit, void, (int status), (status))                                  \
 	TH_NEXT_LEAVE(F)
@@ -86,11 +81,11 @@ void *th_next_find_now(const char *name);
 /* Whether an address belongs to this library. [any] */
 bool th_next_is_ours(const void *address);
 
-/* The object that contains an address; NULL: none.  Not from the malloc path. */
-const struct link_map *th_next_object_of(const void *address);
+/* The position in lookup order of the object that contains an address, from 1; 0: none. [any] */
+int th_next_index_of(const void *address);
 
-/* Whether an object precedes the library in lookup order. */
-bool th_next_is_in_front(const struct link_map *object);
+/* Whether an address belongs to an object that precedes the library in lookup order. [any] */
+bool th_next_is_in_front(const void *address);
 
 /*
  * Whether `address` is an entry of a procedure linkage table, which only jumps on: a program that
@@ -113,6 +108,12 @@ const char *th_next_path_of(const void *address);
  * that it sees.  NULL: none.  Not from the malloc path.
  */
 void *th_next_in_object(const char *path, const char *name);
+
+/*
+ * The definition of a name in the object with an index itself, not in its dependencies; NULL: none, or
+ * it is the program.  Not from the malloc path.
+ */
+void *th_next_in_object_at(int index, const char *name);
 
 /*
  * The function that the object containing `caller` would call by that name without this

@@ -210,24 +210,23 @@ th_operators_init(void)
 }
 
 void
-th_operators_each_late(void (*add)(
-	const char *symbol, const void *original, const void *ours, bool is_release))
+th_operators_each_late(void (*add)(const char *symbol, const void *original, const void *ours))
 {
 	void *found, *ours;
 
-#define ADD(name, symbol, function, is_release)            \
+#define ADD(name, symbol, function)                        \
 	found = th_next_find(#symbol);                     \
 	if (is_own(found)) {                               \
 		__typeof(next.name) late = function;       \
                                                            \
 		memcpy(&next.name, &found, sizeof(found)); \
 		memcpy(&ours, &late, sizeof(ours));        \
-		add(#symbol, found, ours, is_release);     \
+		add(#symbol, found, ours);                 \
 	}
-#define N(name, symbol, ...) ADD(name, symbol, late_##name, false)
+#define N(name, symbol, ...) ADD(name, symbol, late_##name)
 	TH_OPERATORS_NEW(N)
 #undef N
-#define D(name, symbol, ...) ADD(name, symbol, count_##name, true)
+#define D(name, symbol, ...) ADD(name, symbol, count_##name)
 	TH_OPERATORS_DELETE(D)
 #undef D
 }

@@ -85,7 +85,7 @@ void th_operators_init(void);
  * Where the library was loaded late (late.h): calls `add` for each operator of the underlying
  * allocator, with the function that counts its calls.  Not from the malloc path.
  */
-void th_operators_each_late(void (*add)(
-	const char *symbol, const void *original, const void *ours, bool is_release));
+void
+th_operators_each_late(void (*add)(const char *symbol, const void *original, const void *ours));
 
 #endif

@@ -31,8 +31,8 @@
 struct contents {
 	uint32_t ours;
 	uint32_t originals;
-	uint32_t stubs; /* an address in the object itself */
-	uint32_t zeros; /* a weak reference, or not relocated yet */
+	uint32_t
+		stubs; /* an address in the object itself; 0: a weak reference, or not relocated yet */
 	uint32_t others;
 };
 
@@ -84,9 +84,7 @@ find_function(const char *name)
 static bool
 is_redirected(const char *name)
 {
-	const struct th_slot_function *function = find_function(name);
-
-	return function && function->original;
+	return find_function(name) != NULL;
 }
 
 /* Counting */
@@ -120,10 +118,8 @@ count_slot(const struct th_import_slot *slot, void *data)
 		counter->contents.ours++;
 	else if (value == (uintptr_t)function->original)
 		counter->contents.originals++;
-	else if (is_stub(counter->object, slot, value))
+	else if (!value || is_stub(counter->object, slot, value))
 		counter->contents.stubs++;
-	else if (!value)
-		counter->contents.zeros++;
 	else if (!slot->is_data && !function->is_notice)
 		counter->contents.others++;
 }
@@ -155,11 +151,11 @@ find_known(const struct th_import_object *object, const char *path)
 	for (uint32_t i = 0; i < slots.known_count; i++) {
 		struct known *known = &slots.known[i];
 
-		if (known->base == object->base && known->dynamic == object->dynamic &&
-			known->name == name)
-			return known;
 		if (known->pass + 1 < slots.pass)
-			unused = known; /* the object is no longer loaded */
+			unused = known; /* the object was unloaded, and maybe loaded again */
+		else if (known->base == object->base && known->dynamic == object->dynamic &&
+			 known->name == name)
+			return known;
 	}
 	if (!unused && slots.known_count < TH_SLOTS_OBJECTS_MAX)
 		unused = &slots.known[slots.known_count++];
@@ -169,16 +165,6 @@ find_known(const struct th_import_object *object, const char *path)
 	return unused;
 }
 
-/*
- * An object that is being loaded is in the loader's list before its slots are relocated: they hold
- * zeros, or offsets in the file.
- */
-static bool
-may_be_loading(const struct contents *now, const struct contents *before)
-{
-	return now->others > before->others || now->zeros > before->zeros;
-}
-
 /* Another tool has overwritten what we wrote. */
 static bool
 is_usurped(const struct contents *now, const struct contents *before)
@@ -186,12 +172,14 @@ is_usurped(const struct contents *now, const struct contents *before)
 	return now->others > before->others && now->ours < before->ours;
 }
 
+/*
+ * Whatever has changed: an object that is being loaded is in the loader's list before its slots are
+ * relocated, which hold 0, or offsets in the file.
+ */
 static bool
 has_work(const struct contents *now, const struct contents *before)
 {
-	if (slots.is_restoring)
-		return now->ours > 0;
-	return now->originals || now->stubs > before->stubs || may_be_loading(now, before);
+	return slots.is_restoring ? now->ours > 0 : memcmp(now, before, sizeof(*now)) != 0;
 }
 
 static void
@@ -217,10 +205,6 @@ examine(struct dl_phdr_info *info, size_t bytes, void *data)
 	if (!known) {
 		slots.report->failed++;
 		return 0;
-	}
-	if (known->pass + 1 < slots.pass) { /* loaded again since */
-		known->left = (struct contents){0};
-		known->is_searched = false;
 	}
 	known->pass = slots.pass;
 	now = count(&object);
@@ -291,7 +275,6 @@ binds_original(struct job *job, const struct th_slot_function *function)
 
 struct writer {
 	struct job *job;
-	bool writes_releases;
 	bool has_failed;
 };
 
@@ -303,11 +286,8 @@ write_slot(const struct th_import_slot *slot, void *data)
 	uintptr_t original = (uintptr_t)function->original;
 	uintptr_t ours = (uintptr_t)function->ours;
 	uintptr_t value = __atomic_load_n(slot->address, __ATOMIC_RELAXED);
-
 	uintptr_t next = slots.is_restoring ? original : ours;
 
-	if (function->is_release != writer->writes_releases)
-		return;
 	if (value != (slots.is_restoring ? ours : original) &&
 		(slots.is_restoring || !is_stub(&writer->job->object, slot, value) ||
 			!binds_original(writer->job, function)))
@@ -317,19 +297,14 @@ write_slot(const struct th_import_slot *slot, void *data)
 }
 
 static void
-write_object(struct job *job, bool writes_releases)
+write_all(void)
 {
-	struct writer writer = {.job = job, .writes_releases = writes_releases};
+	for (uint32_t i = 0; i < slots.job_count; i++) {
+		struct writer writer = {.job = &slots.jobs[i]};
 
-	th_import_slots_each(&job->object, is_redirected, write_slot, &writer);
-	slots.report->failed += writer.has_failed;
-}
-
-static void
-write_all(bool writes_releases)
-{
-	for (uint32_t i = 0; i < slots.job_count; i++)
-		write_object(&slots.jobs[i], writes_releases);
+		th_import_slots_each(&writer.job->object, is_redirected, write_slot, &writer);
+		slots.report->failed += writer.has_failed;
+	}
 }
 
 static void
@@ -367,8 +342,7 @@ static void
 write_some(void)
 {
 	slots.memory = th_system_open("/proc/self/mem", O_RDWR | O_CLOEXEC, 0);
-	write_all(!slots.is_restoring);
-	write_all(slots.is_restoring);
+	write_all();
 	th_system_close(slots.memory);
 	look_again();
 	close_all();
@@ -389,12 +363,12 @@ write_locked(void)
 __attribute__((visibility("default"), ifunc("write_locked"))) locked th_slots_locked;
 
 /* Examines all objects, and writes those that have work. */
-static void
-pass(struct th_slots_report *ret)
+void
+th_slots_review(struct th_slots_report *report_ret)
 {
 	int saved_errno = errno;
 
-	slots.report = ret;
+	slots.report = report_ret;
 	slots.pass++;
 	if (examine_all() && !th_real_dlsym(RTLD_DEFAULT, "th_slots_locked"))
 		slots.report->failed++; /* the loader has no ifunc */
@@ -413,7 +387,7 @@ th_slots_redirect(const struct th_slot_function *functions, size_t count, const 
 	slots.loader = getauxval(AT_BASE);
 	slots.is_restoring = false;
 	slots.known_count = 0;
-	pass(report_ret);
+	th_slots_review(report_ret);
 }
 
 static int
@@ -430,12 +404,6 @@ th_slots_have_changed(void)
 	bool have_changed = false;
 
 	return th_loader_visit(compare_changes, &have_changed) && have_changed;
-}
-
-void
-th_slots_review(struct th_slots_report *report_ret)
-{
-	pass(report_ret);
 }
 
 /* Copies of pointers */
@@ -491,5 +459,5 @@ th_slots_restore(void)
 	struct th_slots_report report;
 
 	slots.is_restoring = true;
-	pass(&report);
+	th_slots_review(&report);
 }

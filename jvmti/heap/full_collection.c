@@ -145,7 +145,7 @@ th_full_collection_run(jvmtiEnv *jvmti)
 
 	full.next = th_clock_now() + full.plan.period;
 	if (answer == TH_CONTROL_DONE)
-		th_control_log_forced_collection(th_clock_now() - begun, false);
+		th_control_log("gc forced", th_clock_now() - begun);
 	return answer;
 }
 
@@ -255,7 +255,7 @@ th_full_collection_exit_turn(jvmtiEnv *jvmti, void (*log)(void))
 		collect_or_note(jvmti, true, &full.exit_begun) == TH_CONTROL_DONE) {
 		full.exit_took = th_clock_now() - full.exit_begun;
 		await_cleaners();
-		th_control_log_forced_collection(th_clock_now() - full.exit_begun, true);
+		th_control_log("gc at exit", th_clock_now() - full.exit_begun);
 		log();
 		if (await_threads(jvmti))
 			log();

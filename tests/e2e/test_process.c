@@ -357,10 +357,7 @@ child_by_the_system_call(void **state)
 		    exact_bytes_with("fork", "TWINHEAP_INTERVAL=1k"));
 }
 
-/*
- * It allocates from the parent's own heap, so the total includes it; only the parent writes
- * samples, and its sampling continues.
- */
+/* It allocates from the parent's own heap, and is recorded like a thread of the parent. */
 static void
 child_in_the_parent_s_memory(void **state)
 {
@@ -372,7 +369,10 @@ child_in_the_parent_s_memory(void **state)
 		struct run result;
 
 		run(TH_WORDS(CHILDREN, ways[i]), &result);
-		check_parent_alone(&result);
+		assert_int_equal(result.count, 1);
+		assert_healthy(result.logs[0], true);
+		assert_true(objects_of(result.logs[0], "parent_site") == 2000);
+		assert_true(objects_of(result.logs[0], "child_site") == 5000);
 		run_deinit(&result);
 		assert_true(exact_bytes_with(ways[i], "TWINHEAP_INTERVAL=0") ==
 			    exact_bytes_with("fork", "TWINHEAP_INTERVAL=0") + bytes);

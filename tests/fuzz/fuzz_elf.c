@@ -2,7 +2,8 @@
 /*
  * Symbol tables of ELF files, as the library reads them in the recorded process.
  *
- *     byte 0    1: an image of loaded segments; else a file
+ *     byte 0    0: a file; else an image of loaded segments, and the eighth of where its
+ *               dynamic section is
  *     rest      the ELF file
  */
 #include <stdbool.h>
@@ -41,7 +42,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!size)
 		return 0;
-	memory.elf.is_image = data[0] == 1;
+	memory.elf.dynamic = UINT64_C(8) * data[0];
 	memory.elf.bias = UINT64_C(0x7f0000000000);
 	memory.bytes = data + 1;
 	memory.count = size - 1;

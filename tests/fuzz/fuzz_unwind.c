@@ -106,7 +106,6 @@ try_program(const uint8_t *data, size_t size, uint8_t offset)
 		.code_factor = 1,
 		.data_factor = -8,
 		.pointer_encoding = 0x1b,
-		.is_augmented = true,
 	};
 
 	try_row(&fde, fde.start + offset, offset);

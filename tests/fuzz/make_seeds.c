@@ -222,11 +222,9 @@ struct library {
 	uint8_t kind; /* see fuzz_elf.c */
 	struct __attribute__((packed)) {
 		ElfW(Ehdr) header;
-		ElfW(Phdr) segment;
 		ElfW(Shdr) sections[3];
-		ElfW(Dyn) dynamic[5];
+		ElfW(Dyn) dynamic[4];
 		ElfW(Sym) symbols[3];
-		uint32_t hash[8]; /* GNU: one bucket, a filter of one word */
 		char names[16];
 	} elf;
 } __attribute__((packed));
@@ -239,13 +237,9 @@ write_elf_files(void)
 		.elf = {
 			.header = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
 					   ELFDATA2LSB},
-				.e_phoff = AT(segment),
-				.e_phentsize = sizeof(ElfW(Phdr)),
-				.e_phnum = 1,
 				.e_shoff = AT(sections),
 				.e_shentsize = sizeof(ElfW(Shdr)),
 				.e_shnum = 3},
-			.segment = {.p_type = PT_DYNAMIC, .p_vaddr = AT(dynamic)},
 			.sections = {{0},
 				{.sh_type = SHT_SYMTAB,
 					.sh_offset = AT(symbols),
@@ -254,7 +248,7 @@ write_elf_files(void)
 					.sh_link = 2},
 				{.sh_type = SHT_STRTAB, .sh_offset = AT(names), .sh_size = 16}},
 			.dynamic = {{DT_SYMTAB, {AT(symbols)}}, {DT_STRTAB, {AT(names)}},
-				{DT_STRSZ, {16}}, {DT_GNU_HASH, {AT(hash)}}, {DT_NULL, {0}}},
+				{DT_STRSZ, {16}}, {DT_NULL, {0}}},
 			.symbols = {{0},
 				{.st_name = 1,
 					.st_info = STT_FUNC,
@@ -266,12 +260,11 @@ write_elf_files(void)
 					.st_shndx = 1,
 					.st_value = 0x80,
 					.st_size = 0x20}},
-			.hash = {1, 1, 1, 0, 0, 0, 1, 2},
 			.names = "\0one\0two",
 		}};
 
 	write_seed("elf", "file", &library, sizeof(library));
-	library.kind = 1;
+	library.kind = AT(dynamic) / 8;
 	write_seed("elf", "image", &library, sizeof(library));
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A file's tables are found by its section headers (System V ABI, "Sections"), those of an
- * image by its dynamic section, where the number of symbols follows from the hash table that
- * the dynamic linker uses.
+ * image by its dynamic section.
  */
 #include "unify/base/elf_symbols.h"
 
@@ -10,14 +9,10 @@
 #include <link.h>
 #include <string.h>
 
+#include "unify/base/align.h"
 #include "unify/shared/bisect.h"
 
-#define SEGMENTS_MAX 256u
 #define DYNAMIC_MAX 1024u
-/* Buckets of a GNU hash table, at most: one for every two to four symbols. */
-#define BUCKETS_MAX TH_ELF_SYMBOLS_MAX
-/* Length of its last chain, at most; linkers make chains of a few symbols. */
-#define CHAIN_MAX 4096u
 /*
  * Symbols that cover one address, at most, in the mean over all addresses; more than a few are
  * aliases of each other.
@@ -41,7 +36,7 @@ read_at(const struct th_elf_bytes *from, uint64_t at, void *to, size_t bytes)
 static bool
 read_header(const struct th_elf_bytes *from, ElfW(Ehdr) * header)
 {
-	return read_at(from, from->header, header, sizeof(*header)) &&
+	return read_at(from, 0, header, sizeof(*header)) &&
 	       !memcmp(header->e_ident, ELFMAG, SELFMAG) &&
 	       header->e_ident[EI_CLASS] == ELFCLASS64 &&
 	       header->e_ident[EI_DATA] == ELFDATA2LSB;
@@ -96,147 +91,62 @@ find_in_sections(const struct th_elf_bytes *from, struct table *table)
 
 /* Image */
 
-/* Addresses in the dynamic section as ELF virtual addresses; 0 = none. */
-struct dynamic {
-	uint64_t symbols;
-	uint64_t names;
-	uint64_t names_bytes;
-	uint64_t gnu_hash;
-	uint64_t hash;
-};
+/* False: it is past the last one. */
+static bool
+read_entry(const struct th_elf_bytes *from, unsigned number, ElfW(Dyn) * ret)
+{
+	return number < DYNAMIC_MAX &&
+	       read_at(from, from->dynamic + number * sizeof(*ret), ret, sizeof(*ret)) &&
+	       ret->d_tag != DT_NULL;
+}
 
 /* The dynamic linker of glibc replaces virtual addresses by addresses in memory. */
 static uint64_t
-virtual_address(const struct th_elf_bytes *from, uint64_t value)
+address_in(const struct th_elf_bytes *from, const ElfW(Dyn) * entry)
 {
+	uint64_t value = entry->d_un.d_ptr;
+
 	return value >= from->bias ? value - from->bias : value;
 }
 
-static void
-use_dynamic(const struct th_elf_bytes *from, const ElfW(Dyn) * entry, struct dynamic *ret)
-{
-	uint64_t address = virtual_address(from, entry->d_un.d_ptr);
-
-	switch (entry->d_tag) {
-	case DT_SYMTAB:
-		ret->symbols = address;
-		break;
-	case DT_STRTAB:
-		ret->names = address;
-		break;
-	case DT_STRSZ:
-		ret->names_bytes = entry->d_un.d_val;
-		break;
-	case DT_GNU_HASH:
-		ret->gnu_hash = address;
-		break;
-	case DT_HASH:
-		ret->hash = address;
-		break;
-	default:
-		break;
-	}
-}
-
+/* Whether an entry has the address of a table that linkers place beside the symbols. */
 static bool
-read_dynamic(const struct th_elf_bytes *from, uint64_t at, struct dynamic *ret)
+is_table(const ElfW(Dyn) * entry)
 {
-	ElfW(Dyn) entry;
+	static const ElfW(Sxword) tags[] = {DT_STRTAB, DT_GNU_HASH, DT_HASH, DT_VERSYM,
+		DT_VERDEF, DT_VERNEED, DT_RELA, DT_JMPREL};
 
-	*ret = (struct dynamic){0};
-	for (unsigned i = 0; i < DYNAMIC_MAX; i++, at += sizeof(entry)) {
-		if (!read_at(from, at, &entry, sizeof(entry)))
-			return false;
-		if (entry.d_tag == DT_NULL)
-			break;
-		use_dynamic(from, &entry, ret);
-	}
-	return ret->symbols && ret->names;
-}
-
-static bool
-find_dynamic(const struct th_elf_bytes *from, struct dynamic *ret)
-{
-	ElfW(Ehdr) header;
-	ElfW(Phdr) segment;
-
-	if (!read_header(from, &header) || header.e_phentsize != sizeof(segment))
-		return false;
-	for (unsigned i = 0; i < header.e_phnum && i < SEGMENTS_MAX; i++) {
-		uint64_t at = from->header + header.e_phoff + i * sizeof(segment);
-
-		if (!read_at(from, at, &segment, sizeof(segment)))
-			return false;
-		if (segment.p_type == PT_DYNAMIC)
-			return read_dynamic(from, segment.p_vaddr, ret);
-	}
+	for (size_t i = 0; i < sizeof(tags) / sizeof(tags[0]); i++)
+		if (entry->d_tag == tags[i])
+			return true;
 	return false;
 }
 
-/* The highest symbol at which a bucket's chain starts. */
-static uint32_t
-last_chain(const struct th_elf_bytes *from, uint64_t buckets, uint32_t count)
-{
-	uint32_t some[64];
-	uint32_t last = 0;
-
-	for (uint32_t i = 0; i < count; i += 64) {
-		uint32_t now = count - i < 64 ? count - i : 64;
-
-		if (!read_at(from, buckets + 4 * (uint64_t)i, some, 4 * (size_t)now))
-			return 0;
-		for (uint32_t j = 0; j < now; j++)
-			last = some[j] > last ? some[j] : last;
-	}
-	return last;
-}
-
 /*
- * Number of symbols by a GNU hash table: four words (buckets, first hashed symbol, words of the
- * Bloom filter, shift), the filter, the buckets, and a word for each hashed symbol, which is odd
- * for the last one of a chain.
+ * The dynamic section does not tell the number of symbols: they end at the next table at the
+ * latest.  Between the two there is nothing in 1,328 of 1,331 libraries of a distribution; what
+ * patchelf leaves there in the others is no function that covers an address, or has no name.
  */
-static uint64_t
-count_by_gnu_hash(const struct th_elf_bytes *from, uint64_t at)
-{
-	uint32_t header[4];
-	uint32_t word = 0;
-
-	if (!read_at(from, at, header, sizeof(header)) || header[0] > BUCKETS_MAX)
-		return 0;
-	uint64_t buckets = at + sizeof(header) + 8 * (uint64_t)header[2];
-	uint64_t chains = buckets + 4 * (uint64_t)header[0];
-	uint64_t last = last_chain(from, buckets, header[0]);
-	if (last < header[1])
-		return header[1];
-	for (unsigned i = 0; !(word & 1) && i < CHAIN_MAX; i++, last++)
-		if (!read_at(from, chains + 4 * (last - header[1]), &word, sizeof(word)))
-			return 0;
-	return last;
-}
-
-/* A hash table of the System V ABI: its second word is the number of symbols. */
-static uint64_t
-count_by_hash(const struct th_elf_bytes *from, uint64_t at)
-{
-	uint32_t header[2];
-
-	return read_at(from, at, header, sizeof(header)) ? header[1] : 0;
-}
-
 static bool
 find_in_image(const struct th_elf_bytes *from, struct table *table)
 {
-	struct dynamic dynamic;
+	uint64_t end = UINT64_MAX;
+	ElfW(Dyn) entry;
 
-	if (!find_dynamic(from, &dynamic))
+	for (unsigned i = 0; read_entry(from, i, &entry); i++) {
+		if (entry.d_tag == DT_SYMTAB)
+			table->symbols = address_in(from, &entry);
+		else if (entry.d_tag == DT_STRTAB)
+			table->names = address_in(from, &entry);
+		else if (entry.d_tag == DT_STRSZ)
+			table->names_bytes = entry.d_un.d_val;
+	}
+	for (unsigned i = 0; read_entry(from, i, &entry); i++)
+		if (is_table(&entry) && address_in(from, &entry) > table->symbols)
+			end = th_min(end, address_in(from, &entry));
+	if (!table->symbols || !table->names || end == UINT64_MAX)
 		return false;
-	table->symbols = dynamic.symbols;
-	table->names = dynamic.names;
-	table->names_bytes = dynamic.names_bytes;
-	table->count = dynamic.hash ? count_by_hash(from, dynamic.hash) : 0;
-	if (!table->count && dynamic.gnu_hash)
-		table->count = count_by_gnu_hash(from, dynamic.gnu_hash);
+	table->count = (end - table->symbols) / sizeof(ElfW(Sym));
 	return table->count != 0;
 }
 
@@ -349,8 +259,8 @@ th_elf_symbols_find(const struct th_elf_bytes *from, struct th_elf_wanted *wante
 
 	for (size_t i = 0; i < count; i++)
 		wanted[i].start = wanted[i].end = 0;
-	if (!count || !(from->is_image ? find_in_image(from, &table)
-				       : find_in_sections(from, &table)))
+	if (!count ||
+		!(from->dynamic ? find_in_image(from, &table) : find_in_sections(from, &table)))
 		return false;
 	scan(&search, scratch, scratch_bytes / sizeof(ElfW(Sym)));
 	return true;

@@ -18,10 +18,9 @@
 struct th_elf_bytes {
 	/* Copies [at, at + bytes); false: not all of it can be read.  Checks for overflow. */
 	bool (*read)(const struct th_elf_bytes *from, uint64_t at, void *to, size_t bytes);
-	/* `at` is an ELF virtual address in a loaded segment, else a file offset */
-	bool is_image;
-	uint64_t header; /* position of the ELF header; 0 in a file */
-	uint64_t bias;   /* image: address minus ELF virtual address */
+	/* Image: where its dynamic section is; `at` is an ELF virtual address.  0: a file. */
+	uint64_t dynamic;
+	uint64_t bias; /* image: address minus ELF virtual address */
 };
 
 /* An address that is to be named, and the function there. */

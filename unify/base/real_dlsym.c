@@ -68,16 +68,15 @@ struct search {
 static int
 find_in_libc(struct dl_phdr_info *info, size_t bytes, void *data)
 {
-	struct th_elf_bytes libc = {
-		.read = read_memory, .is_image = true, .bias = info->dlpi_addr};
+	struct th_elf_bytes libc = {.read = read_memory, .bias = info->dlpi_addr};
 	struct search *search = data;
 
 	(void)bytes;
 	if (!contains(info, (uintptr_t)getauxval))
 		return 0;
 	for (int i = 0; i < info->dlpi_phnum; i++)
-		if (info->dlpi_phdr[i].p_type == PT_LOAD && !info->dlpi_phdr[i].p_offset)
-			libc.header = info->dlpi_phdr[i].p_vaddr;
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			libc.dynamic = info->dlpi_phdr[i].p_vaddr;
 	uint64_t address = th_elf_symbols_address(&libc, search->name);
 	search->found = address ? (void *)(info->dlpi_addr + address) : NULL;
 	return 1;

@@ -21,30 +21,16 @@
 /* Upper bound of the fixed part of every event. */
 #define RECORD_FIXED_MAX 256
 
-static uint32_t is_shared;       /* atomic: th_log_memory_is_shared() was called */
-static __thread bool is_forking; /* in the child and, until it is seen to be back, the parent */
-
 bool
 th_log_is_ours(void)
 {
-	if (th_log_file.mark && !is_forking && !th_load_relaxed(&is_shared))
-		return th_load_relaxed(th_log_file.mark) != 0;
-	if (getpid() != th_log_file.owner)
-		return false;
-	is_forking = false;
-	return true;
+	return th_log_file.mark ? th_load_relaxed(th_log_file.mark) != 0 : th_log_is_owner();
 }
 
-void
-th_log_thread_vforks(void)
+bool
+th_log_is_owner(void)
 {
-	is_forking = true;
-}
-
-void
-th_log_memory_is_shared(void)
-{
-	th_store_relaxed(&is_shared, 1);
+	return getpid() == th_log_file.owner;
 }
 
 struct th_log_header *

@@ -66,8 +66,8 @@ struct th_log_part th_log_text(const char *text);
 /*
  * Appends one event: `fixed` is its struct th_event_NAME (the record header in it need not be
  * set), `parts` its variable fields in order.  Returns the file offset of the record, which is
- * the id of a sample; 0 if there is no log, no space, or this process does not own the log (a
- * child of vfork).  Preserves errno. [in-malloc]
+ * the id of a sample; 0 if there is no log, no space, or the memory is a copy
+ * (th_log_is_ours()).  Preserves errno. [in-malloc]
  */
 uint64_t th_log_append(enum th_event_type type, const void *fixed,
 	const struct th_log_part *parts, unsigned part_count);
@@ -143,24 +143,18 @@ void th_log_observe_end(void);
 void th_log_close(void);
 
 /*
- * Whether the calling process owns the log.  False in a child created without the fork()
- * handlers, by the bare system call, and in one that shares the owner's memory, if one of the
- * following functions was called before.  Makes no system call unless one was, except before
- * Linux 4.14. [in-malloc]
+ * Whether this is the memory that the log describes.  False in a child with a copy of it that was
+ * created without the fork() handlers, by the bare system call.  A child that shares the memory,
+ * by vfork() or clone(CLONE_VM), allocates from the same heap and is recorded like a thread.  Makes
+ * no system call; before Linux 4.14 as th_log_is_owner(). [in-malloc]
  */
 bool th_log_is_ours(void);
 
 /*
- * The calling thread is about to call vfork(): its child has this thread's storage, and the thread
- * waits for its end.  Process ids are compared in the child, and once more in the parent. [any]
+ * Whether the calling process has created the log.  A child that shares its memory must not end the
+ * recording nor serve requests, and has descriptors of its own. [in-malloc]
  */
-void th_log_thread_vforks(void);
-
-/*
- * A child that shares this memory is about to run beside this process: clone(CLONE_VM).  Process
- * ids are compared from now on. [any]
- */
-void th_log_memory_is_shared(void);
+bool th_log_is_owner(void);
 
 /*
  * In a forked child: drops the parent's log without changing it.  An append that the fork

@@ -353,7 +353,7 @@ th_log_close(void)
 	struct th_log_header *header = th_log_header();
 	struct th_event_end end = {.time = th_clock_now()};
 
-	if (!header || !th_log_is_ours())
+	if (!header || !th_log_is_owner())
 		return;
 	th_log_append(TH_EVENT_END, &end, NULL, 0);
 	th_store_relaxed(&th_log_file.is_complete, 1);

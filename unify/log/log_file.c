@@ -66,6 +66,8 @@ th_log_file_descriptor(void)
 
 	if (th_log_file_is_ours(descriptor))
 		return descriptor;
+	if (!th_log_is_owner())
+		return -1;
 	descriptor = th_log_file_move_high(th_log_file_open(th_log_file.path, O_RDWR));
 	if (descriptor >= 0 && !th_log_file_is_ours(descriptor)) {
 		th_system_close(descriptor);

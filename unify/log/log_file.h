@@ -53,8 +53,8 @@ int th_log_file_move_high(int descriptor);
 bool th_log_file_is_ours(int descriptor);
 
 /*
- * The descriptor, reopened if the program closed it; -1 if the file is out of reach.  Under
- * `growing`.
+ * The descriptor, reopened if the program closed it, but not in a child that shares the memory; -1
+ * if the file is out of reach.  Under `growing`.
  */
 int th_log_file_descriptor(void);
 

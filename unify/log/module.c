@@ -170,7 +170,6 @@ set_build_id(struct slot *slot, const struct th_elf *elf)
 		return;
 	memcpy(module->build_id, build_id.bytes, build_id.count);
 	module->build_id_bytes = (uint32_t)build_id.count;
-	module->build_id_at = build_id.offset;
 	if ((uintptr_t)build_id.bytes + build_id.count - module->start <= TH_PAGE_BYTES)
 		slot->build_id = build_id.bytes;
 }
@@ -205,6 +204,16 @@ set_range(struct th_module *module, const struct th_elf *elf)
 	}
 }
 
+static uint64_t
+hash_head(uintptr_t start)
+{
+	struct th_safe_read memory = {0};
+
+	return th_is_readable(&memory, start, TH_MODULE_HEAD_BYTES)
+		       ? th_hash_bytes(TH_HASH_START, (const void *)start, TH_MODULE_HEAD_BYTES)
+		       : 0;
+}
+
 /* A slot filled from `object`, not published; NULL: the table is full. */
 static struct slot *
 create_slot(const struct object *object)
@@ -232,6 +241,7 @@ create_slot(const struct object *object)
 	find_path(&slot->module, object);
 	slot->name_hash = hash_name(object->name);
 	set_range(&slot->module, &elf);
+	slot->module.head = hash_head(slot->module.start);
 	slot->module.is_self = slot->module.start == (uintptr_t)__ehdr_start;
 	set_build_id(slot, &elf);
 	return slot;
@@ -416,13 +426,6 @@ th_module_count(void)
 void
 th_module_refresh(void)
 {
-	if (use_snapshot)
-		take_snapshot();
-}
-
-void
-th_module_follow_loader(void)
-{
 	int saved_errno = errno;
 	uint64_t changes;
 
@@ -443,7 +446,8 @@ void
 th_module_use_snapshot(bool use)
 {
 	use_snapshot = use || !find_object;
-	th_module_refresh();
+	if (use_snapshot)
+		take_snapshot();
 }
 
 /*

@@ -17,6 +17,8 @@
 #define TH_BUILD_ID_MAX 32
 /* With the terminator; a longer path is unknown. */
 #define TH_MODULE_PATH_MAX 512
+/* By which its file is recognized: the headers, and usually the build id. */
+#define TH_MODULE_HEAD_BYTES 1024
 
 enum th_module_file { TH_MODULE_FILE_UNKNOWN, TH_MODULE_HAS_FILE, TH_MODULE_NO_FILE };
 
@@ -32,7 +34,7 @@ struct th_module {
 	const void *eh_frame_hdr; /* PT_GNU_EH_FRAME segment, NULL if none */
 	bool is_self;             /* this library */
 	uint32_t build_id_bytes;  /* 0 = none */
-	uint64_t build_id_at;     /* its offset in the file */
+	uint64_t head;            /* hash of its first TH_MODULE_HEAD_BYTES; 0 = unknown */
 	uint8_t build_id[TH_BUILD_ID_MAX];
 	char path[TH_MODULE_PATH_MAX]; /* absolute if possible; "[vdso]"; "" = unknown */
 };
@@ -50,19 +52,12 @@ bool th_module_init(void);
 const char *th_module_executable(void);
 
 /*
- * Reads the list of loaded objects where libc has no _dl_find_object; does nothing elsewhere.
- * Takes the loader's lock, so never on the malloc path.  Objects loaded since the last call are
- * not found until the next. [agent-thread]
+ * Where libc has no _dl_find_object: reads the list of loaded objects, if it has changed since the last
+ * call.  Objects loaded since are not found until the next, so it is also called by functions that the
+ * program calls after a dlopen.  Takes the loader's lock for a moment, so never in malloc.  Preserves
+ * errno. [any]
  */
 void th_module_refresh(void);
-
-/*
- * The same if objects have been loaded or unloaded since the last snapshot: for calls of the
- * program that follow a dlopen, so that the first samples below a new library find it.  Takes
- * the loader's lock for a moment; preserves errno; nothing if a process has _dl_find_object.
- * Not in malloc. [any]
- */
-void th_module_follow_loader(void);
 
 /*
  * The module that contains `pc`, registered on first occurrence; NULL if there is none or the

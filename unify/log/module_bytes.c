@@ -8,6 +8,7 @@
 #include "unify/base/observed.h"
 #include "unify/base/system.h"
 #include "unify/log/module_elf.h"
+#include "unify/shared/hash.h"
 
 #include <fcntl.h>
 #include <link.h>
@@ -15,9 +16,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* Compared of a file and a module: the headers, and usually the build id. */
-#define HEAD_BYTES 1024u
 
 /* Reading */
 
@@ -59,36 +57,23 @@ open_file(const char *path, struct th_module_bytes *ret)
 	return true;
 }
 
-/* Whether the file has the module's build id where the module has it. */
-static bool
-has_build_id(const struct th_module_bytes *file, const struct th_module *module)
-{
-	uint8_t build_id[TH_BUILD_ID_MAX];
-
-	return file->elf.read(
-		       &file->elf, module->build_id_at, build_id, module->build_id_bytes) &&
-	       !memcmp(build_id, module->build_id, module->build_id_bytes);
-}
-
-/* Whether the file begins as the loaded module: with its headers, and usually its first table. */
+/* Whether the file begins as the loaded module: with its headers, and usually its build id. */
 static bool
 has_same_head(const struct th_module_bytes *file, const struct th_module *module)
 {
-	char ours[HEAD_BYTES];
-	char theirs[HEAD_BYTES];
+	char head[TH_MODULE_HEAD_BYTES];
 
-	return file->elf.read(&file->elf, 0, theirs, sizeof(theirs)) &&
-	       th_observed_copy(module->start, ours, sizeof(ours)) &&
-	       !memcmp(ours, theirs, sizeof(ours));
+	return module->head && file->elf.read(&file->elf, 0, head, sizeof(head)) &&
+	       th_hash_bytes(TH_HASH_START, head, sizeof(head)) == module->head;
 }
 
-/* Opens the file at `path` if it is the module's: by build id, without one by its head. */
+/* Opens the file at `path` if it is the module's. */
 static bool
 open_own_file(const char *path, const struct th_module *module, struct th_module_bytes *ret)
 {
 	if (*path != '/' || !open_file(path, ret))
 		return false;
-	if (module->build_id_bytes ? has_build_id(ret, module) : has_same_head(ret, module))
+	if (has_same_head(ret, module))
 		return true;
 	th_module_bytes_close(ret);
 	return false;
@@ -148,18 +133,20 @@ end_of_first(const struct th_elf *elf)
 	return 0;
 }
 
-static void
+static bool
 open_image(const struct th_elf *elf, const struct th_module *module, uint64_t unloads,
 	struct th_module_bytes *ret)
 {
+	const void *dynamic = th_elf_segment(elf, PT_DYNAMIC);
+
 	ret->end = module->end - elf->bias;
 	ret->unloads = unloads;
 	ret->elf = (struct th_elf_bytes){
 		.read = read_image,
-		.is_image = true,
-		.header = module->start - elf->bias,
+		.dynamic = (uintptr_t)dynamic - elf->bias,
 		.bias = elf->bias,
 	};
+	return dynamic != NULL;
 }
 
 static int
@@ -178,10 +165,9 @@ open_object(struct dl_phdr_info *info, size_t bytes, void *closure)
 	if (th_align_down(start, TH_PAGE_BYTES) != module->start ||
 		!is_module(module, &elf, info->dlpi_name))
 		return 0;
-	visit->found = true;
 	visit->end = end_of_first(&elf);
-	if (visit->source == TH_SOURCE_IMAGE)
-		open_image(&elf, module, info->dlpi_subs, visit->ret);
+	visit->found = visit->source != TH_SOURCE_IMAGE ||
+		       open_image(&elf, module, info->dlpi_subs, visit->ret);
 	return 1;
 }
 
@@ -213,7 +199,7 @@ th_module_bytes_are_valid(const struct th_module_bytes *bytes)
 {
 	uint64_t unloads = bytes->unloads;
 
-	return !bytes->elf.is_image ||
+	return !bytes->elf.dynamic ||
 	       (th_loader_visit(read_unloads, &unloads) && unloads == bytes->unloads);
 }
 

@@ -14,7 +14,7 @@
 
 /* Sources, in the order of preference. */
 enum th_module_source {
-	/* The file at the module's path, by its build id, else by its head: twice as fast. */
+	/* The file at the module's path, if it begins as the module did when it was met. */
 	TH_SOURCE_PATH,
 	/* The file that is mapped, also if deleted: /proc/self/map_files; if privileged. */
 	TH_SOURCE_MAP_FILES,

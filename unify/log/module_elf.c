@@ -87,10 +87,7 @@ th_elf_segment(const struct th_elf *elf, uint32_t type)
 	return NULL;
 }
 
-/*
- * The build id among the notes in [notes, notes + bytes), whose parts are aligned to `alignment`,
- * without its offset.
- */
+/* The build id among the notes in [notes, notes + bytes), whose parts are aligned to `alignment`. */
 static struct th_build_id
 find_build_id(const uint8_t *notes, uint64_t bytes, uint64_t alignment)
 {
@@ -111,13 +108,13 @@ find_build_id(const uint8_t *notes, uint64_t bytes, uint64_t alignment)
 			break;
 		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof(owner) &&
 			!memcmp(at + name, owner, sizeof(owner)))
-			return (struct th_build_id){at + description, note.n_descsz, 0};
+			return (struct th_build_id){at + description, note.n_descsz};
 		if (next >= left)
 			break;
 		at += next;
 		left -= next;
 	}
-	return (struct th_build_id){NULL, 0, 0};
+	return (struct th_build_id){NULL, 0};
 }
 
 struct th_build_id
@@ -133,12 +130,10 @@ th_elf_build_id(const struct th_elf *elf)
 			!th_is_readable(&memory, (uintptr_t)notes, header->p_memsz))
 			continue;
 		found = find_build_id(notes, header->p_memsz, header->p_align == 8 ? 8 : 4);
-		if (!found.bytes)
-			continue;
-		found.offset = header->p_offset + (uint64_t)(found.bytes - notes);
-		return found;
+		if (found.bytes)
+			return found;
 	}
-	return (struct th_build_id){NULL, 0, 0};
+	return (struct th_build_id){NULL, 0};
 }
 
 /* The list of loaded objects */

@@ -40,7 +40,6 @@ const void *th_elf_segment(const struct th_elf *elf, uint32_t type);
 struct th_build_id {
 	const uint8_t *bytes; /* NULL = none */
 	size_t count;
-	uint64_t offset; /* in the file */
 };
 
 /* The build id of an object in memory. [in-malloc] */

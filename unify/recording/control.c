@@ -20,7 +20,7 @@
 
 static const struct th_control_java *java; /* atomic; NULL: no Java VM */
 
-static uint32_t seen_heaps = TH_HEAPS_ALL; /* set before requests are served */
+static uint32_t seen_heaps; /* set before requests are served */
 
 /* Flushing */
 
@@ -93,9 +93,9 @@ th_control_set_java(const struct th_control_java *provider)
 }
 
 void
-th_control_log_ledger(uint64_t interval)
+th_control_log(const char *setting, uint64_t value)
 {
-	log_change(th_clock_now(), "ledger", interval);
+	log_change(th_clock_now(), setting, value);
 }
 
 void
@@ -152,12 +152,6 @@ copy_name(const struct th_log_control *control, char name[TH_CONTROL_NAME_MAX])
 }
 
 void
-th_control_set_seen(uint32_t heaps)
-{
-	seen_heaps = heaps;
-}
-
-void
 th_control_open(uint32_t heaps)
 {
 	struct th_log_header *header = th_log_header();
@@ -192,10 +186,11 @@ th_control_close(uint32_t heaps)
 }
 
 void
-th_control_begin(uint32_t heaps)
+th_control_begin(uint32_t heaps, uint32_t seen)
 {
 	struct th_log_header *header = th_log_header();
 
+	seen_heaps = seen;
 	if (!header)
 		return; /* a signal handler has forked meanwhile: this is the child */
 	th_admission_init(heaps);
@@ -216,11 +211,12 @@ set_mark(uint64_t now, const struct th_log_control *control)
 									 : TH_CONTROL_REFUSED;
 }
 
+/* Before a stop, too: everything known is written while the library still works. */
 static enum th_control_answer
-flush(uint64_t now)
+flush(uint64_t now, const char *verb)
 {
 	flush_all();
-	log_change(now, "flush", 0);
+	log_change(now, verb, 0);
 	return TH_CONTROL_DONE;
 }
 
@@ -300,21 +296,6 @@ collect(void)
 	return answer;
 }
 
-void
-th_control_log_forced_collection(uint64_t duration, bool at_exit)
-{
-	log_change(th_clock_now(), at_exit ? "gc at exit" : "gc forced", duration);
-}
-
-/* Writes everything known while the library still works; the caller does the rest. */
-static enum th_control_answer
-stop(uint64_t now)
-{
-	flush_all();
-	log_change(now, "stop", 0);
-	return TH_CONTROL_DONE;
-}
-
 static enum th_control_answer
 serve(uint64_t now, uint32_t verb, const struct th_log_control *control)
 {
@@ -326,7 +307,7 @@ serve(uint64_t now, uint32_t verb, const struct th_log_control *control)
 	case TH_CONTROL_MARK:
 		return set_mark(now, control);
 	case TH_CONTROL_FLUSH:
-		return flush(now);
+		return flush(now, "flush");
 	case TH_CONTROL_PAUSE:
 		return set_paused(now, true);
 	case TH_CONTROL_RESUME:
@@ -334,7 +315,7 @@ serve(uint64_t now, uint32_t verb, const struct th_log_control *control)
 	case TH_CONTROL_HEAPS:
 		return set_heaps(now, th_load_relaxed(&control->value));
 	case TH_CONTROL_STOP:
-		return stop(now);
+		return flush(now, "stop");
 	case TH_CONTROL_BUFFERS:
 		return count_buffers(now);
 	case TH_CONTROL_COLLECT:
@@ -372,10 +353,10 @@ th_control_poll(uint64_t now)
 	/* Pairs with the order in which a request is written: its data first. */
 	uint32_t asked = th_load_acquire(&control->asked);
 	/*
-	 * A child of vfork() shares this memory and may allocate; it does not own the log, and
-	 * its parent has not returned from vfork() yet.
+	 * A child of vfork() shares this memory and may allocate; its parent has not returned
+	 * from vfork() yet.
 	 */
-	if (asked != th_load_relaxed(&control->served) && th_log_is_ours()) {
+	if (asked != th_load_relaxed(&control->served) && th_log_is_owner()) {
 		/* Lets the requester continue to wait. */
 		th_store_relaxed(&control->begun, asked);
 		ends = serve_request(now, control, asked);

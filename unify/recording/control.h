@@ -15,16 +15,10 @@
 #define TH_CONTROL_RATE_MAX 1000000
 
 /*
- * Notifies that a recording begins that samples these heaps (bits 1 << enum th_heap).  The log must
- * exist. [any]
+ * Notifies that a recording begins that samples these heaps (bits 1 << enum th_heap), and can sample
+ * those in `seen`: requests for others are refused.  The log must exist. [any]
  */
-void th_control_begin(uint32_t heaps);
-
-/*
- * Sets the heaps that this process can sample: requests for others are refused.  Initially all.
- * [any]
- */
-void th_control_set_seen(uint32_t heaps);
+void th_control_begin(uint32_t heaps, uint32_t seen);
 
 /*
  * Opens heaps that were closed when the recording began, because the process was not ready for
@@ -80,14 +74,11 @@ struct th_control_java {
 /* `java` remains the caller's and must stay valid; NULL: there is no Java VM. [any] */
 void th_control_set_java(const struct th_control_java *java);
 
-/* Logs that the ledger was switched at the start of the recording. [any] */
-void th_control_log_ledger(uint64_t interval);
-
 /*
- * Logs that the library has had the VM collect all of its heap, "gc forced", or "gc at exit" because
- * the VM ends; it took `duration` ns. [agent-thread]
+ * Logs a change that was not requested: "ledger", switched on at the start of the recording; "gc
+ * forced" and, because the VM ends, "gc at exit": it has collected all of its heap, in `value` ns. [any]
  */
-void th_control_log_forced_collection(uint64_t duration, bool at_exit);
+void th_control_log(const char *setting, uint64_t value);
 
 /* Sets in the log's header whether another agent holds the Java heap's sampler. [any] */
 void th_control_show_java(bool is_elsewhere);

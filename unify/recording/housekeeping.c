@@ -68,7 +68,7 @@ static void
 end_if_requested(void)
 {
 	if (th_housekeeping_is_ending() && !th_load_relaxed(&housekeeping.has_server) &&
-		th_log_is_ours())
+		th_log_is_owner())
 		housekeeping.end();
 }
 

@@ -58,8 +58,7 @@ th_recorder_start(const struct th_recorder_settings *settings)
 	recorder.settings = *settings;
 	th_throttle_start(&settings->limits);
 	th_housekeeping_start(th_recorder_end);
-	th_control_begin(settings->heaps);
-	th_control_set_seen(settings->seen);
+	th_control_begin(settings->heaps, settings->seen);
 	th_ring_on_thread(th_thread_is_alive);
 	th_capture_start(settings->depth);
 	if (settings->seen & 1u << TH_HEAP_MAPPED)
@@ -106,13 +105,6 @@ th_teardown_begins(enum th_teardown_cause cause, const char *detail)
 }
 
 void
-th_recorder_stop(void)
-{
-	th_in_flight_close();
-	th_recorder_refresh();
-}
-
-void
 th_recorder_end(void)
 {
 	uint32_t not_yet = 0;
@@ -120,7 +112,8 @@ th_recorder_end(void)
 	if (!th_cas_acq_rel(&recorder.has_ended, &not_yet, 1))
 		return;
 	th_housekeeping_run();
-	th_recorder_stop();
+	th_in_flight_close();
+	th_recorder_refresh();
 	th_mapping_log_use();
 	th_thread_log_bytes(true);
 	th_log_close();
@@ -149,6 +142,19 @@ is_recording(void)
 	return header && th_load_acquire(&header->state) == TH_LOG_RECORDING;
 }
 
+/* What another recording, of this process or of a forked child, begins without. */
+static void
+forget(void)
+{
+	th_stack_memo_reset();
+	th_throttle_reset();
+	th_housekeeping_reset();
+	th_control_reset();
+	th_stack_log_reset();
+	recorder.has_ended = 0;
+	memset(recorder.teardowns, 0, sizeof(recorder.teardowns));
+}
+
 bool
 th_recorder_restart(void)
 {
@@ -159,16 +165,10 @@ th_recorder_restart(void)
 	if (th_in_flight_is_any() || !th_log_retire())
 		return false;
 	th_in_flight_restart();
-	th_throttle_reset();
-	th_housekeeping_reset();
-	recorder.has_ended = 0;
-	th_control_reset();
-	memset(recorder.teardowns, 0, sizeof(recorder.teardowns));
+	forget();
 	th_breakdown_restart();
 	th_live_blocks_clear();
 	th_mapping_restart();
-	th_stack_memo_reset();
-	th_stack_log_reset();
 	th_thread_restart();
 	return true;
 }
@@ -178,16 +178,10 @@ th_recorder_reset(void)
 {
 	th_in_flight_reset();
 	th_capture_reset();
-	th_stack_memo_reset();
-	th_throttle_reset();
-	th_housekeeping_reset();
-	recorder.has_ended = 0;
-	th_control_reset();
-	memset(recorder.teardowns, 0, sizeof(recorder.teardowns));
+	forget();
 	th_breakdown_reset();
 	th_live_blocks_reset();
 	th_mapping_reset();
-	th_stack_log_reset();
 	th_module_reset();
 	th_thread_reset();
 }

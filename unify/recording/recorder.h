@@ -21,7 +21,7 @@ struct th_recorder_settings {
 
 /*
  * Defers the recording until the first sample is due: `begin` must call th_recorder_start() or
- * th_recorder_stop().  For a process that creates no log before it has a sample.
+ * th_in_flight_close().  For a process that creates no log before it has a sample.
  */
 void th_recorder_wait(const struct th_recorder_settings *settings, void (*begin)(void));
 
@@ -38,9 +38,6 @@ void th_recorder_start(const struct th_recorder_settings *settings);
  * is recorded.  The guard must be held.  Preserves errno. [any]
  */
 void th_teardown_begins(enum th_teardown_cause cause, const char *detail);
-
-/* Stops recording and waits for captures in flight, for at most a second. [any] */
-void th_recorder_stop(void);
 
 /*
  * Ends recording permanently: serves a last request, writes the exact bytes of all threads and

@@ -210,8 +210,8 @@ continues_countdown(uint64_t bytes, size_t size)
 }
 
 /*
- * A visit that records nothing.  A child that shares our memory (vfork) counts down for its
- * parent, and leaves it a countdown that was drawn.
+ * A visit that records nothing.  Where a child that shares our memory (vfork) cannot be told from a
+ * copy, it counts down for its parent, and leaves it a countdown that was drawn.
  */
 static void
 pass(uint64_t bytes)

@@ -17,21 +17,19 @@ struct th_cursor {
 	bool failed;
 };
 
-/* Pointer encodings (LSB, chapter "DWARF Extensions"). */
+/*
+ * Pointer encodings (LSB, chapter "DWARF Extensions"), without those of variable length and of two
+ * bytes, which no linker and no compiler chooses.
+ */
 enum {
 	TH_PE_ABSOLUTE = 0x00,
-	TH_PE_ULEB128 = 0x01,
-	TH_PE_UDATA2 = 0x02,
 	TH_PE_UDATA4 = 0x03,
 	TH_PE_UDATA8 = 0x04,
-	TH_PE_SLEB128 = 0x09,
-	TH_PE_SDATA2 = 0x0a,
 	TH_PE_SDATA4 = 0x0b,
 	TH_PE_SDATA8 = 0x0c,
 	TH_PE_FORMAT = 0x0f,
 	TH_PE_PCREL = 0x10,
 	TH_PE_DATAREL = 0x30,
-	TH_PE_OMIT = 0xff,
 };
 
 static inline size_t
@@ -118,14 +116,6 @@ th_cursor_formatted(struct th_cursor *cursor, uint8_t encoding)
 	case TH_PE_UDATA8:
 	case TH_PE_SDATA8:
 		return th_cursor_u64(cursor);
-	case TH_PE_ULEB128:
-		return th_cursor_uleb(cursor);
-	case TH_PE_SLEB128:
-		return (uint64_t)th_cursor_sleb(cursor);
-	case TH_PE_UDATA2:
-		return th_cursor_u16(cursor);
-	case TH_PE_SDATA2:
-		return (uint64_t)(int16_t)th_cursor_u16(cursor);
 	case TH_PE_UDATA4:
 		return th_cursor_u32(cursor);
 	case TH_PE_SDATA4:
@@ -137,11 +127,10 @@ th_cursor_formatted(struct th_cursor *cursor, uint8_t encoding)
 }
 
 /*
- * An encoded pointer; `data` is the base of DW_EH_PE_datarel.  Indirect pointers fail: the
- * unwinder needs none.
+ * An encoded pointer.  Indirect pointers fail, and those from another base: the unwinder needs none.
  */
 static inline uintptr_t
-th_cursor_pointer(struct th_cursor *cursor, uint8_t encoding, uintptr_t data)
+th_cursor_pointer(struct th_cursor *cursor, uint8_t encoding)
 {
 	uintptr_t here = (uintptr_t)cursor->at;
 	uintptr_t value = th_cursor_formatted(cursor, encoding);
@@ -151,8 +140,6 @@ th_cursor_pointer(struct th_cursor *cursor, uint8_t encoding, uintptr_t data)
 		return value;
 	case TH_PE_PCREL:
 		return here + value;
-	case TH_PE_DATAREL:
-		return data + value;
 	default:
 		cursor->failed = true;
 		return 0;

@@ -4,8 +4,8 @@
  * the loop has to check.
  *
  * Of the operations those that compilers, linkers and hand-written code use in call frame
- * information, and their relatives: in 1,000 libraries of a distribution these are constants, breg,
- * deref, drop, and, plus, minus, mul, shl and ge.  There are no jumps, so each byte is read once.
+ * information: in 1,000 libraries of a distribution these are constants, breg, deref, drop, and,
+ * plus, minus, mul, shl and ge.  There are no jumps, so each byte is read once.
  */
 #include "unify/unwind/dwarf_expression.h"
 
@@ -26,22 +26,14 @@ enum {
 	OP_CONST8S,
 	OP_CONSTU,
 	OP_CONSTS,
-	OP_DUP,
-	OP_DROP,
+	OP_DROP = 0x13,
 	OP_AND = 0x1a,
 	OP_MINUS = 0x1c,
 	OP_MUL = 0x1e,
-	OP_OR = 0x21,
-	OP_PLUS,
+	OP_PLUS = 0x22,
 	OP_PLUS_UCONST,
 	OP_SHL,
-	OP_SHR,
-	OP_EQ = 0x29,
-	OP_GE,
-	OP_GT,
-	OP_LE,
-	OP_LT,
-	OP_NE,
+	OP_GE = 0x2a,
 	OP_LIT0 = 0x30,
 	OP_LIT31 = 0x4f,
 	OP_BREG0 = 0x70,
@@ -103,8 +95,6 @@ combine(struct machine *machine, uint8_t operation, uintptr_t a, uintptr_t b)
 	switch (operation) {
 	case OP_AND:
 		return a & b;
-	case OP_OR:
-		return a | b;
 	case OP_PLUS:
 		return a + b;
 	case OP_MINUS:
@@ -113,20 +103,8 @@ combine(struct machine *machine, uint8_t operation, uintptr_t a, uintptr_t b)
 		return a * b;
 	case OP_SHL:
 		return b < 64 ? a << b : 0;
-	case OP_SHR:
-		return b < 64 ? a >> b : 0;
-	case OP_EQ:
-		return a == b;
-	case OP_NE:
-		return a != b;
 	case OP_GE:
 		return (intptr_t)a >= (intptr_t)b;
-	case OP_GT:
-		return (intptr_t)a > (intptr_t)b;
-	case OP_LE:
-		return (intptr_t)a <= (intptr_t)b;
-	case OP_LT:
-		return (intptr_t)a < (intptr_t)b;
 	default:
 		machine->code.failed = true;
 		return 0;
@@ -183,11 +161,6 @@ run_operation(struct machine *machine)
 		break;
 	case OP_CONSTS:
 		push(machine, (uintptr_t)th_cursor_sleb(code));
-		break;
-	case OP_DUP:
-		value = pop(machine);
-		push(machine, value);
-		push(machine, value);
 		break;
 	case OP_DROP:
 		pop(machine);

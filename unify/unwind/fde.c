@@ -6,22 +6,22 @@
  */
 #include "unify/unwind/fde.h"
 
+#include <string.h>
+
 #include "unify/shared/bisect.h"
 #include "unify/unwind/arch.h"
 #include "unify/unwind/cursor.h"
 
-/* The encoding of every linker: 32-bit offsets from the header. */
-#define TABLE_ENCODING (TH_PE_DATAREL | TH_PE_SDATA4)
-
-struct table_entry {
-	int32_t start;
-	int32_t fde;
-};
-
+/* The header, with the encodings of every linker: offsets of 32 bits. */
 struct header {
-	uintptr_t address;
-	const struct table_entry *table;
-	size_t count;
+	uint8_t version;
+	uint8_t encodings[3];
+	int32_t frames;
+	uint32_t count;
+	struct {
+		int32_t start;
+		int32_t fde;
+	} table[]; /* from the header */
 };
 
 static struct th_cursor
@@ -36,39 +36,34 @@ cursor_at(const struct th_module *module, uintptr_t address)
 	};
 }
 
-/* False: none with a table that can be searched. */
-static bool
-read_header(const struct th_module *module, struct header *ret)
+/* NULL: none with a table that can be searched. */
+static const struct header *
+find_header(const struct th_module *module)
 {
+	static const uint8_t known[] = {
+		1, TH_PE_PCREL | TH_PE_SDATA4, TH_PE_UDATA4, TH_PE_DATAREL | TH_PE_SDATA4};
 	uintptr_t address = (uintptr_t)module->eh_frame_hdr;
 	struct th_cursor cursor = cursor_at(module, address);
-	uint8_t version = th_cursor_u8(&cursor);
-	uint8_t frame_encoding = th_cursor_u8(&cursor);
-	uint8_t count_encoding = th_cursor_u8(&cursor);
-	uint8_t table_encoding = th_cursor_u8(&cursor);
+	const struct header *header = (const void *)th_cursor_take(&cursor, sizeof(*header));
 
-	*ret = (struct header){.address = address};
-	if (version != 1 || cursor.failed || count_encoding == TH_PE_OMIT ||
-		table_encoding != TABLE_ENCODING)
-		return false;
-	if (frame_encoding != TH_PE_OMIT)
-		th_cursor_formatted(&cursor, frame_encoding);
-	ret->count = th_cursor_pointer(&cursor, count_encoding, address);
-	ret->table = (const struct table_entry *)cursor.at;
-	return !cursor.failed && (uintptr_t)cursor.at % sizeof(int32_t) == 0 &&
-	       ret->count <= th_cursor_left(&cursor) / sizeof(*ret->table);
+	return header && address % _Alignof(struct header) == 0 &&
+			       !memcmp(header, known, sizeof(known)) &&
+			       header->count <=
+				       th_cursor_left(&cursor) / sizeof(header->table[0])
+		       ? header
+		       : NULL;
 }
 
 /* Address of the FDE whose function is the last to start at or before `pc`; 0 if none. */
 static uintptr_t
 search_table(const struct header *header, uintptr_t pc)
 {
-	intptr_t wanted = (intptr_t)(pc - header->address);
+	intptr_t wanted = (intptr_t)(pc - (uintptr_t)header);
 	size_t begun = th_bisect(header->count, i, header->table[i].start <= wanted);
 
 	if (!begun)
 		return 0;
-	return header->address + (uintptr_t)(intptr_t)header->table[begun - 1].fde;
+	return (uintptr_t)header + (uintptr_t)(intptr_t)header->table[begun - 1].fde;
 }
 
 /* Narrows `cursor`, at the start of an entry, to the entry's body; false: end or malformed. */
@@ -119,9 +114,11 @@ static bool
 read_cie(const struct th_module *module, uintptr_t address, struct th_fde *ret)
 {
 	struct th_cursor cursor = cursor_at(module, address);
+	struct th_cursor augmentation;
 	const char *letters;
 	uint8_t version;
 	uint64_t return_column;
+	uint64_t bytes;
 
 	if (!open_entry(&cursor) || th_cursor_u32(&cursor) != 0)
 		return false;
@@ -129,24 +126,19 @@ read_cie(const struct th_module *module, uintptr_t address, struct th_fde *ret)
 	letters = (const char *)cursor.at;
 	while (th_cursor_u8(&cursor))
 		;
-	if (cursor.failed || (version != 1 && version != 3))
+	/* Every assembler writes a 'z': the length of the augmentation. */
+	if (cursor.failed || (version != 1 && version != 3) || *letters != 'z')
 		return false;
 	ret->code_factor = th_cursor_uleb(&cursor);
 	ret->data_factor = th_cursor_sleb(&cursor);
 	return_column = version == 1 ? th_cursor_u8(&cursor) : th_cursor_uleb(&cursor);
 	ret->pointer_encoding = TH_PE_ABSOLUTE;
 	ret->is_signal = false;
-	ret->is_augmented = *letters == 'z';
-	if (ret->is_augmented) {
-		uint64_t bytes = th_cursor_uleb(&cursor);
-		struct th_cursor augmentation = cursor;
-
-		th_cursor_take(&cursor, bytes);
-		if (!read_augmentation(&augmentation, letters + 1, ret))
-			return false;
-	} else if (*letters) {
+	bytes = th_cursor_uleb(&cursor);
+	augmentation = cursor;
+	th_cursor_take(&cursor, bytes);
+	if (!read_augmentation(&augmentation, letters + 1, ret))
 		return false;
-	}
 	ret->initial = cursor.at;
 	ret->initial_end = cursor.end;
 	return !cursor.failed && return_column == TH_DWARF_RETURN;
@@ -165,10 +157,9 @@ read_fde(const struct th_module *module, uintptr_t address, struct th_fde *ret)
 	cie_distance = th_cursor_u32(&cursor);
 	if (!cie_distance || !read_cie(module, cie_field - cie_distance, ret))
 		return false;
-	ret->start = th_cursor_pointer(&cursor, ret->pointer_encoding, 0);
+	ret->start = th_cursor_pointer(&cursor, ret->pointer_encoding);
 	ret->end = ret->start + th_cursor_formatted(&cursor, ret->pointer_encoding);
-	if (ret->is_augmented)
-		th_cursor_take(&cursor, th_cursor_uleb(&cursor));
+	th_cursor_take(&cursor, th_cursor_uleb(&cursor));
 	ret->program = cursor.at;
 	ret->program_end = cursor.end;
 	return !cursor.failed;
@@ -177,11 +168,8 @@ read_fde(const struct th_module *module, uintptr_t address, struct th_fde *ret)
 bool
 th_fde_find(const struct th_module *module, uintptr_t pc, struct th_fde *ret)
 {
-	struct header header;
-	uintptr_t address;
+	const struct header *header = module->eh_frame_hdr ? find_header(module) : NULL;
+	uintptr_t address = header ? search_table(header, pc) : 0;
 
-	if (!module->eh_frame_hdr || !read_header(module, &header))
-		return false;
-	address = search_table(&header, pc);
 	return address && read_fde(module, address, ret) && pc >= ret->start && pc < ret->end;
 }

@@ -23,8 +23,7 @@ struct th_fde {
 	uint64_t code_factor;
 	int64_t data_factor;
 	uint8_t pointer_encoding;
-	bool is_augmented; /* the entry has a block of data before its instructions */
-	bool is_signal;    /* a signal trampoline: the caller's pc is exact */
+	bool is_signal; /* a signal trampoline: the caller's pc is exact */
 };
 
 /*

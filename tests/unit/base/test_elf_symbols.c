@@ -280,17 +280,28 @@ read_library(size_t *bytes)
 
 /* As a file, and as an image: of a small library, most virtual addresses are file offsets. */
 static void
-try(const char *bytes, size_t count)
+try(const char *bytes, size_t count, uint64_t dynamic)
 {
 	struct memory memory = memory_of(bytes, count);
 	struct th_elf_wanted wanted[] = {{.address = 0x1100}, {.address = 0x1150}};
 	char name[64];
 
 	for (int image = 0; image < 2; image++) {
-		memory.elf.is_image = image;
+		memory.elf.dynamic = image ? dynamic : 0;
 		if (find(&memory, wanted, 2))
 			th_elf_symbols_name(&memory.elf, &wanted[1], name, sizeof(name));
 	}
+}
+
+static uint64_t
+dynamic_of(const char *library)
+{
+	const ElfW(Ehdr) *header = (const void *)library;
+	const ElfW(Phdr) *segment = (const void *)(library + header->e_phoff);
+
+	while (segment->p_type != PT_DYNAMIC)
+		segment++;
+	return segment->p_vaddr;
 }
 
 static void
@@ -299,6 +310,7 @@ test_damaged_files(void **state)
 	static const char values[] = {0, 1, 0x7f, (char)0x80, (char)0xff};
 	size_t bytes;
 	char *contents = read_library(&bytes);
+	const uint64_t dynamic = dynamic_of(contents);
 	char *cut;
 
 	(void)state;
@@ -307,7 +319,7 @@ test_damaged_files(void **state)
 
 		for (size_t j = 0; j < sizeof(values); j++) {
 			contents[i] = values[j];
-			try(contents, bytes);
+			try(contents, bytes, dynamic);
 		}
 		contents[i] = before;
 	}
@@ -316,7 +328,7 @@ test_damaged_files(void **state)
 		assert_non_null(cut);
 		memcpy(cut, contents, length);
 		cut = realloc(cut, length ? length : 1);
-		try(cut, length);
+		try(cut, length, dynamic);
 		free(cut);
 	}
 	free(contents);
@@ -332,13 +344,15 @@ read_process(const struct th_elf_bytes *from, uint64_t at, void *to, size_t byte
 static void
 test_address_of_a_symbol(void **state)
 {
-	struct th_elf_bytes libc = {.read = read_process, .is_image = true};
+	struct th_elf_bytes libc = {.read = read_process};
 	void *function = dlsym(RTLD_DEFAULT, "getauxval");
+	struct link_map *map;
 	Dl_info info;
 
 	(void)state;
-	assert_true(dladdr(function, &info));
-	libc.bias = (uintptr_t)info.dli_fbase;
+	assert_true(dladdr1(function, &info, (void **)&map, RTLD_DL_LINKMAP));
+	libc.bias = map->l_addr;
+	libc.dynamic = (uintptr_t)map->l_ld - map->l_addr;
 	assert_int_equal(libc.bias + th_elf_symbols_address(&libc, "getauxval"), function);
 	assert_int_equal(th_elf_symbols_address(&libc, "getauxva"), 0);
 	assert_int_equal(th_elf_symbols_address(&libc, "getauxval2"), 0);

@@ -249,12 +249,12 @@ test_snapshot(void **state)
 	handle = open_library(SMALL);
 	pc = (uintptr_t)dlsym(handle, "call_through");
 	assert_null(th_module_find(pc));
-	th_module_follow_loader();
+	th_module_refresh();
 	assert_same_file(assert_described((void *)pc)->path, SMALL);
 	dlclose(handle);
 	/* Still listed, but unloaded. */
 	assert_null(th_module_find(pc));
-	th_module_follow_loader();
+	th_module_refresh();
 	assert_null(th_module_find(pc));
 	th_module_use_snapshot(false);
 	assert_ptr_equal(th_module_find((uintptr_t)test_snapshot), program);

@@ -320,6 +320,7 @@ test_other_library_at_the_address(void **state)
 	require_reading();
 	load(&library);
 	library.copy.build_id[0] ^= 1;
+	library.copy.head ^= 1;
 	assert_false(opens(&library, TH_SOURCE_PATH));
 	assert_false(opens(&library, TH_SOURCE_IMAGE));
 	library.copy.build_id_bytes = 0;

@@ -98,8 +98,7 @@ unseen_heaps_are_refused(void **state)
 	uint64_t tail;
 
 	(void)state;
-	th_control_begin(java);
-	th_control_set_seen(java);
+	th_control_begin(java, java);
 	tail = th_log_header()->tail;
 	assert_int_equal(ask(TH_CONTROL_HEAPS, TH_HEAPS_BOTH, ""), TH_CONTROL_UNSEEN);
 	assert_int_equal(ask(TH_CONTROL_HEAPS, 1u << TH_HEAP_MAPPED, ""), TH_CONTROL_UNSEEN);
@@ -107,7 +106,7 @@ unseen_heaps_are_refused(void **state)
 	assert_false(th_admission_wants(TH_HEAP_NATIVE));
 	assert_int_equal(th_log_header()->tail, tail);
 	assert_int_equal(ask(TH_CONTROL_HEAPS, java, ""), TH_CONTROL_DONE);
-	th_control_set_seen(TH_HEAPS_ALL);
+	th_control_begin(java, TH_HEAPS_ALL);
 	assert_int_equal(ask(TH_CONTROL_HEAPS, TH_HEAPS_ALL, ""), TH_CONTROL_DONE);
 }
 

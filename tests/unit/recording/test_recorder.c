@@ -252,7 +252,7 @@ test_stopped(void **state)
 	(void)state;
 	recorder_start(0, DEPTH, LARGE);
 	recorder_allocate(recorder_block(1), 100);
-	th_recorder_stop();
+	th_in_flight_close();
 	uint64_t tail = th_log_header()->tail;
 	recorder_allocate(recorder_block(2), 100);
 	recorder_release(recorder_block(1));
@@ -472,7 +472,7 @@ test_java_sample(void **state)
 	assert_int_equal(recorder_counter(TH_COUNTER_JAVA_SAMPLES), 1);
 	assert_int_equal(recorder_counter(TH_COUNTER_NATIVE_SAMPLES), 0);
 	log_image_close(&image);
-	th_recorder_stop();
+	th_in_flight_close();
 	assert_int_equal(recorder_java(&object), 0);
 	assert_int_equal(recorder_counter(TH_COUNTER_SAMPLES_DUE), 2);
 	assert_int_equal(recorder_counter(TH_COUNTER_DROPPED_STOPPED), 1);

@@ -10,6 +10,7 @@
 #include "tests/unit/recording/recorder_fixture.h"
 
 #include "unify/sample/capture.h"
+#include "unify/sample/in_flight.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -314,14 +315,14 @@ static void
 test_stop_waits_for_captures(void **state)
 {
 	(void)state;
-	check_waits(th_recorder_stop, open_gate_soon);
+	check_waits(th_in_flight_close, open_gate_soon);
 }
 
 static void
 test_stop_waits_while_the_process_is_stopped(void **state)
 {
 	(void)state;
-	check_waits(th_recorder_stop, open_gate_after_a_stop);
+	check_waits(th_in_flight_close, open_gate_after_a_stop);
 }
 
 static void
