@@ -20,10 +20,11 @@ th_load_init(struct th_load *load, const struct th_recording *recording, enum th
 		if (sample->time < from || sample->time >= to)
 			continue;
 		double part = (double)(sample->time - from) / (double)(to - from);
+		uint64_t interval = th_recording_sample_interval(recording, sample);
 		int next = (int)fmin(part * TH_LOAD_PARTS, TH_LOAD_PARTS - 1) + 1;
 		/* Those that a ring left out count as well: they were recorded. */
 		load->samples[next] += 1 / (double)sample->keep;
-		load->bytes[next] += (double)th_recording_sample_interval(recording, sample) /
+		load->bytes[next] += (double)(interval ? interval : sample->size) /
 				     (double)sample->keep;
 	}
 	for (int i = 0; i < TH_LOAD_PARTS; i++) {

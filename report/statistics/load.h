@@ -20,7 +20,7 @@ struct th_load {
 	/* Up to the start of each equal part, and in all. */
 	double samples[TH_LOAD_PARTS + 1];
 	double bytes[TH_LOAD_PARTS +
-		     1]; /* a sample counts as its interval, however large it is */
+		     1]; /* a sample of an interval counts as that, however large it is */
 };
 
 /* Counts the samples of a heap between two times. */

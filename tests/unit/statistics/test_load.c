@@ -15,38 +15,44 @@
 
 /* `each` samples in every second from one to before another. */
 static void
-add(struct th_samples *samples, unsigned from, unsigned to, unsigned each, float keep)
+add(struct th_samples *samples, unsigned from, unsigned to, unsigned each, float keep,
+	unsigned interval)
 {
 	for (unsigned second = from; second < to; second++)
 		for (unsigned i = 0; i < each; i++)
 			samples->items[samples->items_count++] = (struct th_sample){
 				.time = SECOND + second * SECOND + i * SECOND / each,
+				.size = 1 << 20,
+				.interval = interval,
 				.keep = keep};
 }
 
-/* Two bursts of 40 s, at 10 s and at 200 s; a ring left out three of four of the second. */
+/*
+ * Two bursts of 40 s, at 10 s and at 200 s.  A ring left out three of four of the second, at twice the
+ * interval.
+ */
 static void
 bursts(void **state)
 {
 	struct th_sample items[2 * 40 * 8];
-	struct th_recording recording = {.samples = {{.items = NULL}}};
+	uint64_t intervals[] = {1024, 2048};
+	struct th_recording recording = {.samples = {{.items = NULL}}, .intervals = intervals};
 	struct th_load load;
 	const double start = SECOND, end = SECOND + LENGTH;
 
 	(void)state;
 	recording.samples[TH_HEAP_NATIVE].items = items;
-	add(&recording.samples[TH_HEAP_NATIVE], 10, 50, 8, 1);
-	add(&recording.samples[TH_HEAP_NATIVE], 200, 240, 2, 0.25F);
+	add(&recording.samples[TH_HEAP_NATIVE], 10, 50, 8, 1, 0);
+	add(&recording.samples[TH_HEAP_NATIVE], 200, 240, 2, 0.25F, 1);
 	th_load_init_program(&load, &recording, SECOND, SECOND + LENGTH);
 	assert_float_equal(th_load_samples(&load, start, end), 640, 1e-6);
 	assert_float_equal(th_load_samples(&load, start, start + 30.5 * SECOND), 164, 1e-6);
 	assert_float_equal(
 		th_load_samples(&load, start + 60 * SECOND, start + 190 * SECOND), 0, 1e-6);
 	assert_float_equal(th_load_samples(&load, end, start), 0, 1e-6);
-	/* Samples of no interval are of single bytes. */
-	assert_float_equal(th_load_bytes(&load, start, end), 640, 1e-6);
-	assert_float_equal(th_load_time(&load, start, end, 0.25), start + 30 * SECOND, 1e3);
-	assert_float_equal(th_load_time(&load, start, end, 0.75), start + 220 * SECOND, 1e3);
+	assert_float_equal(th_load_bytes(&load, start, end), 320 * 3072, 1e-6);
+	assert_float_equal(th_load_time(&load, start, end, 1. / 6), start + 30 * SECOND, 1e3);
+	assert_float_equal(th_load_time(&load, start, end, 2. / 3), start + 220 * SECOND, 1e3);
 	assert_float_equal(
 		th_load_time(&load, start + 30 * SECOND, end, 0), start + 30 * SECOND, 1e3);
 	assert_float_equal(th_load_time(&load, start, end, 1), start + 240 * SECOND, 1e3);
