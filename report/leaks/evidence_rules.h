@@ -77,6 +77,8 @@
 #define LEAST_GROWTH_INTERVALS 7
 /* The last quarter of the time must have half of its expected share of that growth. */
 #define LEAST_QUARTER 0.125
+/* Growth until the heap became idle is no verdict if it lasted for less than this part of the time. */
+#define LOAD_PART 0.25
 /* Blocks that are in ascending order of size by chance with probability 1 : 120. */
 #define ENOUGH_ASCENDING 5
 /* Part of the load after which what grows with it, by doubling, has been doubled again; with some slack. */

@@ -103,16 +103,41 @@ became_idle(const struct th_judge *judge, uint64_t time, double pause)
 }
 
 /*
+ * The part of the load since the warm-up up to a time, without the `births` survivors of the site up to
+ * then; NaN: too few samples show it.
+ */
+static double
+load_until(const struct th_judge *judge, uint64_t time, size_t births)
+{
+	const struct th_observation_window *horizon = judge->horizon;
+	double others = samples_until(judge, horizon->end) - (double)judge->births_count;
+
+	if (has_other_load(judge))
+		return program_bytes(judge, horizon->warm, time) /
+		       program_bytes(judge, horizon->warm, horizon->end);
+	return others >= TH_LOAD_ENOUGH ? (samples_until(judge, time) - (double)births) / others
+					: NAN;
+}
+
+/*
  * Whether growth began so long after the warm-up that chance does not explain it, and then ended
- * before the end: one step. The final pause counts by the time since growth began.
+ * before the end: one step. The final pause counts by the time since growth began.  It is none if the
+ * program did next to nothing before and after.
  */
 static bool
-is_step(struct th_evidence *evidence, double lead, double pause, double longest, double count)
+is_step(struct th_evidence *evidence, const struct th_judge *judge, double lead, double pause,
+	double longest)
 {
+	double count = (double)judge->births_count;
+
 	evidence->is_late = lead > PAUSE_PART && lead > longest &&
 			    pow(1 - lead, count) < UNLIKELY_PAUSE;
-	return evidence->is_late && pause > longest && lead < 1 &&
-	       pow(1 - pause / (1 - lead), count - 1) < UNLIKELY_PAUSE;
+	if (!evidence->is_late || pause <= longest || lead >= 1 ||
+		pow(1 - pause / (1 - lead), count - 1) >= UNLIKELY_PAUSE)
+		return false;
+	double before = load_until(judge, evidence->first_since, 0);
+	double until = load_until(judge, evidence->last_birth, judge->births_count);
+	return !(before <= ACTIVE_PAUSE_PART && until >= 1 - ACTIVE_PAUSE_PART);
 }
 
 /* A final pause that neither chance nor earlier pauses explain means that growth ended. */
@@ -132,7 +157,7 @@ goes_on(struct th_evidence *evidence, const struct th_judge *judge,
 
 	evidence->pause_probability = pow(1 - pause, count);
 	evidence->is_step = part > ACTIVE_PAUSE_PART &&
-			    is_step(evidence, lead, pause, longest, count);
+			    is_step(evidence, judge, lead, pause, longest);
 	if (evidence->is_step)
 		return false;
 	if (evidence->pause_probability >= UNLIKELY_PAUSE || pause <= longest ||
@@ -454,6 +479,21 @@ decide_enlarged(struct th_evidence *evidence)
 	evidence->is_trend = true;
 }
 
+/* Whether it grew as long as the program worked, for a good part of the time; the rest shows nothing. */
+static bool
+grew_until_idle(const struct th_evidence *evidence, const struct th_judge *judge)
+{
+	const struct th_observation_window *horizon = evidence->horizon;
+
+	return evidence->is_idle && !evidence->is_slowing && th_evidence_keeps_old(evidence) &&
+	       !isnan(load_until(judge, evidence->last_birth, judge->births_count)) &&
+	       (double)(evidence->last_birth - horizon->warm) >=
+		       LOAD_PART * (double)(horizon->end - horizon->warm) &&
+	       th_chance_of_more(evidence->kept_since, 0) <= evidence->chance_limit &&
+	       th_evidence_growth_limit(
+		       judge, evidence, &evidence->sums.gained, &evidence->sums.lost) > 0;
+}
+
 static void
 decide_ended(struct th_evidence *evidence)
 {
@@ -506,6 +546,8 @@ th_evidence_find_verdict(struct th_evidence *evidence, const struct th_judge *ju
 							: TH_REASON_TURNOVER);
 	else if (dead >= CHURN_FREES)
 		th_evidence_decide(evidence, TH_VERDICT_CHURN, TH_REASON_FREED);
+	else if (grew_until_idle(evidence, judge))
+		th_evidence_decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_IDLE);
 	else if (!evidence->is_growing)
 		decide_ended(evidence);
 	else if (evidence->growth.estimate > 0 && th_evidence_keeps_old(evidence) &&

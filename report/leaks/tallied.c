@@ -201,12 +201,15 @@ is_idle_since(const struct work *work, double time)
 static void
 find_quarters_of_load(const struct work *work, struct th_tallied *group)
 {
+	const double last = last_time(work, group->kind);
+
 	if (group->is_brief ||
-		th_load_samples(&work->load, group->begin, group->until) < TH_LOAD_ENOUGH)
+		th_load_samples(&work->load, group->begin, last) < TH_LOAD_ENOUGH)
 		return;
-	for (int i = 0; i <= TH_TALLIED_QUARTERS; i++)
-		group->load_quarters[i] = th_load_time(&work->load, group->begin, group->until,
-			(double)i / TH_TALLIED_QUARTERS);
+	for (int i = 0; i < TH_TALLIED_QUARTERS; i++)
+		group->load_quarters[i] = th_load_time(
+			&work->load, group->begin, last, (double)i / TH_TALLIED_QUARTERS);
+	group->load_quarters[TH_TALLIED_QUARTERS] = last;
 }
 
 /* The end of the quarters: earlier where the load ended, so that none that stay were made. */

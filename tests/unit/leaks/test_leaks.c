@@ -323,6 +323,58 @@ test_slowing_with_the_load_is_leak(void **state)
 	expect_beside(&log, TH_VERDICT_PLATEAU, TH_REASON_SLOWED);
 }
 
+/* Blocks that stay, and others at a higher rate, between two times. */
+static void
+add_burst(struct log_builder *log, uint32_t from, uint32_t to)
+{
+	leaks_add(log, (struct leaks_series){
+			       .stack = STACK_WORK, .from = from, .to = to, .every = 50});
+	leaks_add(log,
+		(struct leaks_series){
+			.stack = STACK_OTHER, .from = from, .to = to, .every = 10, .life = 10});
+}
+
+/* What grows in each of two bursts is no step: the program did nothing between them. */
+static void
+test_bursts_are_no_step(void **state)
+{
+	struct log_builder log;
+
+	(void)state;
+	for (int works = 0; works < 2; works++) {
+		leaks_begin(&log);
+		add_burst(&log, 0, 1000);
+		add_burst(&log, 6500, 8500);
+		if (works)
+			leaks_add(&log, (struct leaks_series){.stack = STACK_OTHER,
+						.to = END_MS,
+						.every = 5,
+						.life = 10});
+		expect_beside(&log, works ? TH_VERDICT_PLATEAU : TH_VERDICT_LEAK,
+			works ? TH_REASON_STEP : TH_REASON_GROWS);
+	}
+}
+
+/* What grew as long as the program worked, before the later half, unless that was a short time. */
+static void
+test_growth_until_the_program_is_idle(void **state)
+{
+	struct leaks_found found;
+	struct log_builder log;
+
+	(void)state;
+	for (uint32_t to = 3500; to <= 4500; to += 1000) {
+		leaks_begin(&log);
+		add_burst(&log, 0, to);
+		leaks_find(&found, &log);
+		const struct th_listed *suspect = found.leaks.unsettled;
+		assert_int_equal(suspect != NULL, to == 4500);
+		if (suspect)
+			assert_int_equal(suspect->reason, TH_REASON_IDLE);
+		leaks_end(&found, &log);
+	}
+}
+
 /* The same where the Java heap shows the load: blocks that stay, and objects at a rate that falls or stays. */
 static void
 test_slowing_with_the_java_heap_is_leak(void **state)
@@ -1213,6 +1265,8 @@ main(void)
 		cmocka_unit_test(test_bursts_are_a_leak),
 		cmocka_unit_test(test_slowing_is_plateau),
 		cmocka_unit_test(test_slowing_with_the_load_is_leak),
+		cmocka_unit_test(test_bursts_are_no_step),
+		cmocka_unit_test(test_growth_until_the_program_is_idle),
 		cmocka_unit_test(test_slowing_with_the_java_heap_is_leak),
 		cmocka_unit_test(test_few_that_follow_the_load_are_a_leak),
 		cmocka_unit_test(test_sparser_sampling_is_no_slowing),
