@@ -19,6 +19,13 @@ struct span {
 	uint32_t count;
 };
 
+/* Common data of the frames in one Java method. */
+struct known_method {
+	uint32_t function; /* plus one; 0 = not looked up */
+	uint32_t file;
+	struct th_words lines;
+};
+
 struct th_frames {
 	const struct th_recording *recording;
 	struct th_symbols *symbols;
@@ -38,6 +45,8 @@ struct th_frames {
 	TH_ARRAY(struct th_frame, frames);
 	TH_ARRAY(uint8_t, kinds);            /* enum th_function_kind, by frame */
 	TH_ARRAY(uint32_t, frame_functions); /* by frame */
+	TH_ARRAY(
+		struct known_method, methods); /* by method index, up to the highest one used */
 
 	struct th_id_map word_ids;       /* frame word */
 	TH_ARRAY(struct span, words);    /* by number of the word */
@@ -351,19 +360,21 @@ add_native_frames(struct th_frames *frames, uint64_t word)
 
 /* Java frames */
 
-/* The last line that starts at or before `bci`; 0: there is none. */
+/* The entry of the last line that starts at or before `bci`, plus one; 0: there is none. */
 static uint32_t
-find_line(const struct th_words *lines, uint32_t bci)
+find_line(const struct known_method *method, uint32_t bci)
 {
-	uint64_t best = 0;
+	const struct th_words *lines = &method->lines;
+	uint32_t best = 0;
 
 	if (bci == TH_BCI_UNKNOWN || bci == TH_BCI_NATIVE)
 		return 0;
 	for (uint32_t i = 0; i < lines->count; i++) {
-		if (lines->words[i] >> 32 <= bci && lines->words[i] > best)
-			best = lines->words[i];
+		if (lines->words[i] >> 32 <= bci &&
+			(!best || lines->words[i] >= lines->words[best - 1]))
+			best = i + 1;
 	}
-	return (uint32_t)best;
+	return best;
 }
 
 uint32_t
@@ -376,38 +387,58 @@ th_frames_intern_class(struct th_frames *frames, struct th_text signature)
 	return number;
 }
 
-/* The method in a word; NULL: the log does not describe it. */
-static const struct th_decoded_method *
-find_method(const struct th_frames *frames, uint64_t word)
+/* A method has many frames, but its name is built once. */
+static const struct known_method *
+know_method(struct th_frames *frames, uint32_t index)
 {
-	const struct th_recording *recording = frames->recording;
-	uint32_t index = th_id_map_find(&recording->methods_ids, th_frame_method(word));
-
-	return index != TH_ID_MAP_NONE && recording->methods[index].method
-		       ? &recording->methods[index]
-		       : NULL;
-}
-
-static void
-add_java_frame(struct th_frames *frames, uint64_t word)
-{
-	const struct th_decoded_method *method = find_method(frames, word);
-	struct th_frame frame = {.word = word};
-
-	if (!method) {
-		frame.function = intern_function(
-			frames, "[unknown Java method]", "", TH_KIND_JAVA);
-	} else {
+	while (frames->methods_count <= index)
+		th_array_append(frames, methods, (struct known_method){0});
+	struct known_method *known = &frames->methods[index];
+	if (!known->function) {
+		const struct th_decoded_method *method = &frames->recording->methods[index];
 		char *name = th_java_method_name(
 			&frames->families, method->class_signature, method->name);
 		char *file = th_java_file_name(
 			&frames->families, method->class_signature, method->source_file);
 
-		frame.function = intern_function(frames, name, "", TH_KIND_JAVA);
-		frame.file = th_strings_intern(&frames->strings, file);
-		frame.line = find_line(&method->lines, th_frame_bci(word));
+		*known = (struct known_method){
+			.function = intern_function(frames, name, "", TH_KIND_JAVA) + 1,
+			.file = th_strings_intern(&frames->strings, file),
+			.lines = method->lines,
+		};
 		free(file);
 		free(name);
+	}
+	return known;
+}
+
+/* The index of the method in a word, TH_ID_MAP_NONE if the log does not describe it. */
+static uint32_t
+find_method(const struct th_frames *frames, uint64_t word)
+{
+	const struct th_recording *recording = frames->recording;
+	uint32_t index = th_id_map_find(&recording->methods_ids, th_frame_method(word));
+
+	return index != TH_ID_MAP_NONE && recording->methods[index].method ? index
+									   : TH_ID_MAP_NONE;
+}
+
+static void
+add_java_frame(struct th_frames *frames, uint64_t word)
+{
+	uint32_t method = find_method(frames, word);
+	struct th_frame frame = {.word = word};
+
+	if (method == TH_ID_MAP_NONE) {
+		frame.function = intern_function(
+			frames, "[unknown Java method]", "", TH_KIND_JAVA);
+	} else {
+		const struct known_method *known = know_method(frames, method);
+		uint32_t line = find_line(known, th_frame_bci(word));
+
+		frame.function = known->function - 1;
+		frame.file = known->file;
+		frame.line = line ? (uint32_t)known->lines.words[line - 1] : 0;
 	}
 	uint32_t number = intern_frame(frames, frame);
 	th_array_append(frames, word_frames, number);
@@ -561,6 +592,7 @@ th_frames_destroy(struct th_frames *frames)
 	free(frames->frames);
 	free(frames->kinds);
 	free(frames->frame_functions);
+	free(frames->methods);
 	free(frames->words);
 	free(frames->word_frames);
 	free(frames);
