@@ -30,7 +30,7 @@ struct age {
 	double weight;
 };
 
-/* Quarters are of the time or of the load: a program may work by bursts. */
+/* Quarters are of the time or of the load: a program may work in bursts. */
 enum clock { BY_TIME, BY_LOAD, CLOCKS };
 
 struct quarters {

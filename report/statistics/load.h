@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The load of a program over time, measured by the samples of a heap.  What a program keeps of each
- * request grows evenly by load, also where it grows by bursts.
+ * request grows evenly by load, also where it grows in bursts.
  */
 #ifndef TH_REPORT_STATISTICS_LOAD_H
 #define TH_REPORT_STATISTICS_LOAD_H
