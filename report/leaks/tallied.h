@@ -7,8 +7,9 @@
  * quarter of the time in between some are, in the last quarter at least half as many as in the
  * others on average. Where none were made in the first quarter, the time begins with the first; with
  * less than half of it left the verdict is unclear. Quarters of the load, in which the heap
- * allocated as much, do as well: a program may work in bursts.  Those younger than `old` (observation_window.h) do not count. So neither a
- * pool, whose members were made early, nor short-lived ones are leaks.
+ * allocated as much, do as well: a program may work in bursts.  Those younger than `old`
+ * (observation_window.h) do not count. So neither a pool, whose members were made early, nor
+ * short-lived ones are leaks.
  *
  * Class loaders die in a collection only: the quarters end where the last old-generation
  * collection began, and as many must be made after it. Without a collection late enough the
