@@ -2,7 +2,7 @@
 /*
  * Shared by the parts of evidence: figures (evidence.c), tests of birth times and verdicts
  * (evidence_verdict.c), and the detection limit (detection.c). Every threshold is defined here,
- * with its reason.
+ * with its reason; what is counted (tallied.c) has some of them, too.
  */
 #ifndef TH_REPORT_LEAKS_EVIDENCE_RULES_H
 #define TH_REPORT_LEAKS_EVIDENCE_RULES_H
@@ -77,7 +77,7 @@
 #define LEAST_GROWTH_INTERVALS 7
 /* The last quarter of the time must have half of its expected share of that growth. */
 #define LEAST_QUARTER 0.125
-/* Growth until the heap became idle is no verdict if it lasted for less than this part of the time. */
+/* Growth until the load ended leaves the verdict open if it lasted for this part of the time. */
 #define LOAD_PART 0.25
 /* Blocks that are in ascending order of size by chance with probability 1 : 120. */
 #define ENOUGH_ASCENDING 5

@@ -8,6 +8,7 @@
 
 #include "report/base/allocate.h"
 #include "report/base/sort.h"
+#include "report/leaks/evidence_rules.h"
 #include "report/leaks/tallied_memory.h"
 #include "report/statistics/load.h"
 #include "unify/shared/collector_name.h"
@@ -52,16 +53,11 @@
 /* A verdict needs this part of the time after the warm-up. */
 #define BUSY_PART 0.5
 /*
- * The load ended if next to all were made before, and if samples of the heap then came at less than this
- * fraction of the rate before; a shorter time is no end.  More than AFTER_PART of the time without load
- * leave the verdict open; the time under load has to be long enough.
+ * The load ended if next to all were made before, and if the heap's rate then fell to IDLE_RATE; a shorter
+ * time is no end.  More than AFTER_PART of the time without load leave the verdict open.
  */
-#define IDLE_RATE 0.1
 #define NEARLY_ALL 0.98
 #define NOTICED_PART 0.05
-#define LOAD_PART 0.25
-/* Pauses between those that were made before, if this long, are no end. */
-#define LONGER_PAUSE 1.5
 
 /* A maker that has changed has a tally after this time. */
 #define PERIOD_NS 1000000000
