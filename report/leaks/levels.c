@@ -54,7 +54,7 @@ struct site {
 	uint32_t place;
 	uint32_t maker;
 	struct gains gains;
-	bool has_creator;
+	bool is_of_java;   /* its creator is a Java method */
 	bool may_end;      /* see drops() */
 	bool is_explained; /* by a finding */
 };
@@ -65,8 +65,8 @@ struct node {
 	size_t count;
 	enum th_leak_level level;
 	uint32_t length;   /* of a path: number of functions down to the method */
-	bool is_of_java;   /* whether sites with a creator count at it */
-	bool is_of_native; /* those without */
+	bool is_of_java;   /* whether sites of Java methods count at it */
+	bool is_of_native; /* the others */
 };
 
 /* Times of survivors, on a scale of 0 to 1 since the warm-up: of a line, or sums over lines. */
@@ -266,7 +266,7 @@ is_node(const struct levels *levels, const struct site *site, uint32_t function)
 	const struct th_function *item = th_frames_function(
 		levels->work->leaks->profile->frames, function);
 
-	return site->has_creator ? item->is_application : !item->is_runtime;
+	return site->is_of_java ? item->is_application : !item->is_runtime;
 }
 
 /* Whether two functions are in one library. */
@@ -300,7 +300,7 @@ static bool
 counts_at(const struct node *node, const struct site *site)
 {
 	return !site->is_explained &&
-	       (site->has_creator ? node->is_of_java : node->is_of_native);
+	       (site->is_of_java ? node->is_of_java : node->is_of_native);
 }
 
 /* The part of the error rate that a node at this distance from a line has. */
@@ -510,7 +510,9 @@ static void
 add_site(struct levels *levels, uint32_t number)
 {
 	const struct th_leaks_work *work = levels->work;
-	const struct th_leak_site *place = &work->leaks->places.items[number];
+	const struct th_leak_sites *places = &work->leaks->places;
+	const struct th_leak_site *place = &places->items[number];
+	uint32_t creator = places->ways.items[place->creator].function;
 	const struct th_outline *outline = &work->outlines[number];
 	struct th_path path = th_paths_get(work->leaks->profile->paths, place->path);
 	struct site site = {.frames = path.frames,
@@ -518,7 +520,9 @@ add_site(struct levels *levels, uint32_t number)
 			outline->dead_old},
 		.place = number,
 		.maker = work->makers[number],
-		.has_creator = place->creator,
+		.is_of_java =
+			place->creator &&
+			th_frames_function(places->profile->frames, creator)->is_application,
 		.may_end = may_end(outline)};
 
 	if (!work->leaks->profile->options->group_by)

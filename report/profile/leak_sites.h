@@ -81,7 +81,7 @@ uint32_t th_leak_sites_find(const struct th_leak_sites *places, enum th_heap hea
 
 /*
  * Number of frames of a path up to and including its creator; 0 if it has none. A native method
- * has no line, so its caller is used. Without Java it is the client of the C or C++ library.
+ * has no line, so its caller is used. Without Java it is as th_sites_client_length().
  */
 uint32_t
 th_leak_sites_creator_length(const struct th_profile *profile, const struct th_path *path);

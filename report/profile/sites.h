@@ -4,8 +4,9 @@
  *
  * A site is the function that allocated and, if that is not the application's own Java code,
  * the nearest method of the application above it: "byte[] in java.util.Arrays.copyOf, called
- * from app.Codec.decode". Without Java above, allocations of the C++ library have the nearest
- * function outside of it: "std::__new_allocator<int>::allocate < Table::insert". The VM's own
+ * from app.Codec.decode". Without Java above, allocations of the library of C++ or Rust, and of
+ * functions named as malloc, have the nearest other function: "std::__new_allocator<int>::allocate
+ * < Table::insert", "xmalloc < read_line". The VM's own
  * allocations are one site for each of its threads. If rows are grouped, each group is one
  * site.
  */
@@ -37,9 +38,9 @@ struct th_sites {
 };
 
 /*
- * For allocations by the C or C++ library: the number of frames of the path up to and including the
- * nearest to the allocation that is not the library's own. 0 if there is none or the library
- * did not allocate.
+ * For allocations by plumbing or the runtime (struct th_function): the number of frames of the path up
+ * to and including the nearest to the allocation that is neither. 0 if there is none, or that one
+ * allocated.
  */
 uint32_t th_sites_client_length(const struct th_frames *frames, const struct th_path *path);
 

@@ -70,12 +70,33 @@ th_frames_style(enum th_function_kind kind)
 
 /* Numbers */
 
-/* Each container of C++ allocates through a dozen functions of the library. */
+/* Each container of C++ or Rust allocates through a dozen functions of the library. */
 static bool
-is_of_cpp_library(const char *name)
+is_of_containers(const char *name)
 {
-	return th_text_begins(name, "std::") || th_text_begins(name, "__gnu_cxx::") ||
-	       th_text_begins(name, "operator new");
+	static const char *const starts[] = {"std::", "__gnu_cxx::", "operator new",
+		"alloc::", "core::", "hashbrown::", "<alloc::", "__rust_", "__rdl_", "__rg_",
+		NULL};
+
+	return th_text_begins_any(name, starts);
+}
+
+/* Inline functions of libc, templates of Boost; the library of Rust, whose generic code is in each program. */
+static const char *const plumbing_files[] = {
+	"/usr/include/", "/rustc/", "library/alloc/", "library/core/", "library/std/", NULL};
+
+/* A program's own function in place of one of libc: xmalloc, g_strdup, CRYPTO_malloc. */
+static bool
+is_allocation_wrapper(const char *name)
+{
+	static const char *const parts[] = {"malloc", "calloc", "realloc", "zalloc", "palloc",
+		"strdup", "strndup", "memdup"};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (strcasestr(name, parts[i]))
+			return true;
+	}
+	return false;
 }
 
 /* What follows from the name of a function, or from its library. */
@@ -94,7 +115,7 @@ find_owner(struct th_frames *frames, struct th_function *function, const char *n
 	} else if (function->kind == TH_KIND_NATIVE) {
 		function->library = th_strings_intern(
 			&frames->strings, th_text_base_name(module));
-		function->is_plumbing = is_of_cpp_library(name);
+		function->is_plumbing = is_of_containers(name) || is_allocation_wrapper(name);
 	}
 }
 
@@ -205,9 +226,8 @@ add_native_frame(struct th_frames *frames, uint64_t word,
 	struct th_function *function = &frames->functions[frame.function];
 	uint32_t number = intern_frame(frames, frame);
 
-	/* Inline functions of libc, templates of Boost. */
-	function->is_plumbing |= th_text_begins(
-		th_strings_get(&frames->strings, frame.file), "/usr/include/");
+	function->is_plumbing |= th_text_begins_any(
+		th_strings_get(&frames->strings, frame.file), plumbing_files);
 	if (!function->build_id)
 		function->build_id = th_strings_intern(&frames->strings, module->build_id);
 	th_array_append(frames, word_frames, number);

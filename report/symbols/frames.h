@@ -33,8 +33,8 @@ struct th_function {
 	uint32_t library;    /* string number, equal for functions of one library */
 	bool is_application; /* a Java method, and not one of the Java runtime */
 	bool is_program;     /* and not of a library either (code_sources.h) */
-	bool is_plumbing;    /* native, of the C++ library or of a header of the system */
-	bool is_runtime;     /* of the C or C++ runtime, the dynamic linker included */
+	bool is_plumbing; /* native: of the library of C++ or Rust or a header, or named as malloc */
+	bool is_runtime; /* of the C or C++ runtime, the dynamic linker included */
 };
 
 /* A source position in a function. */

@@ -108,7 +108,7 @@ th_elide(enum th_elision *items, size_t count, size_t most)
 	for (size_t i = 0; i < count; i++) {
 		size_t wanted = items[i] == TH_ELISION_PROGRAM && program < PROGRAM_MAX;
 
-		if (items[i] == TH_ELISION_NAMED)
+		if (items[i] == TH_ELISION_NAMED || items[i] == TH_ELISION_OUT)
 			continue;
 		if (kept >= most && !wanted)
 			items[i] = TH_ELISION_OUT;
@@ -200,7 +200,12 @@ choose(const struct stack *stack)
 	for (size_t i = 0; i < stack->count; i++) {
 		uint32_t frame = frame_at(stack, stack->steps[i].depth);
 
-		if (th_frames_function_of(stack->profile->frames, frame)->is_program)
+		const struct th_function *function = th_frames_function_of(
+			stack->profile->frames, frame);
+
+		if (i && function->is_plumbing && stack->count > LINES_MAX)
+			items[i] = TH_ELISION_OUT;
+		if (function->is_program)
 			items[i] = TH_ELISION_PROGRAM;
 		if (is_named(stack, frame))
 			items[i] = TH_ELISION_NAMED;

@@ -382,26 +382,38 @@ site_of_functions(const struct th_profile *profile, const char *const *names, ui
 }
 
 /*
- * In C++ the function outside of the library identifies the allocation; otherwise the last one
- * does.
+ * The nearest function that is neither of the library of C++ or Rust nor named as one of libc's
+ * identifies the allocation; the last one does if all are.
  */
 static void
-test_clients_of_the_cpp_library(void **state)
+test_clients_of_libraries(void **state)
 {
 	static const char *const cases[][4] = {
 		{"main", "Table::insert(int)", "std::vector<int>::vector",
 			"std::__new_allocator<int>::allocate"},
 		{"main", "Table::insert(int)", "Table::make", "operator new(unsigned long)"},
 		{"start_thread", "std::thread::run", "work", "std::string::assign"},
-		{"main", "std::sort", "compare", "strdup"},
+		{"main", "std::sort", "compare", "sort"},
 		{"std::a", "std::b", "std::c", "std::d"},
+		{"main", "Perl_sv_grow", "Perl_safesysmalloc", "_PyObject_Malloc"},
+		{"main", "load", "CRYPTO_strdup", "operator new(unsigned long)"},
+		{"shop::open", "alloc::vec::Vec<T>::push", "<alloc::raw_vec::RawVec<T>>::grow",
+			"__rdl_alloc"},
+		{"main", "<shop::Item as core::clone::Clone>::clone",
+			"core::clone::impls::clone", "alloc::alloc::alloc"},
+		{"main", "load", "allocate_session", "allocate"},
 	};
 	static const char *const expected[] = {
 		"std::__new_allocator<int>::allocate < Table::insert(int)",
 		"operator new(unsigned long) < Table::make",
 		"std::string::assign < work",
-		"strdup",
+		"sort",
 		"std::d",
+		"_PyObject_Malloc < Perl_sv_grow",
+		"operator new(unsigned long) < load",
+		"__rdl_alloc < shop::open",
+		"alloc::alloc::alloc < <shop::Item as core::clone::Clone>::clone",
+		"allocate",
 	};
 	struct log_builder log;
 	struct shown shown;
@@ -431,7 +443,7 @@ main(void)
 		cmocka_unit_test(test_recorded_extents),
 		cmocka_unit_test(test_warnings_about_missing_files),
 		cmocka_unit_test(test_allocation_functions_are_dropped),
-		cmocka_unit_test(test_clients_of_the_cpp_library),
+		cmocka_unit_test(test_clients_of_libraries),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
