@@ -255,9 +255,13 @@ is_watched(const struct watch *watch, const struct th_log_header *header)
 static bool
 is_wanted(const struct watch *watch, const struct th_log_header *header)
 {
-	/* A process id from another namespace may belong to a different process here. */
-	return header->state == TH_LOG_RECORDING && header->start_realtime >= watch->since &&
-	       !is_watched(watch, header) && th_running_is_writer(header, (pid_t)header->pid);
+	/*
+	 * One that has not published its tables yet is wanted later.  A process id from another
+	 * namespace may belong to a different process here.
+	 */
+	return header->state == TH_LOG_RECORDING && header->observed &&
+	       header->start_realtime >= watch->since && !is_watched(watch, header) &&
+	       th_running_is_writer(header, (pid_t)header->pid);
 }
 
 static void
