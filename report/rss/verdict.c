@@ -24,9 +24,10 @@
 #define LATE_PART (1.0 / 3)
 /* Least part of the growth that a line must have to be its cause. */
 #define CAUSE_PART 0.5
-/* Smaller changes are noise: the RSS of a JVM fluctuates by this much. */
+/* Smaller changes are noise: the RSS of a JVM fluctuates by this much, a small process by less. */
 #define CHANGE_SHARE 0.05
 #define CHANGE_BYTES (8.0 * 1024 * 1024)
+#define CHANGE_SMALL_SHARE 0.2
 /* A line dominates when it has this part of the RSS, and this many bytes. */
 #define STANDS_OUT_SHARE 0.25
 #define STANDS_OUT_BYTES (16.0 * 1024 * 1024)
@@ -70,7 +71,8 @@ highest(const struct th_rss *rss)
 static bool
 is_change(double change, double of)
 {
-	return change > CHANGE_BYTES && change > CHANGE_SHARE * of;
+	return change > CHANGE_SHARE * of &&
+	       change > fmin(CHANGE_BYTES, CHANGE_SMALL_SHARE * of);
 }
 
 static enum th_rss_course

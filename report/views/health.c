@@ -224,7 +224,8 @@ add_cost(struct th_health *health, const struct th_recording *recording)
 
 	if (busy > 0 && elapsed > 0)
 		add(health, false,
-			"recording took {g} s of CPU time ({%} of {}), {b} of memory and {b} of "
+			"recording took {g} s of CPU time ({%} of {}), {b} of memory and {b} "
+			"of "
 			"log",
 			busy / 1e9, busy, process > 0 ? process : elapsed,
 			process > 0 ? "the process's" : "one processor", memory, log);

@@ -332,6 +332,19 @@ test_a_leak_of_malloc(void **state)
 	judge(&story, TH_RSS_GROWING, TH_RSS_LEAK_OF_MALLOC, "malloc: application grew most");
 }
 
+/* In small processes less is a change: the RSS of this one doubles. */
+static void
+test_growth_of_a_small_process(void **state)
+{
+	struct story story;
+
+	(void)state;
+	tell(&story, 5.0 * MIB, 10.0 * MIB);
+	judge(&story, TH_RSS_GROWING, TH_RSS_NOTHING_STANDS_OUT, "growing");
+	tell(&story, 9.0 * MIB, 10.0 * MIB);
+	judge(&story, TH_RSS_PLATEAU, TH_RSS_NOTHING_STANDS_OUT, "a plateau");
+}
+
 /*
  * Points are ten times as frequent in the first tenth of the time. By number the second quarter is
  * there, when the process still started; by time it has been flat since a quarter of it.
@@ -616,6 +629,7 @@ main(void)
 		cmocka_unit_test(test_without_accounts_the_column_is_empty),
 		cmocka_unit_test(test_a_leak_of_malloc),
 		cmocka_unit_test(test_quarters_are_of_time),
+		cmocka_unit_test(test_growth_of_a_small_process),
 		cmocka_unit_test(test_growth_that_ended_is_a_plateau),
 		cmocka_unit_test(test_what_was_freed_just_now_has_fallen),
 		cmocka_unit_test(test_growth_without_a_cause),
