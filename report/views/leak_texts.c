@@ -437,7 +437,7 @@ th_outcome_advice(const struct th_leaks *leaks)
 		return NULL;
 	if (outcome->is_asked[TH_HEAP_JAVA] && !outcome->is_judged[TH_HEAP_JAVA])
 		return th_printed("have the VM collect all of the heap near the end, twinheap "
-				  "ctl {} gc, or record with twinheap run --gc-every 30s",
+				  "ctl {} gc, or record with --gc-every 30s",
 			pid.text);
 	if (!outcome->is_complete)
 		return "record for longer";

@@ -82,7 +82,7 @@ test_java_heap_not_judged(void **state)
 				"recent old-generation GC");
 	char *text = leaks_print(&found, th_view_leaks);
 	expect_text(text, "twinheap ctl PID gc");
-	expect_text(text, "twinheap run --gc-every 30s");
+	expect_text(text, "or record with --gc-every 30s");
 	expect_text(text, "no recent old-generation GC; no verdict on leaks\n");
 	free(text);
 	leaks_end(&found, &log);
