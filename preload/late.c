@@ -67,11 +67,11 @@
 
 /* Redirected to the exported functions of the same name. */
 static const char *const exported[] = {"munmap", "mremap", "mmap", "mmap64", "mprotect",
-	"madvise", "sbrk", "brk", "pthread_create", "exit", "quick_exit", "setuid", "seteuid",
-	"setreuid", "setresuid", "chroot", "dlsym"};
+	"madvise", "sbrk", "brk", "pthread_create", "exit", "quick_exit", "_exit", "_Exit",
+	"setuid", "seteuid", "setreuid", "setresuid", "chroot", "dlsym"};
 
 #define EXPORTED (sizeof(exported) / sizeof(exported[0]))
-/* Twelve of libc, seventeen exported, dlopen, twenty operators, five of jemalloc. */
+/* Twelve of libc, nineteen exported, dlopen, twenty operators, five of jemalloc. */
 #define FUNCTIONS_MAX 64
 
 static struct {

@@ -55,6 +55,23 @@ quick_exit(int status)
 	_exit(status);
 }
 
+/* Both may be called in a signal handler. */
+EXPORT void
+_exit(int status)
+{
+	th_life_ends(TH_TEARDOWN_IMMEDIATE_EXIT);
+	th_next._exit(status);
+	__builtin_unreachable();
+}
+
+EXPORT void
+_Exit(int status)
+{
+	th_life_ends(TH_TEARDOWN_IMMEDIATE_EXIT);
+	th_next._Exit(status);
+	__builtin_unreachable();
+}
+
 static void
 main_returned(void *unused)
 {

@@ -652,11 +652,13 @@ void
 th_life_ends(enum th_teardown_cause cause)
 {
 	int saved_errno = errno;
+	bool is_immediate = cause == TH_TEARDOWN_IMMEDIATE_EXIT;
 
-	if (life.state != RECORDING || !th_log_is_owner())
+	if (life.state != RECORDING || !th_log_is_owner() || (is_immediate && th_thread.guard))
 		return;
 	th_guard_enter();
-	th_breakdown_now(TH_BREAKDOWN_END, false);
+	if (!is_immediate)
+		th_breakdown_now(TH_BREAKDOWN_END, false);
 	th_teardown_begins(cause, NULL);
 	th_guard_leave();
 	errno = saved_errno;

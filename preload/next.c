@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "unify/base/align.h"
@@ -162,11 +163,18 @@ unavailable(void)
 	return -1;
 }
 
+static void
+arena__exit(int status)
+{
+	syscall(SYS_exit_group, status);
+}
+
 #define arena_aligned_alloc arena_memalign
 #define arena_pvalloc arena_valloc
 #define arena_malloc_usable_size th_next_bootstrap_bytes
-#define arena_exit _exit
-#define arena_quick_exit _exit
+#define arena_exit arena__exit
+#define arena_quick_exit arena__exit
+#define arena__Exit arena__exit
 #define arena_setuid(...) unavailable()
 #define arena_seteuid(...) unavailable()
 #define arena_setreuid(...) unavailable()

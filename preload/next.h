@@ -30,6 +30,8 @@
 	F(brk, int, (void *address), (address))                                      \
 	F(exit, void, (int status), (status))                                        \
 	F(quick_exit, void, (int status), (status))                                  \
+	F(_exit, void, (int status), (status))                                       \
+	F(_Exit, void, (int status), (status))                                       \
 	TH_NEXT_LEAVE(F)
 
 /* Changes of the user or the root directory; all return 0, or -1 and set errno. */

@@ -332,7 +332,8 @@ works_after(const struct th_recording *recording, uint64_t time)
 static const struct th_decoded_teardown *
 process_mark(const struct th_recording *recording)
 {
-	unsigned causes = 1u << TH_TEARDOWN_EXIT | 1u << TH_TEARDOWN_QUICK_EXIT;
+	unsigned causes = 1u << TH_TEARDOWN_EXIT | 1u << TH_TEARDOWN_QUICK_EXIT |
+			  1u << TH_TEARDOWN_IMMEDIATE_EXIT;
 	const struct th_decoded_teardown *returned = first_mark(
 		recording, 1u << TH_TEARDOWN_MAIN_RETURNED);
 
@@ -466,6 +467,8 @@ th_teardown_reason(const struct th_teardown *teardown)
 		return "the Java VM began to end";
 	case TH_TEARDOWN_VM_DEATH:
 		return "the Java VM ended";
+	case TH_TEARDOWN_IMMEDIATE_EXIT:
+		return "the process called _exit";
 	case TH_TEARDOWN_QUICK_EXIT:
 	case TH_TEARDOWN_EXIT:
 		return "the process's exit handlers ran";

@@ -183,8 +183,8 @@ th_health_end(const struct th_recording *recording)
 	if (missing)
 		return th_printed(
 			"the log is truncated: {c} bytes are missing at the end", missing);
-	return "the log has no end: the process is still running, was killed, or called "
-	       "_exit; totals are estimates";
+	return "the log has no end: the process is still running, was killed, or ended without "
+	       "exit handlers; totals are estimates";
 }
 
 const char *

@@ -33,8 +33,8 @@ static const char *const allowed_exports[] = {"malloc", "calloc", "realloc", "re
 	"malloc_usable_size", "free_sized", "free_aligned_sized", "dlsym", "JNI_CreateJavaVM",
 	"JVM_SetNativeThreadName", "pthread_create", "pthread_join", "pthread_tryjoin_np",
 	"pthread_timedjoin_np", "pthread_clockjoin_np", "pthread_detach", "mmap", "mmap64",
-	"munmap", "mremap", "mprotect", "madvise", "brk", "sbrk", "exit", "quick_exit",
-	"setuid", "seteuid", "setreuid", "setresuid", "chroot", "Agent_OnLoad",
+	"munmap", "mremap", "mprotect", "madvise", "brk", "sbrk", "exit", "quick_exit", "_exit",
+	"_Exit", "setuid", "seteuid", "setreuid", "setresuid", "chroot", "Agent_OnLoad",
 	"Agent_OnAttach", "Agent_OnUnload", "th_operators", "th_mallocx", "th_slots_locked",
 	NULL};
 /*

@@ -4,7 +4,7 @@
  * of it.  Then all is freed, and the process ends: by the destructor of a static container
  * ("static"), a handler of atexit() ("atexit"), one of at_quick_exit() ("quick"), in main before
  * it returns ("main"), by a handler of atexit() while another thread than main's calls exit()
- * ("thread"), or not at all ("never").
+ * ("thread"), in main before it calls _exit() ("now"), or not at all ("never").
  */
 #include <cstdio>
 #include <cstdlib>
@@ -84,8 +84,10 @@ main(int argc, char **argv)
 		at_quick_exit(free_plain);
 		quick_exit(0);
 	}
-	if (way == "main")
+	if (way == "main" || way == "now")
 		free_plain();
+	if (way == "now")
+		_exit(0);
 	if (way == "thread") {
 		pthread_t other;
 

@@ -801,7 +801,7 @@ enum th_memory_category {
 
 /*
  * What the end of a process or of its VM begins with, as far as it can be observed.  After
- * MAIN_RETURNED, EXIT and QUICK_EXIT the process ends; MAIN_RETURNED is also written if the main
+ * MAIN_RETURNED and the EXITs the process ends; MAIN_RETURNED is also written if the main
  * thread calls pthread_exit() while others run.  After HOOKS and VM_DEATH the Java VM ends, which
  * may be embedded in a process that goes on.  After SIGNAL nothing needs to end: the program may
  * handle the signal.
@@ -814,6 +814,7 @@ enum th_teardown_cause {
 	TH_TEARDOWN_EXIT = 5,          /* exit() was called */
 	TH_TEARDOWN_QUICK_EXIT = 6,    /* quick_exit() was called */
 	TH_TEARDOWN_VM_ENDS = 7,       /* main and all other threads returned, or System.exit() */
+	TH_TEARDOWN_IMMEDIATE_EXIT = 8, /* _exit() or _Exit() was called; the log has no end */
 	TH_TEARDOWN_CAUSES,
 };
 
