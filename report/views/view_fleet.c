@@ -366,11 +366,23 @@ count_judged(const struct th_fleet *fleet)
 	return count;
 }
 
+/* Lines that leak in some processes by their own recordings, and not over all. */
+static size_t
+count_alone(const struct th_fleet *fleet)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < fleet->lines_count; i++)
+		count += fleet->lines[i].verdict != TH_VERDICT_LEAK &&
+			 cell_shown(fleet, &fleet->lines[i])->leaks;
+	return count;
+}
+
 static void
 print_headline(FILE *file, const struct th_fleet *fleet)
 {
 	size_t leaks = count_verdict(fleet, TH_VERDICT_LEAK);
-
+	size_t alone = count_alone(fleet);
 	bool is_of_group = fleet->groups_count > 1;
 
 	if (leaks)
@@ -378,8 +390,10 @@ print_headline(FILE *file, const struct th_fleet *fleet)
 			leaks, rate(total_growth(fleet)), is_of_group ? " in " : "",
 			is_of_group ? group_text(fleet, last_group(fleet)) : "");
 	else if (count_judged(fleet))
-		th_print(file, "{#}no line leaks significantly over all processes{/}\n",
-			TH_STYLE_GOOD);
+		th_print(file, "{#}no line leaks significantly over all processes{}{/}\n",
+			alone ? TH_STYLE_DOUBT : TH_STYLE_GOOD,
+			alone ? th_printed("; {c line leaks/lines leak} in single ones", alone)
+			      : "");
 	else
 		th_print(file, "{#}inconclusive: no recording was long enough{/}\n",
 			TH_STYLE_DOUBT);
