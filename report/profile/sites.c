@@ -12,18 +12,36 @@
 #include "report/base/sort.h"
 #include "report/profile/values.h"
 
+/* Whether the function at `length` passes on what one further down, below `client`, asks for. */
+static bool
+passes_on(const struct th_frames *frames, const struct th_path *path, uint32_t length,
+	uint32_t client)
+{
+	const struct th_function *function = th_frames_function_of(
+		frames, path->frames[length - 1]);
+
+	/* The library's code may be compiled into another module. */
+	if (client == length)
+		return function->is_plumbing || function->is_runtime;
+	return function->is_plumbing &&
+	       function->library ==
+		       th_frames_function_of(frames, path->frames[length])->library;
+}
+
+/* Functions without names are passed if they are between such as pass on. */
 uint32_t
 th_sites_client_length(const struct th_frames *frames, const struct th_path *path)
 {
-	for (uint32_t length = path->count; length; length--) {
-		const struct th_function *function = th_frames_function_of(
-			frames, path->frames[length - 1]);
+	uint32_t client = path->count;
 
-		/* The library's code may be compiled into another module. */
-		if (!function->is_plumbing && !function->is_runtime)
-			return length < path->count ? length : 0;
+	for (uint32_t length = path->count; length; length--) {
+		if (passes_on(frames, path, length, client))
+			client = length - 1;
+		else if (!th_frames_is_nameless(frames,
+				 th_frames_function_at(frames, path->frames[length - 1])))
+			break;
 	}
-	return 0;
+	return client < path->count ? client : 0;
 }
 
 uint32_t

@@ -5,7 +5,7 @@
  * A site is the function that allocated and, if that is not the application's own Java code,
  * the nearest method of the application above it: "byte[] in java.util.Arrays.copyOf, called
  * from app.Codec.decode". Without Java above, allocations of the library of C++ or Rust, and of
- * functions named as malloc, have the nearest other function: "std::__new_allocator<int>::allocate
+ * functions with alloc in their names, have the nearest other function: "std::__new_allocator<int>::allocate
  * < Table::insert", "xmalloc < read_line". The VM's own
  * allocations are one site for each of its threads. If rows are grouped, each group is one
  * site.

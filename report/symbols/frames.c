@@ -85,16 +85,34 @@ is_of_containers(const char *name)
 static const char *const plumbing_files[] = {
 	"/usr/include/", "/rustc/", "library/alloc/", "library/core/", "library/std/", NULL};
 
-/* A program's own function in place of one of libc: xmalloc, g_strdup, CRYPTO_malloc. */
+/* Without namespace or class. */
+static const char *
+own_name(const char *name)
+{
+	const char *own = name;
+	int depth = 0;
+
+	for (; *name; name++) {
+		depth += (*name == '<') - (*name == '>');
+		if (!depth && name[0] == ':' && name[1] == ':')
+			own = name + 2;
+	}
+	return own;
+}
+
+/* A program's own function in place of one of libc: xmalloc, g_strdup, MemoryContextAllocZero. */
 static bool
 is_allocation_wrapper(const char *name)
 {
-	static const char *const parts[] = {"malloc", "calloc", "realloc", "zalloc", "palloc",
-		"strdup", "strndup", "memdup"};
+	static const char *const parts[] = {"alloc", "strdup", "strndup", "memdup"};
+	const char *own = th_text_begins(name, "_GLOBAL__") ? "" : own_name(name);
+	size_t length = strcspn(own, "<");
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		if (strcasestr(name, parts[i]))
-			return true;
+		const char *found = strcasestr(own, parts[i]);
+
+		if (found && found < own + length)
+			return !strcasestr(own, "dealloc");
 	}
 	return false;
 }

@@ -33,7 +33,7 @@ struct th_function {
 	uint32_t library;    /* string number, equal for functions of one library */
 	bool is_application; /* a Java method, and not one of the Java runtime */
 	bool is_program;     /* and not of a library either (code_sources.h) */
-	bool is_plumbing; /* native: of the library of C++ or Rust or a header, or named as malloc */
+	bool is_plumbing; /* native: of the library of C++ or Rust or a header, or named ...alloc... */
 	bool is_runtime; /* of the C or C++ runtime, the dynamic linker included */
 };
 

@@ -401,7 +401,10 @@ test_clients_of_libraries(void **state)
 			"__rdl_alloc"},
 		{"main", "<shop::Item as core::clone::Clone>::clone",
 			"core::clone::impls::clone", "alloc::alloc::alloc"},
-		{"main", "load", "allocate_session", "allocate"},
+		{"main", "load", "SessionCache::allocate", "pool_alloc_zeroed"},
+		{"main", "Index<int, std::allocator<int>>::insert", "session_dealloc", "flush"},
+		{"main", "Index<int, std::allocator<int>>::insert", "session_dealloc",
+			"g_strdup"},
 	};
 	static const char *const expected[] = {
 		"std::__new_allocator<int>::allocate < Table::insert(int)",
@@ -413,7 +416,9 @@ test_clients_of_libraries(void **state)
 		"operator new(unsigned long) < load",
 		"__rdl_alloc < shop::open",
 		"alloc::alloc::alloc < <shop::Item as core::clone::Clone>::clone",
-		"allocate",
+		"pool_alloc_zeroed < load",
+		"flush",
+		"g_strdup < session_dealloc",
 	};
 	struct log_builder log;
 	struct shown shown;
