@@ -43,14 +43,23 @@ th_output_open_private(const char *path, int flags)
 	return file;
 }
 
+FILE *
+th_output_fit(const struct th_options *options)
+{
+	bool is_text = options->format == TH_OUTPUT_NONE || options->format == TH_OUTPUT_TEXT;
+
+	return th_terminal_fit(stdout, is_text ? th_terminal_columns(stdout) : 0);
+}
+
 struct th_error *
 th_output_open(const struct th_options *options, FILE **file_ret)
 {
 	const char *path = options->output;
 
-	*file_ret = stdout;
-	if (th_options_writes_stdout(options))
+	if (th_options_writes_stdout(options)) {
+		*file_ret = th_output_fit(options);
 		return NULL;
+	}
 	if (th_is_same_file(path, options->input))
 		return th_error_create(TH_ERROR_OUTPUT, "%s: would overwrite the log", path);
 	*file_ret = th_output_open_private(path, O_TRUNC);
@@ -59,15 +68,10 @@ th_output_open(const struct th_options *options, FILE **file_ret)
 	return NULL;
 }
 
-FILE *
-th_output_fit(const struct th_options *options)
-{
-	return options->format == TH_OUTPUT_JSON ? stdout : th_terminal_fit(stdout);
-}
-
 struct th_error *
 th_output_close(FILE *file, const char *path)
 {
+	file = th_terminal_fitted(file);
 	bool failed = ferror(file) != 0;
 
 	if (!failed)

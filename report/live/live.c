@@ -200,8 +200,9 @@ th_live_print(struct th_live *live)
 	struct th_line all;
 
 	th_line_begin(&all);
-	FILE *file = live->columns ? th_terminal_fit_screen(all.stream, live->columns)
-				   : all.stream;
+	bool is_narrow = live->columns && live->columns < TH_TERMINAL_LEAST_FITTED;
+	FILE *file = th_terminal_fit(
+		all.stream, is_narrow ? TH_TERMINAL_LEAST_FITTED : live->columns);
 	print_view(file, live);
 	th_terminal_fitted(file);
 	char *text = th_line_end(&all);
