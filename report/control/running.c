@@ -18,12 +18,9 @@
 #include "report/base/line.h"
 #include "report/base/log_text.h"
 
-/* Longest command line shown; more than these files of /proc contain. */
+/* Longest command line shown. */
 #define COMMAND_MAX 4095
-#define ENVIRONMENT_MAX (256 << 10)
-#define STAT_MAX 1023
-#define STATUS_MAX 4095
-#define BOOT_MAX 64
+#define FILE_MAX (1 << 20)
 
 bool
 th_running_read(int descriptor, struct th_log_header *header_ret)
@@ -78,15 +75,17 @@ th_running_samples(const struct th_log_header *header)
 /* The writer of a log */
 
 char *
-th_running_proc(pid_t pid, const char *name, size_t most, size_t *bytes_ret)
+th_running_proc(pid_t pid, const char *name, size_t *bytes_ret)
 {
 	char path[PATH_MAX + 64];
 
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
 	FILE *file = fopen(path, "re");
-	char *text = th_allocate(most + 1, 1);
+	char *text = th_allocate(FILE_MAX + 1, 1);
+	size_t bytes = file ? fread(text, 1, FILE_MAX, file) : 0;
 
-	*bytes_ret = file ? fread(text, 1, most, file) : 0;
+	if (bytes_ret)
+		*bytes_ret = bytes;
 	if (file)
 		fclose(file);
 	return text;
@@ -99,8 +98,7 @@ th_running_proc(pid_t pid, const char *name, size_t most, size_t *bytes_ret)
 static uint64_t
 start_time(pid_t pid)
 {
-	size_t bytes;
-	char *text = th_running_proc(pid, "stat", STAT_MAX, &bytes);
+	char *text = th_running_proc(pid, "stat", NULL);
 	uint64_t threads = 0;
 
 	/* Field 2, the name in parentheses, may contain any character: count from its end. */
@@ -119,8 +117,7 @@ start_time(pid_t pid)
 uint32_t
 th_running_pid_inside(pid_t pid)
 {
-	size_t bytes;
-	char *text = th_running_proc(pid, "status", STATUS_MAX, &bytes);
+	char *text = th_running_proc(pid, "status", NULL);
 	const char *at = strstr(text, "\nNSpid:");
 	unsigned inside = (unsigned)pid;
 	int length;
@@ -140,7 +137,7 @@ process_space(pid_t pid)
 	char path[64];
 	size_t length;
 	struct stat status;
-	char *boot = th_running_proc(pid, "../sys/kernel/random/boot_id", BOOT_MAX, &length);
+	char *boot = th_running_proc(pid, "../sys/kernel/random/boot_id", &length);
 
 	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
 	uint64_t space = length && !stat(path, &status)
@@ -312,7 +309,7 @@ th_running_variable(pid_t pid, const char *name)
 {
 	size_t bytes;
 	size_t length = strlen(name);
-	char *texts = th_running_proc(pid, "environ", ENVIRONMENT_MAX, &bytes);
+	char *texts = th_running_proc(pid, "environ", &bytes);
 	const char *value = NULL;
 
 	for (size_t at = 0; at < bytes && !value; at += strlen(texts + at) + 1) {
@@ -327,8 +324,10 @@ const char *
 th_running_command(pid_t pid)
 {
 	size_t length;
-	char *text = th_running_proc(pid, "cmdline", COMMAND_MAX, &length);
+	char *text = th_running_proc(pid, "cmdline", &length);
 
+	if (length > COMMAND_MAX)
+		length = COMMAND_MAX;
 	while (length && !text[length - 1])
 		length--;
 	const char *clean = th_text_printable((struct th_text){text, (uint32_t)length});
