@@ -5,6 +5,7 @@
 
 #include "report/commands/commands.h"
 #include "report/commands/files.h"
+#include "report/control/running.h"
 #include "report/profile/diff.h"
 #include "report/profile/leak_sites.h"
 #include "report/profile/profile.h"
@@ -33,7 +34,7 @@ side_load(struct side *side, const struct th_options *options, const char *opera
 		error = th_options_resolve_marks(&side->options);
 	if (error)
 		return error;
-	if (other && th_is_same_file(side->options.input, other->options.input)) {
+	if (other && th_running_is_same_file(side->options.input, other->options.input)) {
 		side->recording = other->recording;
 		return NULL;
 	}
@@ -130,7 +131,7 @@ flamegraph_diff(const struct th_options *options)
 	struct th_error *error = sides_load(sides, options);
 	FILE *file;
 
-	if (!error && options->output && th_is_same_file(options->output, sides[0].log))
+	if (!error && options->output && th_running_is_same_file(options->output, sides[0].log))
 		error = th_error_create(
 			TH_ERROR_OUTPUT, "%s: would overwrite the log", options->output);
 	if (!error)

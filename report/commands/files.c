@@ -22,16 +22,6 @@
 /* Of a time that this tool has printed. */
 #define TIME_ROUNDING 0.0005
 
-bool
-th_is_same_file(const char *a, const char *b)
-{
-	struct stat left;
-	struct stat right;
-
-	return !stat(a, &left) && !stat(b, &right) && left.st_dev == right.st_dev &&
-	       left.st_ino == right.st_ino;
-}
-
 FILE *
 th_output_open_private(const char *path, int flags)
 {
@@ -60,7 +50,8 @@ th_output_open(const struct th_options *options, FILE **file_ret)
 		*file_ret = th_output_fit(options);
 		return NULL;
 	}
-	if (th_is_same_file(path, options->input))
+	/* It would be overwritten. */
+	if (th_running_is_same_file(path, options->input))
 		return th_error_create(TH_ERROR_OUTPUT, "%s: would overwrite the log", path);
 	*file_ret = th_output_open_private(path, O_TRUNC);
 	if (!*file_ret)

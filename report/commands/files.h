@@ -11,9 +11,6 @@
 #include "report/profile/options.h"
 #include "report/profile/profile.h"
 
-/* Whether two paths name the same file, so that the output would overwrite the input. */
-bool th_is_same_file(const char *a, const char *b);
-
 /* Standard output; lines of text are wrapped at the width of a terminal. */
 FILE *th_output_fit(const struct th_options *options);
 

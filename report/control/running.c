@@ -203,6 +203,15 @@ th_running_is_alive(const struct th_log_header *header)
 
 /* The log of a process */
 
+bool
+th_running_is_same_file(const char *a, const char *b)
+{
+	struct stat left, right;
+
+	return !stat(a, &left) && !stat(b, &right) && left.st_dev == right.st_dev &&
+	       left.st_ino == right.st_ino;
+}
+
 /*
  * The path in a line of /proc/PID/maps if that is the start of a writable shared file mapping, like
  * that of a log; else NULL.
@@ -226,18 +235,18 @@ mapped_path(char *line)
  * a mapping differ from those of the file on some file systems (overlayfs, btrfs).
  */
 static bool
-is_log_of(const char *path, pid_t pid, struct stat *status_ret)
+is_log_of(const char *path, pid_t pid)
 {
 	struct th_log_header header;
+	struct stat status;
 	int descriptor = -1;
 
 	/* Opening some devices has side effects. */
-	if (!stat(path, status_ret) && S_ISREG(status_ret->st_mode))
+	if (!stat(path, &status) && S_ISREG(status.st_mode))
 		descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (descriptor < 0)
 		return false;
-	bool is_log = !fstat(descriptor, status_ret) && S_ISREG(status_ret->st_mode) &&
-		      th_running_read(descriptor, &header) && header.state == TH_LOG_RECORDING;
+	bool is_log = th_running_read(descriptor, &header) && header.state == TH_LOG_RECORDING;
 	close(descriptor);
 	return is_log && th_running_is_writer(&header, pid);
 }
@@ -252,17 +261,12 @@ static char *
 seen_from_here(pid_t pid, const char *path)
 {
 	char there[PATH_MAX];
-	struct stat status;
-	struct stat here;
 
 	snprintf(there, sizeof(there), "/proc/%d/root%s", (int)pid, path);
-	if (is_log_of(there, pid, &status)) {
-		bool is_same = !stat(path, &here) && here.st_dev == status.st_dev &&
-			       here.st_ino == status.st_ino;
-		return th_format_new("%s", is_same ? path : there);
-	}
+	if (is_log_of(there, pid))
+		return th_format_new("%s", th_running_is_same_file(path, there) ? path : there);
 	/* Below a root directory of the process that is a directory here. */
-	return is_log_of(path, pid, &status) ? th_format_new("%s", path) : NULL;
+	return is_log_of(path, pid) ? th_format_new("%s", path) : NULL;
 }
 
 char *

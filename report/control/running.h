@@ -25,6 +25,9 @@ char *th_running_log(pid_t pid);
 /* The log given as "PID" or "LOG" on a command line, to be freed. */
 struct th_error *th_running_find(const char *text, char **path_ret);
 
+/* Whether two paths name the same file. */
+bool th_running_is_same_file(const char *a, const char *b);
+
 /* Processes, by id, as /proc lists them. */
 struct th_running_pids {
 	TH_ARRAY(pid_t, pids);
