@@ -48,6 +48,7 @@ struct launch {
 	const char *preload;     /* value for LD_PRELOAD */
 	uint64_t start_realtime; /* nanoseconds */
 	int unrecorded;          /* file of TH_UNRECORDED_VARIABLE; -1: none */
+	int *problem; /* shared with the child: errno of its exec, 0 = the command was started */
 };
 
 /* The library */
@@ -183,21 +184,16 @@ struct signals {
 	struct sigaction child_before;
 };
 
-/* Executes the command, or reports the error to the parent through `report`. */
+/* Executes the command. */
 __attribute__((noreturn)) static void
-run_child(const struct launch *launch, const struct signals *signals, int report)
+run_child(const struct launch *launch, const struct signals *signals)
 {
-	ssize_t written;
-	int error;
-
 	sigaction(SIGCHLD, &signals->child_before, NULL);
 	if (set_environment(launch)) {
 		sigprocmask(SIG_SETMASK, &signals->mask_before, NULL);
 		execvp(launch->options.command[0], launch->options.command);
 	}
-	error = errno;
-	written = write(report, &error, sizeof(error));
-	(void)written;
+	*launch->problem = errno;
 	_exit(EXIT_FAILURE);
 }
 
@@ -409,19 +405,6 @@ wait_for(pid_t child, const struct signals *signals, struct watch *watch)
 	}
 }
 
-/* The errno of the child's failed exec; 0 = the command was started. */
-static int
-read_report(int report)
-{
-	int error = 0;
-	ssize_t got;
-
-	do
-		got = read(report, &error, sizeof(error));
-	while (got < 0 && errno == EINTR);
-	return got == sizeof(error) ? error : 0;
-}
-
 static int
 exit_status(int wait_status)
 {
@@ -565,11 +548,12 @@ run(struct launch *launch, int *status_ret)
 {
 	struct watch watch = {.pattern = launch->pattern, .begin = th_clock_now()};
 	struct signals signals;
-	int report[2];
 	int error, status = 0;
 	pid_t child;
 
-	if (pipe2(report, O_CLOEXEC) != 0)
+	launch->problem = mmap(NULL, sizeof(*launch->problem), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (launch->problem == MAP_FAILED)
 		return th_error_create_errno(TH_ERROR_USAGE, "cannot start a process");
 	fflush(NULL);
 	launch->start_realtime = watch.since = th_clock_read(CLOCK_REALTIME);
@@ -577,17 +561,17 @@ run(struct launch *launch, int *status_ret)
 	take_signals(&signals);
 	child = fork();
 	if (child == 0)
-		run_child(launch, &signals, report[1]);
-	error = child < 0 ? errno : 0;
-	close(report[1]);
+		run_child(launch, &signals);
+	if (child < 0)
+		*launch->problem = errno;
 	if (child > 0) {
-		error = read_report(report[0]);
 		status = wait_for(child, &signals, &watch);
 		while (watch.count)
 			forget(&watch, watch.count - 1);
 	}
-	close(report[0]);
 	give_signals_back(&signals);
+	error = *launch->problem;
+	munmap(launch->problem, sizeof(*launch->problem));
 	if (error)
 		return th_error_create(
 			error == ENOENT ? TH_ERROR_NOT_FOUND : TH_ERROR_NOT_EXECUTABLE,
