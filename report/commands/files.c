@@ -96,58 +96,55 @@ copy_input(int to)
 }
 
 /*
- * The path of a file with the contents of standard input, valid until the program ends: a pipe is
- * copied to memory, since a log is read at random. Standard input is read once; later calls
- * return the same.
+ * The path of a file with the contents of standard input: a pipe is copied to memory, since a log is
+ * read at random. Standard input is read once; later calls return the same.
  */
 static struct th_error *
-find_standard_input(const char **path_ret)
+find_standard_input(char **path_ret)
 {
 	static char path[32];
 	int descriptor = STDIN_FILENO;
 	struct stat status;
 
-	*path_ret = path;
-	if (path[0])
-		return NULL;
-	if (fstat(STDIN_FILENO, &status))
-		return fail_input();
-	if (!S_ISREG(status.st_mode)) {
-		descriptor = memfd_create("twinheap-log", MFD_CLOEXEC);
-		if (descriptor < 0 || !copy_input(descriptor))
+	if (!path[0]) {
+		if (fstat(STDIN_FILENO, &status))
 			return fail_input();
+		if (!S_ISREG(status.st_mode)) {
+			descriptor = memfd_create("twinheap-log", MFD_CLOEXEC);
+			if (descriptor < 0 || !copy_input(descriptor))
+				return fail_input();
+		}
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", descriptor);
 	}
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", descriptor);
+	*path_ret = th_format_new("%s", path);
 	return NULL;
+}
+
+/* Asks the process of an id, or also that of a log. */
+static struct th_error *
+find_input(const char *operand, enum th_control_verb verb, bool asks_of_logs, char **path_ret)
+{
+	*path_ret = NULL;
+	if (!strcmp(operand, "-") && verb == TH_CONTROL_FLUSH)
+		return find_standard_input(path_ret);
+	struct th_error *error = th_running_find(operand, path_ret);
+	if (!error && (asks_of_logs || strcmp(operand, *path_ret) != 0))
+		error = th_request_of_log(*path_ret, verb);
+	return error;
 }
 
 struct th_error *
 th_input_find(const char *operand, char **path_ret)
 {
-	const char *copied;
-	struct th_error *error;
-
-	*path_ret = NULL;
-	if (!strcmp(operand, "-")) {
-		error = find_standard_input(&copied);
-		if (!error)
-			*path_ret = th_format_new("%s", copied);
-		return error;
-	}
-	error = th_running_find(operand, path_ret);
-	if (error || !strcmp(operand, *path_ret))
-		return error;
-	free(*path_ret);
-	return th_request_current_log(operand, path_ret);
+	return find_input(operand, TH_CONTROL_FLUSH, false, path_ret);
 }
 
 struct th_error *
 th_input_find_current(const struct th_options *options, char **path_ret)
 {
-	if (options->counts_buffers)
-		return th_request_count_buffers(options->log, path_ret);
-	return strcmp(options->log, "-") ? th_request_current_log(options->log, path_ret)
-					 : th_input_find(options->log, path_ret);
+	return find_input(options->log,
+		options->counts_buffers ? TH_CONTROL_BUFFERS : TH_CONTROL_FLUSH, true,
+		path_ret);
 }
 
 /* A time after the end of the recording; a range may end later. */
