@@ -304,56 +304,46 @@ forget(struct watch *watch, size_t i)
 }
 
 static void
-poll_one(struct watch *watch, struct watched *watched)
-{
-	watched->status = th_outside_look(watched->outside, false);
-	if (watched->status != TH_OBSERVED_DENIED && watched->status != TH_OBSERVED_UNKNOWN)
-		return;
-	watch->problem = watched->status;
-	watch->problem_pid = watched->pid;
-}
-
-static void
 look(struct watch *watch)
 {
 	for (size_t i = watch->count; i-- > 0;) {
 		struct watched *watched = &watch->watched[i];
 
 		if (watched->status == TH_OBSERVED_OK)
-			poll_one(watch, watched);
+			watched->status = th_outside_look(watched->outside, false);
+		if (watched->status == TH_OBSERVED_DENIED ||
+			watched->status == TH_OBSERVED_UNKNOWN) {
+			watch->problem = watched->status;
+			watch->problem_pid = watched->pid;
+		}
 		if (watched->status == TH_OBSERVED_GONE ||
 			(kill(watched->pid, 0) && errno == ESRCH))
 			forget(watch, i);
 	}
 }
 
-/* A process that grows fast is to be read sooner than the others. */
-static uint64_t
-until_next_look(const struct watch *watch, uint64_t now, uint64_t pause)
+/*
+ * Examines all processes; returns the time until the next call is due. A process that grows fast is to
+ * be read sooner than the others.
+ */
+static struct timespec
+watch_turn(struct watch *watch)
 {
+	scan(watch);
+	look(watch);
+	uint64_t now = th_clock_now();
+	uint64_t pause = (now - watch->begin) / TURN_SHARE;
+	if (pause > TH_NS_PER_S)
+		pause = TH_NS_PER_S;
 	for (size_t i = 0; i < watch->count; i++) {
 		uint64_t next = th_outside_next(watch->watched[i].outside);
 
 		if (next > now && next - now < pause)
 			pause = next - now;
 	}
-	return pause;
-}
-
-/* Examines all processes; returns the time until the next call is due. */
-static struct timespec
-watch_turn(struct watch *watch)
-{
-	uint64_t pause = (th_clock_now() - watch->begin) / TURN_SHARE;
-
-	scan(watch);
-	look(watch);
-	pause = until_next_look(
-		watch, th_clock_now(), pause < TH_NS_PER_S ? pause : TH_NS_PER_S);
 	if (pause < TURN_LEAST_NS)
 		pause = TURN_LEAST_NS;
-	return pause < TH_NS_PER_S ? (struct timespec){0, (long)pause}
-				   : (struct timespec){1, 0};
+	return (struct timespec){(time_t)(pause / TH_NS_PER_S), (long)(pause % TH_NS_PER_S)};
 }
 
 /* The parent */
