@@ -84,12 +84,11 @@ read_name(const char *value, struct th_request *request)
 static bool
 read_heaps(const char *value, struct th_request *request)
 {
-	unsigned heaps;
+	unsigned heaps = 0;
+	bool is_valid = th_heaps_parse(value, &heaps);
 
-	if (!th_heaps_parse(value, &heaps))
-		return false;
 	request->value = heaps;
-	return true;
+	return is_valid;
 }
 
 static bool
@@ -338,29 +337,22 @@ refuse_memory(const struct th_target *target, const struct th_options *options)
 		th_format_number((double)memory_of(options) * (1 << 20), TH_UNIT_BYTES).text);
 }
 
-/* What the answer means; th_request_ask() has explained the others. */
-static struct th_error *
-check(const struct th_target *target, const struct th_options *options, bool is_walk,
-	struct th_error *error)
-{
-	uint32_t answer = target->header.control.answer;
-
-	if (!error || (answer != TH_CONTROL_TOO_LONG && answer != TH_CONTROL_TOO_LARGE))
-		return error;
-	th_error_destroy(error);
-	if (answer == TH_CONTROL_TOO_LARGE)
-		return refuse_memory(target, options);
-	return refuse_pause(target, options, is_walk ? "without result stopped" : "would stop");
-}
-
+/* An estimate, or the walk, which has answers of its own; th_request_ask() explains the others. */
 static struct th_error *
 ask(struct th_target *target, const struct th_options *options, const char *name)
 {
 	const struct th_request request = {.verb = TH_CONTROL_HOLDERS,
 		.value = th_holder_limits(pause_of(options), memory_of(options)),
 		.name = name};
+	struct th_error *error = th_request_ask(target, &request);
+	uint32_t answer = target->header.control.answer;
 
-	return check(target, options, !name, th_request_ask(target, &request));
+	if (!error || (answer != TH_CONTROL_TOO_LONG && answer != TH_CONTROL_TOO_LARGE))
+		return error;
+	th_error_destroy(error);
+	return answer == TH_CONTROL_TOO_LARGE
+		       ? refuse_memory(target, options)
+		       : refuse_pause(target, options, "without result stopped");
 }
 
 static struct th_error *
