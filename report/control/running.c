@@ -99,33 +99,28 @@ static uint64_t
 start_time(pid_t pid)
 {
 	char *text = th_running_proc(pid, "stat", NULL);
-	uint64_t threads = 0;
-
 	/* Field 2, the name in parentheses, may contain any character: count from its end. */
 	const char *at = strrchr(text, ')');
-	bool is_zombie = at && !strncmp(at, ") Z", 3);
-	for (int field = 2; at && field < 22; field++) {
-		at = strchr(at + 1, ' ');
-		if (at && field + 1 == 20)
-			threads = strtoull(at, NULL, 10);
-	}
-	uint64_t start = at && !(is_zombie && threads <= 1) ? strtoull(at, NULL, 10) : 0;
+	unsigned long threads = 0, start = 0;
+	char state = 0;
+
+	if (at)
+		sscanf(at,
+			") %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+			"%lu %*s %lu",
+			&state, &threads, &start);
 	free(text);
-	return start;
+	return state == 'Z' && threads <= 1 ? 0 : start;
 }
 
 uint32_t
 th_running_pid_inside(pid_t pid)
 {
 	char *text = th_running_proc(pid, "status", NULL);
-	const char *at = strstr(text, "\nNSpid:");
-	unsigned inside = (unsigned)pid;
-	int length;
+	const char *line = strstr(text, "\nNSpid:");
+	const char *last = line ? memrchr(line, '\t', 1 + strcspn(line + 1, "\n")) : NULL;
+	uint32_t inside = last ? (uint32_t)strtoul(last, NULL, 10) : (uint32_t)pid;
 
-	for (at = at ? strchr(at, ':') + 1 : NULL; at && *at && *at != '\n'; at += length) {
-		if (sscanf(at, "%u%n", &inside, &length) < 1)
-			break;
-	}
 	free(text);
 	return inside;
 }
