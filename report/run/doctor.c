@@ -180,26 +180,19 @@ look_at_limits(void)
 static const char *
 look_at_logs(void)
 {
-	static const char pattern[] = "twinheap.%p.thl";
-	const char *named = getenv("TWINHEAP_OUTPUT");
+	struct th_options options;
 	char directory[PATH_MAX];
 	struct statvfs space;
 	char *path = NULL;
-	struct th_error *error = th_launch_logs_absolute(
-		named && *named ? named : pattern, &path);
 
-	if (!error)
-		error = th_launch_logs_check(path);
-	if (error && path && th_launch_logs_elsewhere(pattern, &path)) {
-		print_finding(
-			TH_FINDING_NOTE, "logs", "%s; elsewhere:", th_error_message(error));
-	} else if (error) {
+	th_options_set_defaults(&options);
+	struct th_error *error = th_launch_logs_prepare(&options, &path);
+	if (error) {
 		print_finding(TH_FINDING_BAD, "logs", "%s", th_error_message(error));
 		th_error_destroy(error);
 		free(path);
 		return NULL;
 	}
-	th_error_destroy(error);
 	th_launch_logs_directory(path, directory);
 	free(path);
 	if (!statvfs(directory, &space))
