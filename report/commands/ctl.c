@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/format.h"
 #include "report/base/line.h"
 #include "report/base/nearest.h"
 #include "report/control/request.h"
@@ -317,24 +316,20 @@ refuse_pause(const struct th_target *target, const struct th_options *options, c
 {
 	const struct th_log_control *control = &target->header.control;
 
-	return th_error_create(TH_ERROR_REFUSED,
-		"%s: holders %s the VM for %s, %s of Java heap are in use; --max-pause is %s",
-		target->path, verb,
-		th_format_pause((double)control->holders_pause_ns / 1e9).text,
-		th_format_number((double)control->holders_heap, TH_UNIT_BYTES).text,
-		th_format_pause(pause_of(options) / 1e3).text);
+	return th_error_create(TH_ERROR_REFUSED, "%s: holders %s", target->path,
+		th_printed("{} the VM for {p}, {b} of Java heap are in use; --max-pause is {p}",
+			verb, (double)control->holders_pause_ns / 1e9, control->holders_heap,
+			pause_of(options) / 1e3));
 }
 
 static struct th_error *
 refuse_memory(const struct th_target *target, const struct th_options *options)
 {
-	return th_error_create(TH_ERROR_REFUSED,
-		"%s: holders needs about %s; --max-memory is %s, and at most half of the free "
-		"memory is used",
-		target->path,
-		th_format_number((double)target->header.control.holders_bytes, TH_UNIT_BYTES)
-			.text,
-		th_format_number((double)memory_of(options) * (1 << 20), TH_UNIT_BYTES).text);
+	return th_error_create(TH_ERROR_REFUSED, "%s: holders %s", target->path,
+		th_printed("needs about {b}; --max-memory is {b}, and at most half of the free "
+			   "memory is used",
+			target->header.control.holders_bytes,
+			(uint64_t)memory_of(options) << 20));
 }
 
 /* An estimate, or the walk, which has answers of its own; th_request_ask() explains the others. */
@@ -364,9 +359,9 @@ check_estimate(const struct th_target *target, const struct th_options *options)
 		return refuse_pause(target, options, "would stop");
 	if (control->holders_bytes > (uint64_t)memory_of(options) << 20)
 		return refuse_memory(target, options);
-	th_notice("stops the VM for about %s: %s of Java heap are in use",
-		th_format_pause((double)control->holders_pause_ns / 1e9).text,
-		th_format_number((double)control->holders_heap, TH_UNIT_BYTES).text);
+	th_notice(
+		"%s", th_printed("stops the VM for about {p}: {b} of Java heap are in use",
+			      (double)control->holders_pause_ns / 1e9, control->holders_heap));
 	return NULL;
 }
 
