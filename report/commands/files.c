@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include "report/base/allocate.h"
-#include "report/base/format.h"
 #include "report/base/progress.h"
 #include "report/base/terminal.h"
 #include "report/control/request.h"
 #include "report/control/running.h"
+#include "report/profile/values.h"
 #include "report/views/view.h"
 
 /* Of a time that this tool has printed. */
@@ -151,19 +151,17 @@ th_input_find_current(const struct th_options *options, char **path_ret)
 static struct th_error *
 check_times(const struct th_options *options, const struct th_recording *recording)
 {
-	bool is_at = options->at == TH_AT_SECONDS;
 	double seconds = (double)(recording->end - recording->start) / 1e9;
 	/* Times are printed with up to four digits, rounded. */
 	double most = seconds * (1 + TIME_ROUNDING);
 
-	if ((!is_at || options->at_seconds <= most) && options->from <= most)
+	bool is_late = options->at == TH_AT_SECONDS && options->at_seconds > most;
+
+	if (!is_late && options->from <= most)
 		return NULL;
-	return th_error_create(TH_ERROR_NOTHING, "%s: %s %s s: the recording ends at %s s",
-		options->log, is_at && options->at_seconds > most ? "--at" : "--from",
-		th_format_time(is_at && options->at_seconds > most ? options->at_seconds
-								   : options->from)
-			.text,
-		th_format_time(seconds).text);
+	return th_error_create(TH_ERROR_NOTHING, "%s: %s", options->log,
+		th_printed("{} {t} s: the recording ends at {t} s", is_late ? "--at" : "--from",
+			is_late ? options->at_seconds : options->from, seconds));
 }
 
 struct th_error *
