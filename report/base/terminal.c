@@ -17,8 +17,6 @@
 
 /* Continuation lines are indented by this much more than the first one. */
 #define HANGING 2
-/* A narrower terminal wraps its lines itself. */
-#define LEAST_FITTED 40
 
 /* Colors of the terminal's own palette, which the user can make readable. */
 static const char *const codes[] = {
@@ -233,10 +231,10 @@ print_line(const char *line)
 		wrap(line);
 }
 
-static FILE *
-fit(FILE *file, int columns)
+FILE *
+th_terminal_fit(FILE *file, int columns)
 {
-	if (columns < LEAST_FITTED || fitted.stream)
+	if (columns < TH_TERMINAL_LEAST_FITTED || fitted.stream)
 		return file;
 	fitted.target = file;
 	fitted.columns = columns;
@@ -249,22 +247,12 @@ fit(FILE *file, int columns)
 }
 
 FILE *
-th_terminal_fit(FILE *file)
-{
-	return fit(file, th_terminal_columns(file));
-}
-
-FILE *
-th_terminal_fit_screen(FILE *file, int columns)
-{
-	return fit(file, columns > LEAST_FITTED ? columns : LEAST_FITTED);
-}
-
-void
 th_terminal_fitted(FILE *file)
 {
+	FILE *target = fitted.target;
+
 	if (file != fitted.stream)
-		return;
+		return file;
 	if (fclose(file))
 		th_out_of_memory();
 	for (char *line = fitted.text, *end; *line; line = end) {
@@ -274,10 +262,11 @@ th_terminal_fitted(FILE *file)
 		*end = '\0';
 		print_line(line);
 		if (is_ended) {
-			fputc('\n', fitted.target);
+			fputc('\n', target);
 			end++;
 		}
 	}
 	free(fitted.text);
 	memset(&fitted, 0, sizeof(fitted));
+	return target;
 }

@@ -40,18 +40,18 @@ int th_terminal_columns(FILE *file);
  * there is no limit. */
 int th_terminal_room(FILE *file, int used, int least);
 
+/* A terminal with fewer columns wraps its lines itself. */
+#define TH_TERMINAL_LEAST_FITTED 40
+
 /*
- * A stream that prints to `file` and wraps lines that are longer than the terminal is wide
- * between words, with a hanging indent; words that are longer are cut in the middle. A line that
- * ends in a path is left whole, so that it can be copied. `file` itself if that is no terminal.
- * One at a time; to be ended with th_terminal_fitted().
+ * A stream that prints to `file` and wraps lines that are longer than `columns` between words,
+ * with a hanging indent; words that are longer are cut in the middle. A line that ends in a path is
+ * left whole, so that it can be copied. `file` itself if there are too few columns, or none: no
+ * terminal. One at a time; to be ended with th_terminal_fitted().
  */
-FILE *th_terminal_fit(FILE *file);
+FILE *th_terminal_fit(FILE *file, int columns);
 
-/* The same for `columns` columns of a screen that another module draws: `file` is not a terminal. */
-FILE *th_terminal_fit_screen(FILE *file, int columns);
-
-/* Ends a stream of th_terminal_fit(); any other stream is left alone. */
-void th_terminal_fitted(FILE *file);
+/* Ends a stream of th_terminal_fit(); the one that it prints to. Any other one is left alone. */
+FILE *th_terminal_fitted(FILE *file);
 
 #endif

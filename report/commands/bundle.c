@@ -26,6 +26,9 @@ open_bundle(const struct th_options *options, char **path_ret, FILE **file_ret)
 {
 	if (options->output || !strcmp(options->log, "-")) {
 		*path_ret = th_format_new("%s", options->output ? options->output : "-");
+		if (th_options_writes_stdout(options) && isatty(STDOUT_FILENO))
+			return th_error_create(
+				TH_ERROR_USAGE, "bundle: is a binary format, use -o FILE");
 		return th_output_open(options, file_ret);
 	}
 	*path_ret = name_bundle(options->input);
@@ -48,9 +51,6 @@ write_bundle(const struct th_options *options, struct th_recording *recording, v
 	struct th_error *error = open_bundle(options, &path, &file);
 	bool is_stdout = !error && file == stdout;
 
-	if (is_stdout && isatty(STDOUT_FILENO))
-		error = th_error_create(
-			TH_ERROR_USAGE, "bundle: is a binary format, use -o FILE");
 	if (!error) {
 		th_bundle_write(file, recording, th_text_ends(th_text_of(path), ".gz"),
 			options->no_command, th_input_warn, NULL, &size);

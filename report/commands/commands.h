@@ -47,8 +47,13 @@ extern const char th_ctl_details[], th_list_details[];
 /* Seconds recorded: of a recording that is over until the library last updated its log. */
 double th_status_seconds(const struct th_log_header *header);
 
-/* Shows the log of the options in a view that needs nothing but its profile. */
+/*
+ * Shows the log of the options in a view that needs nothing but its profile.  `lack` is the text of
+ * what is missing in a log that has nothing to show, which is an error; NULL: every log has.
+ */
 typedef void th_command_view(FILE *file, const struct th_profile *profile);
-struct th_error *th_command_show(const struct th_options *options, th_command_view *print);
+typedef const char *th_command_lack(const struct th_recording *recording);
+struct th_error *th_command_show(
+	const struct th_options *options, th_command_view *print, th_command_lack *lack);
 
 #endif

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "report/base/terminal.h"
 #include "report/commands/commands.h"
 #include "report/commands/files.h"
+#include "report/control/running.h"
 #include "report/profile/diff.h"
 #include "report/profile/leak_sites.h"
 #include "report/profile/profile.h"
@@ -34,7 +34,7 @@ side_load(struct side *side, const struct th_options *options, const char *opera
 		error = th_options_resolve_marks(&side->options);
 	if (error)
 		return error;
-	if (other && th_is_same_file(side->options.input, other->options.input)) {
+	if (other && th_running_is_same_file(side->options.input, other->options.input)) {
 		side->recording = other->recording;
 		return NULL;
 	}
@@ -58,17 +58,17 @@ side_deinit(struct side *side)
 	free(side->options.input);
 }
 
-static void
+static struct th_error *
 print_diff(const struct side *old_side, const struct side *new_side)
 {
+	FILE *file = th_output_fit(&new_side->options);
 	struct th_diff found;
 
 	th_diff_init(&found, &old_side->places, &new_side->places);
-	FILE *file = th_output_fit(&new_side->options);
 	(new_side->options.format == TH_OUTPUT_JSON ? th_view_diff_json : th_view_diff)(
 		file, &found);
-	th_terminal_fitted(file);
 	th_diff_deinit(&found);
+	return th_output_close(file, NULL);
 }
 
 static struct th_error *
@@ -117,10 +117,8 @@ th_command_diff(const struct th_options *options, int *status_ret)
 		return th_error_create(
 			TH_ERROR_USAGE, "diff: requires two logs, or one log at two times");
 	error = sides_load(sides, options);
-	if (!error) {
-		print_diff(&sides[0], &sides[1]);
-		error = th_output_close(stdout, NULL);
-	}
+	if (!error)
+		error = print_diff(&sides[0], &sides[1]);
 	sides_deinit(sides);
 	return error;
 }
@@ -133,7 +131,7 @@ flamegraph_diff(const struct th_options *options)
 	struct th_error *error = sides_load(sides, options);
 	FILE *file;
 
-	if (!error && options->output && th_is_same_file(options->output, sides[0].log))
+	if (!error && options->output && th_running_is_same_file(options->output, sides[0].log))
 		error = th_error_create(
 			TH_ERROR_OUTPUT, "%s: would overwrite the log", options->output);
 	if (!error)
@@ -157,5 +155,5 @@ th_command_flamegraph(const struct th_options *options)
 	struct th_options shown = *options;
 
 	shown.wants_peak = true;
-	return th_command_show(&shown, th_view_flamegraph);
+	return th_command_show(&shown, th_view_flamegraph, NULL);
 }

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/format.h"
 #include "report/base/line.h"
 #include "report/base/nearest.h"
 #include "report/control/request.h"
@@ -84,12 +83,11 @@ read_name(const char *value, struct th_request *request)
 static bool
 read_heaps(const char *value, struct th_request *request)
 {
-	unsigned heaps;
+	unsigned heaps = 0;
+	bool is_valid = th_heaps_parse(value, &heaps);
 
-	if (!th_heaps_parse(value, &heaps))
-		return false;
 	request->value = heaps;
-	return true;
+	return is_valid;
 }
 
 static bool
@@ -318,49 +316,38 @@ refuse_pause(const struct th_target *target, const struct th_options *options, c
 {
 	const struct th_log_control *control = &target->header.control;
 
-	return th_error_create(TH_ERROR_REFUSED,
-		"%s: holders %s the VM for %s, %s of Java heap are in use; --max-pause is %s",
-		target->path, verb,
-		th_format_pause((double)control->holders_pause_ns / 1e9).text,
-		th_format_number((double)control->holders_heap, TH_UNIT_BYTES).text,
-		th_format_pause(pause_of(options) / 1e3).text);
+	return th_error_create(TH_ERROR_REFUSED, "%s: holders %s", target->path,
+		th_printed("{} the VM for {p}, {b} of Java heap are in use; --max-pause is {p}",
+			verb, (double)control->holders_pause_ns / 1e9, control->holders_heap,
+			pause_of(options) / 1e3));
 }
 
 static struct th_error *
 refuse_memory(const struct th_target *target, const struct th_options *options)
 {
-	return th_error_create(TH_ERROR_REFUSED,
-		"%s: holders needs about %s; --max-memory is %s, and at most half of the free "
-		"memory is used",
-		target->path,
-		th_format_number((double)target->header.control.holders_bytes, TH_UNIT_BYTES)
-			.text,
-		th_format_number((double)memory_of(options) * (1 << 20), TH_UNIT_BYTES).text);
+	return th_error_create(TH_ERROR_REFUSED, "%s: holders %s", target->path,
+		th_printed("needs about {b}; --max-memory is {b}, and at most half of the free "
+			   "memory is used",
+			target->header.control.holders_bytes,
+			(uint64_t)memory_of(options) << 20));
 }
 
-/* What the answer means; th_request_ask() has explained the others. */
-static struct th_error *
-check(const struct th_target *target, const struct th_options *options, bool is_walk,
-	struct th_error *error)
-{
-	uint32_t answer = target->header.control.answer;
-
-	if (!error || (answer != TH_CONTROL_TOO_LONG && answer != TH_CONTROL_TOO_LARGE))
-		return error;
-	th_error_destroy(error);
-	if (answer == TH_CONTROL_TOO_LARGE)
-		return refuse_memory(target, options);
-	return refuse_pause(target, options, is_walk ? "without result stopped" : "would stop");
-}
-
+/* An estimate, or the walk, which has answers of its own; th_request_ask() explains the others. */
 static struct th_error *
 ask(struct th_target *target, const struct th_options *options, const char *name)
 {
 	const struct th_request request = {.verb = TH_CONTROL_HOLDERS,
 		.value = th_holder_limits(pause_of(options), memory_of(options)),
 		.name = name};
+	struct th_error *error = th_request_ask(target, &request);
+	uint32_t answer = target->header.control.answer;
 
-	return check(target, options, !name, th_request_ask(target, &request));
+	if (!error || (answer != TH_CONTROL_TOO_LONG && answer != TH_CONTROL_TOO_LARGE))
+		return error;
+	th_error_destroy(error);
+	return answer == TH_CONTROL_TOO_LARGE
+		       ? refuse_memory(target, options)
+		       : refuse_pause(target, options, "without result stopped");
 }
 
 static struct th_error *
@@ -372,9 +359,9 @@ check_estimate(const struct th_target *target, const struct th_options *options)
 		return refuse_pause(target, options, "would stop");
 	if (control->holders_bytes > (uint64_t)memory_of(options) << 20)
 		return refuse_memory(target, options);
-	th_notice("stops the VM for about %s: %s of Java heap are in use",
-		th_format_pause((double)control->holders_pause_ns / 1e9).text,
-		th_format_number((double)control->holders_heap, TH_UNIT_BYTES).text);
+	th_notice(
+		"%s", th_printed("stops the VM for about {p}: {b} of Java heap are in use",
+			      (double)control->holders_pause_ns / 1e9, control->holders_heap));
 	return NULL;
 }
 

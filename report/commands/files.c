@@ -12,25 +12,15 @@
 #include <unistd.h>
 
 #include "report/base/allocate.h"
-#include "report/base/format.h"
 #include "report/base/progress.h"
 #include "report/base/terminal.h"
 #include "report/control/request.h"
 #include "report/control/running.h"
+#include "report/profile/values.h"
 #include "report/views/view.h"
 
 /* Of a time that this tool has printed. */
 #define TIME_ROUNDING 0.0005
-
-bool
-th_is_same_file(const char *a, const char *b)
-{
-	struct stat left;
-	struct stat right;
-
-	return !stat(a, &left) && !stat(b, &right) && left.st_dev == right.st_dev &&
-	       left.st_ino == right.st_ino;
-}
 
 FILE *
 th_output_open_private(const char *path, int flags)
@@ -43,15 +33,25 @@ th_output_open_private(const char *path, int flags)
 	return file;
 }
 
+FILE *
+th_output_fit(const struct th_options *options)
+{
+	bool is_text = options->format == TH_OUTPUT_NONE || options->format == TH_OUTPUT_TEXT;
+
+	return th_terminal_fit(stdout, is_text ? th_terminal_columns(stdout) : 0);
+}
+
 struct th_error *
 th_output_open(const struct th_options *options, FILE **file_ret)
 {
 	const char *path = options->output;
 
-	*file_ret = stdout;
-	if (th_options_writes_stdout(options))
+	if (th_options_writes_stdout(options)) {
+		*file_ret = th_output_fit(options);
 		return NULL;
-	if (th_is_same_file(path, options->input))
+	}
+	/* It would be overwritten. */
+	if (th_running_is_same_file(path, options->input))
 		return th_error_create(TH_ERROR_OUTPUT, "%s: would overwrite the log", path);
 	*file_ret = th_output_open_private(path, O_TRUNC);
 	if (!*file_ret)
@@ -59,15 +59,10 @@ th_output_open(const struct th_options *options, FILE **file_ret)
 	return NULL;
 }
 
-FILE *
-th_output_fit(const struct th_options *options)
-{
-	return options->format == TH_OUTPUT_JSON ? stdout : th_terminal_fit(stdout);
-}
-
 struct th_error *
 th_output_close(FILE *file, const char *path)
 {
+	file = th_terminal_fitted(file);
 	bool failed = ferror(file) != 0;
 
 	if (!failed)
@@ -101,77 +96,72 @@ copy_input(int to)
 }
 
 /*
- * The path of a file with the contents of standard input, valid until the program ends: a pipe is
- * copied to memory, since a log is read at random. Standard input is read once; later calls
- * return the same.
+ * The path of a file with the contents of standard input: a pipe is copied to memory, since a log is
+ * read at random. Standard input is read once; later calls return the same.
  */
 static struct th_error *
-find_standard_input(const char **path_ret)
+find_standard_input(char **path_ret)
 {
 	static char path[32];
 	int descriptor = STDIN_FILENO;
 	struct stat status;
 
-	*path_ret = path;
-	if (path[0])
-		return NULL;
-	if (fstat(STDIN_FILENO, &status))
-		return fail_input();
-	if (!S_ISREG(status.st_mode)) {
-		descriptor = memfd_create("twinheap-log", MFD_CLOEXEC);
-		if (descriptor < 0 || !copy_input(descriptor))
+	if (!path[0]) {
+		if (fstat(STDIN_FILENO, &status))
 			return fail_input();
+		if (!S_ISREG(status.st_mode)) {
+			descriptor = memfd_create("twinheap-log", MFD_CLOEXEC);
+			if (descriptor < 0 || !copy_input(descriptor))
+				return fail_input();
+		}
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", descriptor);
 	}
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", descriptor);
+	*path_ret = th_format_new("%s", path);
 	return NULL;
+}
+
+/* Asks the process of an id, or also that of a log. */
+static struct th_error *
+find_input(const char *operand, enum th_control_verb verb, bool asks_of_logs, char **path_ret)
+{
+	*path_ret = NULL;
+	if (!strcmp(operand, "-") && verb == TH_CONTROL_FLUSH)
+		return find_standard_input(path_ret);
+	struct th_error *error = th_running_find(operand, path_ret);
+	if (!error && (asks_of_logs || strcmp(operand, *path_ret) != 0))
+		error = th_request_of_log(*path_ret, verb);
+	return error;
 }
 
 struct th_error *
 th_input_find(const char *operand, char **path_ret)
 {
-	const char *copied;
-	struct th_error *error;
-
-	*path_ret = NULL;
-	if (!strcmp(operand, "-")) {
-		error = find_standard_input(&copied);
-		if (!error)
-			*path_ret = th_format_new("%s", copied);
-		return error;
-	}
-	error = th_running_find(operand, path_ret);
-	if (error || !strcmp(operand, *path_ret))
-		return error;
-	free(*path_ret);
-	return th_request_current_log(operand, path_ret);
+	return find_input(operand, TH_CONTROL_FLUSH, false, path_ret);
 }
 
 struct th_error *
 th_input_find_current(const struct th_options *options, char **path_ret)
 {
-	if (options->counts_buffers)
-		return th_request_count_buffers(options->log, path_ret);
-	return strcmp(options->log, "-") ? th_request_current_log(options->log, path_ret)
-					 : th_input_find(options->log, path_ret);
+	return find_input(options->log,
+		options->counts_buffers ? TH_CONTROL_BUFFERS : TH_CONTROL_FLUSH, true,
+		path_ret);
 }
 
 /* A time after the end of the recording; a range may end later. */
 static struct th_error *
 check_times(const struct th_options *options, const struct th_recording *recording)
 {
-	bool is_at = options->at == TH_AT_SECONDS;
 	double seconds = (double)(recording->end - recording->start) / 1e9;
 	/* Times are printed with up to four digits, rounded. */
 	double most = seconds * (1 + TIME_ROUNDING);
 
-	if ((!is_at || options->at_seconds <= most) && options->from <= most)
+	bool is_late = options->at == TH_AT_SECONDS && options->at_seconds > most;
+
+	if (!is_late && options->from <= most)
 		return NULL;
-	return th_error_create(TH_ERROR_NOTHING, "%s: %s %s s: the recording ends at %s s",
-		options->log, is_at && options->at_seconds > most ? "--at" : "--from",
-		th_format_time(is_at && options->at_seconds > most ? options->at_seconds
-								   : options->from)
-			.text,
-		th_format_time(seconds).text);
+	return th_error_create(TH_ERROR_NOTHING, "%s: %s", options->log,
+		th_printed("{} {t} s: the recording ends at {t} s", is_late ? "--at" : "--from",
+			is_late ? options->at_seconds : options->from, seconds));
 }
 
 struct th_error *

@@ -11,20 +11,17 @@
 #include "report/profile/options.h"
 #include "report/profile/profile.h"
 
-/* Whether two paths name the same file, so that the output would overwrite the input. */
-bool th_is_same_file(const char *a, const char *b);
+/* Standard output; lines of text are wrapped at the width of a terminal. */
+FILE *th_output_fit(const struct th_options *options);
 
 /*
- * Opens the file of --output, or standard output; refuses the log itself. A new file is readable
- * by its owner only, like a log: a report shows as much of a process as its log.
+ * Opens the file of --output, or standard output as th_output_fit(); refuses the log itself. A new
+ * file is readable by its owner only, like a log: a report shows as much of a process as its log.
  */
 struct th_error *th_output_open(const struct th_options *options, FILE **file_ret);
 
 /* Creates or opens such a file, with further flags of open(2); NULL and errno if it cannot. */
 FILE *th_output_open_private(const char *path, int flags);
-
-/* Standard output; text is cut to the width of a terminal until th_terminal_fitted(). */
-FILE *th_output_fit(const struct th_options *options);
 
 /*
  * Writes what is pending, and closes the file if it is not standard output. `path` (NULL = standard

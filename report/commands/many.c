@@ -11,7 +11,6 @@
 
 #include "report/base/allocate.h"
 #include "report/base/progress.h"
-#include "report/base/terminal.h"
 #include "report/commands/commands.h"
 #include "report/commands/files.h"
 #include "report/fleet/fleet.h"
@@ -179,8 +178,7 @@ print_fleet(const struct th_fleet *fleet, view_fleet *text, view_fleet *json)
 	FILE *file = th_output_fit(fleet->options);
 
 	(fleet->options->format == TH_OUTPUT_JSON ? json : text)(file, fleet);
-	th_terminal_fitted(file);
-	return th_output_close(stdout, NULL);
+	return th_output_close(file, NULL);
 }
 
 /* Lines come with the worst verdict first. */

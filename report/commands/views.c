@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "report/base/terminal.h"
 #include "report/commands/commands.h"
 #include "report/commands/files.h"
 #include "report/ledger/ledger.h"
@@ -20,7 +19,6 @@ warn_in_health(void *data, const char *text)
 static struct th_error *
 print_summary(const struct th_options *options, struct th_recording *recording)
 {
-	FILE *file = th_terminal_fit(stdout);
 	struct th_options shown = *options;
 	struct th_health health;
 
@@ -30,31 +28,38 @@ print_summary(const struct th_options *options, struct th_recording *recording)
 		recording, &shown, warn_in_health, &health);
 	th_health_add_profile(&health, profile);
 	struct th_error *error = th_input_check_selection(profile);
-	if (!error && options->brief)
-		th_view_brief(file, profile, &health, options->program);
-	else if (!error)
-		th_view_summary(file, profile, &health, options->program);
-	th_terminal_fitted(file);
+	if (!error) {
+		FILE *file = th_output_fit(options);
+
+		(options->brief ? th_view_brief : th_view_summary)(
+			file, profile, &health, options->program);
+		error = th_output_close(file, NULL);
+	}
 	th_profile_destroy(profile);
 	th_health_deinit(&health);
-	return error ? error : th_output_close(stdout, NULL);
+	return error;
 }
+
+struct view {
+	th_command_view *print;
+	th_command_lack *lack;
+};
 
 static struct th_error *
 print_view(const struct th_options *options, struct th_recording *recording, void *data)
 {
-	th_command_view *print = *(th_command_view **)data;
+	const struct view *view = data;
+	const char *lack = view->lack ? view->lack(recording) : NULL;
 	FILE *file;
+
+	if (lack)
+		return th_error_create(TH_ERROR_UNREADABLE, "%s: %s", options->log, lack);
 	struct th_profile *profile = th_profile_create(recording, options, th_input_warn, NULL);
 	struct th_error *error = th_input_check_selection(profile);
-
 	if (!error)
 		error = th_output_open(options, &file);
 	if (!error) {
-		FILE *fitted = print == th_view_tree ? th_terminal_fit(file) : file;
-
-		print(fitted, profile);
-		th_terminal_fitted(fitted);
+		view->print(file, profile);
 		error = th_output_close(file, options->output);
 	}
 	th_profile_destroy(profile);
@@ -62,9 +67,9 @@ print_view(const struct th_options *options, struct th_recording *recording, voi
 }
 
 struct th_error *
-th_command_show(const struct th_options *options, th_command_view *print)
+th_command_show(const struct th_options *options, th_command_view *print, th_command_lack *lack)
 {
-	return th_input_use(options, print_view, &print);
+	return th_input_use(options, print_view, &(struct view){print, lack});
 }
 
 struct th_error *
@@ -73,7 +78,7 @@ th_command_summary(const struct th_options *options)
 	struct th_recording *recording;
 
 	if (options->format == TH_OUTPUT_JSON)
-		return th_command_show(options, th_view_json);
+		return th_command_show(options, th_view_json, NULL);
 	/* Damage is among the lines about recording quality. */
 	struct th_error *error = th_input_read(options, &recording);
 	if (!error) {
@@ -87,7 +92,7 @@ struct th_error *
 th_command_tree(const struct th_options *options)
 {
 	return th_command_show(
-		options, options->format == TH_OUTPUT_JSON ? th_view_json : th_view_tree);
+		options, options->format == TH_OUTPUT_JSON ? th_view_json : th_view_tree, NULL);
 }
 
 struct th_error *
@@ -113,7 +118,7 @@ th_command_export(const struct th_options *options)
 		return th_error_create(TH_ERROR_USAGE,
 			"export: %s is a binary format, use -o FILE",
 			formats[options->format].binary);
-	return th_command_show(options, formats[options->format].print);
+	return th_command_show(options, formats[options->format].print, NULL);
 }
 
 static struct th_error *
@@ -137,9 +142,8 @@ print_leaks(const struct th_options *options, struct th_recording *recording, vo
 
 		(options->format == TH_OUTPUT_JSON ? th_view_leaks_json : th_view_leaks)(
 			file, &found);
-		th_terminal_fitted(file);
 		*(int *)status_ret = th_leaks_status(&found);
-		error = th_output_close(stdout, NULL);
+		error = th_output_close(file, NULL);
 	}
 	th_leaks_deinit(&found);
 	th_profile_destroy(profile);
@@ -153,97 +157,91 @@ th_command_leaks(const struct th_options *options, int *status_ret)
 				      : th_input_use(options, print_leaks, status_ret);
 }
 
-static struct th_error *
-show_ledger(const struct th_options *options, struct th_recording *recording, void *data)
+static const char *
+lack_of_ledger(const struct th_recording *recording)
 {
-	(void)data;
-	bool is_json = options->format == TH_OUTPUT_JSON;
-	struct th_profile *profile = th_profile_create(recording, options, th_input_warn, NULL);
-	struct th_error *error = NULL;
+	for (size_t i = 0; i < recording->changes_count; i++)
+		if (th_text_equals(recording->changes[i].name, "ledger") &&
+			recording->changes[i].value)
+			return NULL;
+	return "the ledger was not on: twinheap run --ledger, or twinheap ctl PID ledger on";
+}
+
+static void
+print_ledger(FILE *file, const struct th_profile *profile)
+{
+	bool is_json = profile->options->format == TH_OUTPUT_JSON;
 	struct th_ledger found;
 
 	th_ledger_init(&found, profile);
-	FILE *file = th_output_fit(options);
-	if (!found.was_on && !is_json)
-		error = th_error_create(TH_ERROR_UNREADABLE,
-			"%s: the ledger was not on: twinheap run --ledger, or twinheap ctl PID "
-			"ledger on",
-			options->log);
-	else
-		(is_json ? th_view_ledger_json : th_view_ledger)(file, &found);
-	th_terminal_fitted(file);
+	(is_json ? th_view_ledger_json : th_view_ledger)(file, &found);
 	th_ledger_deinit(&found);
-	th_profile_destroy(profile);
-	return error ? error : th_output_close(stdout, NULL);
 }
 
 struct th_error *
 th_command_ledger(const struct th_options *options)
 {
-	return th_input_use(options, show_ledger, NULL);
+	return th_command_show(options, print_ledger,
+		options->format == TH_OUTPUT_JSON ? NULL : lack_of_ledger);
 }
 
-static struct th_error *
-show_holders(const struct th_options *options, struct th_recording *recording, void *data)
+static const char *
+lack_of_holders(const struct th_recording *recording)
 {
-	(void)data;
-	bool is_json = options->format == TH_OUTPUT_JSON;
-	struct th_profile *profile;
+	return recording->holder_walks_count
+		       ? NULL
+		       : "the Java heap was not walked: twinheap ctl PID holders does it while "
+			 "the process runs";
+}
+
+static void
+print_holders(FILE *file, const struct th_profile *profile)
+{
+	bool is_json = profile->options->format == TH_OUTPUT_JSON;
 	struct th_leaks found;
 
-	if (!recording->holder_walks_count)
-		return th_error_create(TH_ERROR_UNREADABLE,
-			"%s: the Java heap was not walked: twinheap ctl PID holders does it "
-			"while the process runs",
-			options->log);
-	profile = th_profile_create(recording, options, th_input_warn, NULL);
 	th_leaks_init(&found, profile);
-	FILE *file = th_output_fit(options);
 	(is_json ? th_view_holders_json : th_view_holders)(file, &found);
-	th_terminal_fitted(file);
 	th_leaks_deinit(&found);
-	th_profile_destroy(profile);
-	return th_output_close(stdout, NULL);
 }
 
 struct th_error *
 th_command_holders(const struct th_options *options)
 {
-	return th_input_use(options, show_holders, NULL);
+	return th_command_show(options, print_holders, lack_of_holders);
 }
 
-static struct th_error *
-show_rss(const struct th_options *options, struct th_recording *recording, void *data)
+static const char *
+lack_of_breakdown(const struct th_recording *recording)
 {
-	(void)data;
+	return recording->accounts_count ? NULL
+					 : "contains no breakdown of resident memory: without "
+					   "a Java VM, a process "
+					   "takes one only at normal exit; while it runs, "
+					   "twinheap run and twinheap "
+					   "rss PID take them";
+}
+
+static void
+print_rss(FILE *file, const struct th_profile *profile)
+{
+	const struct th_options *options = profile->options;
+	/* Verdicts apply to the end of a recording. */
 	bool is_end = options->at == TH_AT_LAST || options->at == TH_AT_END;
-	struct th_profile *profile;
 	struct th_leaks leaks;
 
-	if (!recording->accounts_count)
-		return th_error_create(TH_ERROR_UNREADABLE,
-			"%s: contains no breakdown of resident memory: without a Java VM, a "
-			"process takes one only at normal exit; while it runs, twinheap run "
-			"and twinheap rss PID take them",
-			options->log);
-	profile = th_profile_create(recording, options, th_input_warn, NULL);
-	/* Verdicts apply to the end of a recording. */
 	if (is_end)
 		th_leaks_init(&leaks, profile);
-	FILE *file = th_output_fit(options);
 	(options->format == TH_OUTPUT_JSON ? th_view_rss_json : th_view_rss)(
 		file, profile, is_end ? &leaks : NULL);
-	th_terminal_fitted(file);
 	if (is_end)
 		th_leaks_deinit(&leaks);
-	th_profile_destroy(profile);
-	return th_output_close(stdout, NULL);
 }
 
 struct th_error *
 th_command_rss(const struct th_options *options)
 {
-	return th_input_use(options, show_rss, NULL);
+	return th_command_show(options, print_rss, lack_of_breakdown);
 }
 
 struct th_error *

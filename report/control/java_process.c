@@ -18,11 +18,6 @@
 #include "report/control/running.h"
 
 #define LIBRARY "libtwinheap"
-/* Larger files are not the VM's: its default is 32 KiB. */
-#define COUNTERS_MAX (1 << 20)
-/* Of files of /proc, and of the VM's file `release`, is read at most this. */
-#define TEXTS_MAX (256 << 10)
-#define RELEASE_MAX (64 << 10)
 
 /* /proc/PID/status */
 
@@ -95,7 +90,7 @@ static void
 read_counters(const char *name, struct th_java_process *ret)
 {
 	size_t bytes;
-	char *data = th_running_proc(ret->pid, name, COUNTERS_MAX, &bytes);
+	char *data = th_running_proc(ret->pid, name, &bytes);
 	const char *found = find_counter(data, bytes, "java.property.java.vm.version");
 
 	if (found)
@@ -112,13 +107,12 @@ read_release(const char *libjvm, struct th_java_process *ret)
 {
 	static const char key[] = "JAVA_VERSION=\"";
 	char path[PATH_MAX + 64];
-	size_t bytes;
 
 	snprintf(path, sizeof(path), "root%s", libjvm);
 	for (int i = 0; i < 3 && strrchr(path, '/'); i++)
 		*strrchr(path, '/') = '\0';
 	strncat(path, "/release", sizeof(path) - strlen(path) - 1);
-	char *text = th_running_proc(ret->pid, path, RELEASE_MAX, &bytes);
+	char *text = th_running_proc(ret->pid, path, NULL);
 	const char *found = strstr(text, key);
 	if (found)
 		set_version(ret, found + strlen(key), strcspn(found + strlen(key), "\""));
@@ -201,7 +195,7 @@ read_options(struct th_java_process *ret)
 
 	for (size_t i = 0; i < 2; i++) {
 		size_t bytes;
-		char *texts = th_running_proc(ret->pid, sources[i], TEXTS_MAX, &bytes);
+		char *texts = th_running_proc(ret->pid, sources[i], &bytes);
 
 		ret->refuses_attach |= memmem(texts, bytes, no_attach, strlen(no_attach)) !=
 				       NULL;
@@ -214,14 +208,14 @@ read_options(struct th_java_process *ret)
 bool
 th_java_process_read(pid_t pid, struct th_java_process *ret)
 {
-	size_t bytes;
-	char *status = th_running_proc(pid, "status", TEXTS_MAX, &bytes);
+	char *status = th_running_proc(pid, "status", NULL);
+	bool exists = *status;
 
 	*ret = (struct th_java_process){
 		.pid = pid, .inside = (pid_t)th_running_pid_inside(pid)};
 	read_status(status, ret);
 	free(status);
-	if (!bytes)
+	if (!exists)
 		return false;
 	read_maps(ret);
 	read_options(ret);

@@ -275,33 +275,19 @@ th_request_ask(struct th_target *target, const struct th_request *request)
 }
 
 struct th_error *
-th_request_current_log(const char *text, char **path_ret)
+th_request_of_log(const char *path, enum th_control_verb verb)
 {
-	const struct th_request request = {.verb = TH_CONTROL_FLUSH};
+	const struct th_request request = {.verb = verb};
+	bool is_flush = verb == TH_CONTROL_FLUSH;
 	struct th_target target;
-	struct th_error *error = th_running_find(text, path_ret);
+	struct th_error *error = th_target_open(path, true, &target);
 
-	if (error)
+	target.is_quiet = is_flush;
+	if (!error && (!is_flush || th_running_is_alive(&target.header)))
+		error = th_request_ask(&target, &request);
+	th_target_close(&target);
+	if (!is_flush)
 		return error;
-	error = th_target_open(*path_ret, true, &target);
-	target.is_quiet = true;
-	if (!error && th_running_is_alive(&target.header))
-		error = th_request_ask(&target, &request);
 	th_error_destroy(error);
-	th_target_close(&target);
 	return NULL;
-}
-
-struct th_error *
-th_request_count_buffers(const char *text, char **path_ret)
-{
-	const struct th_request request = {.verb = TH_CONTROL_BUFFERS};
-	struct th_target target;
-	struct th_error *error = th_target_open(text, true, &target);
-
-	if (!error)
-		error = th_request_ask(&target, &request);
-	*path_ret = error ? NULL : th_format_new("%s", target.path);
-	th_target_close(&target);
-	return error;
 }

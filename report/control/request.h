@@ -39,16 +39,10 @@ void th_target_close(struct th_target *target);
 struct th_error *th_request_ask(struct th_target *target, const struct th_request *request);
 
 /*
- * The path of the log given as a process id or path, to be freed, after bringing it up to date:
- * a running process is asked to write its pending data.  If it does not answer, the log is used
- * as it is; this is not an error.
+ * Submits a request without a value to the recording of a log.  A flush brings the log up to date: of a
+ * process that has ended or does not answer, the log is used as it is; this is not an error.
+ * TH_CONTROL_BUFFERS waits without limit.
  */
-struct th_error *th_request_current_log(const char *text, char **path_ret);
-
-/*
- * The same, after the process has counted the buffers that wait for their Cleaner; waits
- * without limit.  TH_ERROR_REFUSED: it has no Java VM that supports this.
- */
-struct th_error *th_request_count_buffers(const char *text, char **path_ret);
+struct th_error *th_request_of_log(const char *path, enum th_control_verb verb);
 
 #endif

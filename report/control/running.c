@@ -18,12 +18,9 @@
 #include "report/base/line.h"
 #include "report/base/log_text.h"
 
-/* Longest command line shown; more than these files of /proc contain. */
+/* Longest command line shown. */
 #define COMMAND_MAX 4095
-#define ENVIRONMENT_MAX (256 << 10)
-#define STAT_MAX 1023
-#define STATUS_MAX 4095
-#define BOOT_MAX 64
+#define FILE_MAX (1 << 20)
 
 bool
 th_running_read(int descriptor, struct th_log_header *header_ret)
@@ -78,15 +75,17 @@ th_running_samples(const struct th_log_header *header)
 /* The writer of a log */
 
 char *
-th_running_proc(pid_t pid, const char *name, size_t most, size_t *bytes_ret)
+th_running_proc(pid_t pid, const char *name, size_t *bytes_ret)
 {
 	char path[PATH_MAX + 64];
 
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
 	FILE *file = fopen(path, "re");
-	char *text = th_allocate(most + 1, 1);
+	char *text = th_allocate(FILE_MAX + 1, 1);
+	size_t bytes = file ? fread(text, 1, FILE_MAX, file) : 0;
 
-	*bytes_ret = file ? fread(text, 1, most, file) : 0;
+	if (bytes_ret)
+		*bytes_ret = bytes;
 	if (file)
 		fclose(file);
 	return text;
@@ -99,36 +98,29 @@ th_running_proc(pid_t pid, const char *name, size_t most, size_t *bytes_ret)
 static uint64_t
 start_time(pid_t pid)
 {
-	size_t bytes;
-	char *text = th_running_proc(pid, "stat", STAT_MAX, &bytes);
-	uint64_t threads = 0;
-
+	char *text = th_running_proc(pid, "stat", NULL);
 	/* Field 2, the name in parentheses, may contain any character: count from its end. */
 	const char *at = strrchr(text, ')');
-	bool is_zombie = at && !strncmp(at, ") Z", 3);
-	for (int field = 2; at && field < 22; field++) {
-		at = strchr(at + 1, ' ');
-		if (at && field + 1 == 20)
-			threads = strtoull(at, NULL, 10);
-	}
-	uint64_t start = at && !(is_zombie && threads <= 1) ? strtoull(at, NULL, 10) : 0;
+	unsigned long threads = 0, start = 0;
+	char state = 0;
+
+	if (at)
+		sscanf(at,
+			") %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+			"%lu %*s %lu",
+			&state, &threads, &start);
 	free(text);
-	return start;
+	return state == 'Z' && threads <= 1 ? 0 : start;
 }
 
 uint32_t
 th_running_pid_inside(pid_t pid)
 {
-	size_t bytes;
-	char *text = th_running_proc(pid, "status", STATUS_MAX, &bytes);
-	const char *at = strstr(text, "\nNSpid:");
-	unsigned inside = (unsigned)pid;
-	int length;
+	char *text = th_running_proc(pid, "status", NULL);
+	const char *line = strstr(text, "\nNSpid:");
+	const char *last = line ? memrchr(line, '\t', 1 + strcspn(line + 1, "\n")) : NULL;
+	uint32_t inside = last ? (uint32_t)strtoul(last, NULL, 10) : (uint32_t)pid;
 
-	for (at = at ? strchr(at, ':') + 1 : NULL; at && *at && *at != '\n'; at += length) {
-		if (sscanf(at, "%u%n", &inside, &length) < 1)
-			break;
-	}
 	free(text);
 	return inside;
 }
@@ -140,7 +132,7 @@ process_space(pid_t pid)
 	char path[64];
 	size_t length;
 	struct stat status;
-	char *boot = th_running_proc(pid, "../sys/kernel/random/boot_id", BOOT_MAX, &length);
+	char *boot = th_running_proc(pid, "../sys/kernel/random/boot_id", &length);
 
 	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
 	uint64_t space = length && !stat(path, &status)
@@ -206,6 +198,15 @@ th_running_is_alive(const struct th_log_header *header)
 
 /* The log of a process */
 
+bool
+th_running_is_same_file(const char *a, const char *b)
+{
+	struct stat left, right;
+
+	return !stat(a, &left) && !stat(b, &right) && left.st_dev == right.st_dev &&
+	       left.st_ino == right.st_ino;
+}
+
 /*
  * The path in a line of /proc/PID/maps if that is the start of a writable shared file mapping, like
  * that of a log; else NULL.
@@ -229,18 +230,18 @@ mapped_path(char *line)
  * a mapping differ from those of the file on some file systems (overlayfs, btrfs).
  */
 static bool
-is_log_of(const char *path, pid_t pid, struct stat *status_ret)
+is_log_of(const char *path, pid_t pid)
 {
 	struct th_log_header header;
+	struct stat status;
 	int descriptor = -1;
 
 	/* Opening some devices has side effects. */
-	if (!stat(path, status_ret) && S_ISREG(status_ret->st_mode))
+	if (!stat(path, &status) && S_ISREG(status.st_mode))
 		descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (descriptor < 0)
 		return false;
-	bool is_log = !fstat(descriptor, status_ret) && S_ISREG(status_ret->st_mode) &&
-		      th_running_read(descriptor, &header) && header.state == TH_LOG_RECORDING;
+	bool is_log = th_running_read(descriptor, &header) && header.state == TH_LOG_RECORDING;
 	close(descriptor);
 	return is_log && th_running_is_writer(&header, pid);
 }
@@ -255,17 +256,12 @@ static char *
 seen_from_here(pid_t pid, const char *path)
 {
 	char there[PATH_MAX];
-	struct stat status;
-	struct stat here;
 
 	snprintf(there, sizeof(there), "/proc/%d/root%s", (int)pid, path);
-	if (is_log_of(there, pid, &status)) {
-		bool is_same = !stat(path, &here) && here.st_dev == status.st_dev &&
-			       here.st_ino == status.st_ino;
-		return th_format_new("%s", is_same ? path : there);
-	}
+	if (is_log_of(there, pid))
+		return th_format_new("%s", th_running_is_same_file(path, there) ? path : there);
 	/* Below a root directory of the process that is a directory here. */
-	return is_log_of(path, pid, &status) ? th_format_new("%s", path) : NULL;
+	return is_log_of(path, pid) ? th_format_new("%s", path) : NULL;
 }
 
 char *
@@ -312,7 +308,7 @@ th_running_variable(pid_t pid, const char *name)
 {
 	size_t bytes;
 	size_t length = strlen(name);
-	char *texts = th_running_proc(pid, "environ", ENVIRONMENT_MAX, &bytes);
+	char *texts = th_running_proc(pid, "environ", &bytes);
 	const char *value = NULL;
 
 	for (size_t at = 0; at < bytes && !value; at += strlen(texts + at) + 1) {
@@ -327,8 +323,10 @@ const char *
 th_running_command(pid_t pid)
 {
 	size_t length;
-	char *text = th_running_proc(pid, "cmdline", COMMAND_MAX, &length);
+	char *text = th_running_proc(pid, "cmdline", &length);
 
+	if (length > COMMAND_MAX)
+		length = COMMAND_MAX;
 	while (length && !text[length - 1])
 		length--;
 	const char *clean = th_text_printable((struct th_text){text, (uint32_t)length});

@@ -25,6 +25,9 @@ char *th_running_log(pid_t pid);
 /* The log given as "PID" or "LOG" on a command line, to be freed. */
 struct th_error *th_running_find(const char *text, char **path_ret);
 
+/* Whether two paths name the same file. */
+bool th_running_is_same_file(const char *a, const char *b);
+
 /* Processes, by id, as /proc lists them. */
 struct th_running_pids {
 	TH_ARRAY(pid_t, pids);
@@ -62,10 +65,10 @@ bool th_running_is_writer(const struct th_log_header *header, pid_t pid);
 bool th_running_is_alive(const struct th_log_header *header);
 
 /*
- * At most `most` bytes of the file NAME below /proc/PID with a NUL behind them, to be freed; none of
- * it, if it is not readable.
+ * The file NAME below /proc/PID, at most its first MiB, with a NUL behind it, to be freed; "" if it is
+ * not readable.  `bytes_ret` may be NULL.
  */
-char *th_running_proc(pid_t pid, const char *name, size_t most, size_t *bytes_ret);
+char *th_running_proc(pid_t pid, const char *name, size_t *bytes_ret);
 
 /* The id of a process in its own pid namespace: the last entry of NSpid, if the kernel has it. */
 uint32_t th_running_pid_inside(pid_t pid);

@@ -30,39 +30,32 @@ is_native_image(const struct th_java_process *process)
 struct th_error *
 th_virtual_machine_check(const struct th_java_process *process)
 {
-	int pid = (int)process->pid;
+	const struct {
+		bool applies;
+		enum th_error_code code;
+		const char *reason;
+	} reasons[] = {
+		{geteuid() != 0 && geteuid() != process->uid, TH_ERROR_OTHER_USER,
+			"belongs to another user: only that user or root can attach"},
+		{!process->is_readable, TH_ERROR_OTHER_USER,
+			"its memory map is not readable for this user"},
+		{process->is_openj9, TH_ERROR_NO_VM,
+			"its VM is OpenJ9, not HotSpot: start it with twinheap run"},
+		{is_native_image(process), TH_ERROR_NO_VM,
+			"is a GraalVM native image, which loads no agents: start it with "
+			"twinheap run"},
+		{!process->has_vm, TH_ERROR_NO_VM,
+			"has no Java VM (HotSpot): start it with twinheap run"},
+		{process->refuses_attach, TH_ERROR_ATTACH_DISABLED,
+			"its VM does not allow to attach (-XX:+DisableAttachMechanism)"},
+		{process->forbids_agents, TH_ERROR_AGENTS_DISABLED,
+			"its VM does not load agents (-XX:-EnableDynamicAgentLoading)"},
+	};
 
-	if (geteuid() != 0 && geteuid() != process->uid)
-		return th_error_create(TH_ERROR_OTHER_USER,
-			"process %d: belongs to another user: only that user or root can "
-			"attach",
-			pid);
-	if (!process->is_readable)
-		return th_error_create(TH_ERROR_OTHER_USER,
-			"process %d: its memory map is not readable for this user", pid);
-	if (process->is_openj9)
-		return th_error_create(TH_ERROR_NO_VM,
-			"process %d: its VM is OpenJ9, not HotSpot: start it with twinheap run",
-			pid);
-	if (is_native_image(process))
-		return th_error_create(TH_ERROR_NO_VM,
-			"process %d: is a GraalVM native image, which loads no agents: start "
-			"it with twinheap run",
-			pid);
-	if (!process->has_vm)
-		return th_error_create(TH_ERROR_NO_VM,
-			"process %d: has no Java VM (HotSpot): start it with twinheap run",
-			pid);
-	if (process->refuses_attach)
-		return th_error_create(TH_ERROR_ATTACH_DISABLED,
-			"process %d: its VM does not allow to attach "
-			"(-XX:+DisableAttachMechanism)",
-			pid);
-	if (process->forbids_agents)
-		return th_error_create(TH_ERROR_AGENTS_DISABLED,
-			"process %d: its VM does not load agents "
-			"(-XX:-EnableDynamicAgentLoading)",
-			pid);
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+		if (reasons[i].applies)
+			return th_error_create(reasons[i].code, "process %d: %s",
+				(int)process->pid, reasons[i].reason);
 	return NULL;
 }
 

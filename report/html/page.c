@@ -82,9 +82,9 @@ number_rows(const struct th_leaks *leaks, const struct th_profile *profile)
 }
 
 static uint32_t
-number_of(void *names, uint32_t frame)
+number_of(void *frames, uint32_t frame)
 {
-	return th_page_names_frame(names, frame);
+	return th_page_index(frames, frame);
 }
 
 static void
@@ -94,7 +94,7 @@ print_findings(FILE *file, struct th_page_names *names, const struct th_leaks *l
 	struct th_line line;
 
 	th_line_begin(&line);
-	th_view_leaks_json_page(line.stream, leaks, FINDINGS_MAX, number_of, names);
+	th_view_leaks_json_page(line.stream, leaks, FINDINGS_MAX, number_of, &names->frames);
 	char *text = th_line_end(&line);
 	th_page_print_json(file, ",\n\"answer\":", json_loads(text, 0, NULL));
 	free(text);

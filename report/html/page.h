@@ -99,16 +99,16 @@ void th_page_column_end(struct th_page_column *column);
 		th_page_column_end(&column_);                              \
 	} while (0)
 
-/* Maps the numbers of report/symbols/frames.h to indices of the page. */
+/* Maps the numbers of report/symbols/frames.h to indices of the page, in the order of first use. */
 struct th_page_index {
 	struct th_id_map indices;
 	TH_ARRAY(uint32_t, numbers); /* by index */
 };
 
-/*
- * What the rows of the page refer to, numbered in the order of first use: strings, functions,
- * frames, and the paths of all rows as one tree.
- */
+/* The index of a number, the next one if it has none. */
+uint32_t th_page_index(struct th_page_index *index, uint32_t number);
+
+/* What the page refers to: strings, functions, frames, and the paths of all rows as one tree. */
 struct th_page_names {
 	const struct th_profile *profile;
 	struct th_page_index strings;
@@ -116,30 +116,25 @@ struct th_page_names {
 	struct th_page_index frames;
 	TH_ARRAY(uint32_t, node_parents); /* node index plus one; 0 = no parent */
 	TH_ARRAY(uint32_t, node_frames);
-	uint32_t *row_nodes;    /* by row: node index plus one */
-	uint32_t *row_packages; /* indices of strings: the groups that rows belong to */
-	uint32_t *row_libraries;
+	uint32_t *row_nodes; /* by row: node index plus one */
 };
 
-/* Numbers what the rows of a profile refer to; the profile must outlive the names. */
+/* Numbers the paths of a profile's rows and their frames; the profile must outlive the names. */
 void th_page_names_init(struct th_page_names *names, const struct th_profile *profile);
 void th_page_names_deinit(struct th_page_names *names);
 
-/* Index on the page of a string of a row, by its number in the frames. */
-uint32_t th_page_names_string(const struct th_page_names *names, uint32_t string);
-
-/* The same of a frame, which need not be one of a row: added if it is new. */
-uint32_t th_page_names_frame(struct th_page_names *names, uint32_t frame);
+/* The index of a string: the name of the group that a row belongs to, by its stack as shown. */
+uint32_t
+th_page_names_group(struct th_page_names *names, enum th_group_by by, const struct th_row *row);
 
 /* Prints the member "nodes" and releases the nodes; they take more memory than all that follows. */
 void th_page_nodes_print(FILE *file, struct th_page_names *names);
 
-/* Prints the members "strings", "functions" and "frames"; all frames must have been added. */
-void th_page_names_print(FILE *file, const struct th_page_names *names);
+/* Prints the members "frames", "functions" and "strings", after all that refers to them. */
+void th_page_names_print(FILE *file, struct th_page_names *names);
 
 /* Prints the members "rows", "sums" and "heaps". */
-void
-th_page_rows_print(FILE *file, const struct th_page_names *names, const struct th_moment *peak);
+void th_page_rows_print(FILE *file, struct th_page_names *names, const struct th_moment *peak);
 
 /*
  * Prints the member "sources" for each frame of a finding whose file is below the directory of the

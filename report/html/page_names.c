@@ -10,63 +10,19 @@
 #include "report/base/allocate.h"
 #include "report/profile/order.h"
 
-/* Numbering */
-
-/* The index of a number, the next one if it has none. */
-static uint32_t
-add(struct th_page_index *index, uint32_t number, bool *added_ret)
+uint32_t
+th_page_index(struct th_page_index *index, uint32_t number)
 {
-	uint32_t found = th_id_map_intern(&index->indices, number, added_ret);
+	bool added;
+	uint32_t found = th_id_map_intern(&index->indices, number, &added);
 
-	if (*added_ret)
+	if (added)
 		th_array_append(index, numbers, number);
 	return found;
 }
 
-static uint32_t
-add_string(struct th_page_names *names, uint32_t string)
-{
-	bool added;
-
-	return add(&names->strings, string, &added);
-}
-
 uint32_t
-th_page_names_string(const struct th_page_names *names, uint32_t string)
-{
-	return th_id_map_find(&names->strings.indices, string);
-}
-
-static void
-add_function(struct th_page_names *names, uint32_t number)
-{
-	const struct th_function *function = th_frames_function(names->profile->frames, number);
-	bool added;
-
-	add(&names->functions, number, &added);
-	if (!added)
-		return;
-	add_string(names, function->name);
-	add_string(names, function->module);
-}
-
-uint32_t
-th_page_names_frame(struct th_page_names *names, uint32_t number)
-{
-	const struct th_frame *frame = th_frames_get(names->profile->frames, number);
-	bool added;
-	uint32_t index = add(&names->frames, number, &added);
-
-	if (added) {
-		add_function(names, frame->function);
-		add_string(names, frame->file);
-	}
-	return index;
-}
-
-/* The name of the group that a row belongs to, by its stack as shown. */
-static uint32_t
-add_group(struct th_page_names *names, enum th_group_by by, const struct th_row *row)
+th_page_names_group(struct th_page_names *names, enum th_group_by by, const struct th_row *row)
 {
 	const struct th_profile *profile = names->profile;
 	struct th_subject subject = {
@@ -77,7 +33,7 @@ add_group(struct th_page_names *names, enum th_group_by by, const struct th_row 
 	};
 	uint32_t group = th_filter_group(profile->filter, by, &subject);
 
-	return add_string(names, th_frames_function(profile->frames, group)->name);
+	return th_page_index(&names->strings, th_frames_function(profile->frames, group)->name);
 }
 
 /* Paths */
@@ -109,7 +65,7 @@ add_path(struct th_page_names *names, struct branch *branch, const struct th_row
 
 	branch->frames_count = branch->nodes_count = shared;
 	for (uint32_t i = shared; i < path.count; i++) {
-		uint32_t index = th_page_names_frame(names, path.frames[i]);
+		uint32_t index = th_page_index(&names->frames, path.frames[i]);
 		uint32_t parent = i ? branch->nodes[i - 1] : 0;
 
 		th_array_append(names, node_parents, parent);
@@ -132,23 +88,6 @@ make_tree(struct th_page_names *names)
 	free(branch.frames);
 	free(branch.nodes);
 	free(order);
-}
-
-static void
-number_names(struct th_page_names *names)
-{
-	const struct th_profile *profile = names->profile;
-
-	add_string(names, 0);
-	make_tree(names);
-	for (size_t i = 0; i < profile->rows_count; i++) {
-		const struct th_row *row = &profile->rows[i];
-
-		add_string(names, th_frames_function(profile->frames, row->thread)->name);
-		add_string(names, row->class_name);
-		names->row_packages[i] = add_group(names, TH_GROUP_PACKAGE, row);
-		names->row_libraries[i] = add_group(names, TH_GROUP_LIBRARY, row);
-	}
 }
 
 /* Printing */
@@ -185,28 +124,30 @@ line_of(const struct th_frame *frame)
 	return frame->line < INT32_MAX ? frame->line : INT32_MAX;
 }
 
+/* Each table refers to entries of the next one, which it adds. */
 void
-th_page_names_print(FILE *file, const struct th_page_names *names)
+th_page_names_print(FILE *file, struct th_page_names *names)
 {
-	const struct th_frames *known = names->profile->frames;
-	size_t functions = names->functions.numbers_count;
+	struct th_page_index *strings = &names->strings;
 	size_t frames = names->frames.numbers_count;
 
-	for (size_t i = 0; i < names->strings.numbers_count; i++)
-		th_page_print_json(file, i ? "," : ",\n\"strings\":[",
-			json_string(th_frames_string(known, names->strings.numbers[i])));
-	th_page_integers(file, "],\n\"functions\":{", "name", i, functions,
-		th_page_names_string(names, function_at(names, i)->name));
-	th_page_integers(file, ",", "module", i, functions,
-		th_page_names_string(names, function_at(names, i)->module));
-	th_page_integers(file, ",", "kind", i, functions, function_at(names, i)->kind);
-	th_page_integers(file, "},\n\"frames\":{", "function", i, frames,
-		th_id_map_find(&names->functions.indices, frame_at_index(names, i)->function));
+	th_page_integers(file, ",\n\"frames\":{", "function", i, frames,
+		th_page_index(&names->functions, frame_at_index(names, i)->function));
 	th_page_integers(file, ",", "file", i, frames,
-		th_page_names_string(names, frame_at_index(names, i)->file));
+		th_page_index(strings, frame_at_index(names, i)->file));
 	th_page_integers(file, ",", "line", i, frames, line_of(frame_at_index(names, i)));
 	th_page_integers(file, ",", "inlined", i, frames, frame_at_index(names, i)->is_inlined);
-	fputc('}', file);
+	size_t functions = names->functions.numbers_count;
+	th_page_integers(file, "},\n\"functions\":{", "name", i, functions,
+		th_page_index(strings, function_at(names, i)->name));
+	th_page_integers(file, ",", "module", i, functions,
+		th_page_index(strings, function_at(names, i)->module));
+	th_page_integers(file, ",", "kind", i, functions, function_at(names, i)->kind);
+	for (size_t i = 0; i < strings->numbers_count; i++)
+		th_page_print_json(file, i ? "," : "},\n\"strings\":[",
+			json_string(
+				th_frames_string(names->profile->frames, strings->numbers[i])));
+	fputc(']', file);
 }
 
 /* Life */
@@ -214,15 +155,12 @@ th_page_names_print(FILE *file, const struct th_page_names *names)
 void
 th_page_names_init(struct th_page_names *names, const struct th_profile *profile)
 {
-	size_t count = profile->rows_count;
-
 	*names = (struct th_page_names){
 		.profile = profile,
-		.row_nodes = th_allocate(count, sizeof(uint32_t)),
-		.row_packages = th_allocate(count, sizeof(uint32_t)),
-		.row_libraries = th_allocate(count, sizeof(uint32_t)),
+		.row_nodes = th_allocate(profile->rows_count, sizeof(uint32_t)),
 	};
-	number_names(names);
+	th_page_index(&names->strings, 0);
+	make_tree(names);
 }
 
 void
@@ -238,6 +176,4 @@ th_page_names_deinit(struct th_page_names *names)
 	free(names->node_parents);
 	free(names->node_frames);
 	free(names->row_nodes);
-	free(names->row_packages);
-	free(names->row_libraries);
 }

@@ -32,7 +32,7 @@ struct sum_at {
 struct rows {
 	FILE *file;
 	const struct th_profile *profile;
-	const struct th_page_names *names;
+	struct th_page_names *names;
 	const struct th_moment *peak;
 	struct th_estimator *peaks;                  /* by row */
 	struct th_estimator peak_selected[TH_HEAPS]; /* sums of all rows */
@@ -173,7 +173,7 @@ static void
 print_rows(struct rows *rows)
 {
 	const struct th_profile *profile = rows->profile;
-	const struct th_page_names *names = rows->names;
+	struct th_page_names *names = rows->names;
 	const struct th_row *row = profile->rows;
 	size_t count = profile->rows_count;
 	FILE *file = rows->file;
@@ -181,13 +181,15 @@ print_rows(struct rows *rows)
 	fprintf(file, ",\n\"rows\":{\"count\":%zu", count);
 	th_page_integers(file, ",", "heap", i, count, row[i].heap - TH_HEAP_JAVA);
 	th_page_integers(file, ",", "thread", i, count,
-		th_page_names_string(
-			names, th_frames_function(profile->frames, row[i].thread)->name));
-	th_page_integers(
-		file, ",", "class", i, count, th_page_names_string(names, row[i].class_name));
+		th_page_index(&names->strings,
+			th_frames_function(profile->frames, row[i].thread)->name));
+	th_page_integers(file, ",", "class", i, count,
+		th_page_index(&names->strings, row[i].class_name));
 	th_page_integers(file, ",", "node", i, count, (int64_t)names->row_nodes[i] - 1);
-	th_page_integers(file, ",", "package", i, count, names->row_packages[i]);
-	th_page_integers(file, ",", "library", i, count, names->row_libraries[i]);
+	th_page_integers(file, ",", "package", i, count,
+		th_page_names_group(names, TH_GROUP_PACKAGE, &row[i]));
+	th_page_integers(file, ",", "library", i, count,
+		th_page_names_group(names, TH_GROUP_LIBRARY, &row[i]));
 	th_page_integers(file, ",", "contains", i, count, contents_of(profile, &row[i]));
 	for (int figure = 0; figure < FIGURES; figure++)
 		th_page_integers(file, ",", figure_names[figure], i, count,
@@ -289,7 +291,7 @@ heaps_json(const struct rows *rows)
 }
 
 void
-th_page_rows_print(FILE *file, const struct th_page_names *names, const struct th_moment *peak)
+th_page_rows_print(FILE *file, struct th_page_names *names, const struct th_moment *peak)
 {
 	struct rows rows = {
 		.file = file,

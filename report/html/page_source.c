@@ -228,7 +228,7 @@ source_json(const struct sources *sources, const struct wanted *wanted)
 		return NULL;
 	}
 	return json_pack("[I, I, o]",
-		(json_int_t)th_page_names_frame(sources->names, wanted->frame),
+		(json_int_t)th_page_index(&sources->names->frames, wanted->frame),
 		(json_int_t)first, lines);
 }
 

@@ -388,13 +388,16 @@ TH_COMPARE(compare_entries, struct th_ledger_entry,
 		?: th_order(left->path, right->path)
 		?: th_order(left->kind, right->kind))
 
-/* From when it was switched on last up to when it was switched off, or to when all is judged. */
-static void
+/*
+ * From when it was switched on last up to when it was switched off, or to when all is judged; false:
+ * it was not on.
+ */
+static bool
 find_window(struct th_ledger *ledger)
 {
 	const struct th_recording *recording = ledger->profile->recording;
 	uint64_t last = ledger->profile->at.time;
-	bool is_on = false;
+	bool is_on = false, was_on = false;
 
 	ledger->end = last;
 	for (size_t i = 0; i < recording->changes_count; i++) {
@@ -406,10 +409,11 @@ find_window(struct th_ledger *ledger)
 			ledger->begin = change->time;
 		ledger->end = change->value ? last : change->time;
 		is_on = change->value;
-		ledger->was_on |= is_on;
+		was_on |= is_on;
 	}
 	if (ledger->end < ledger->begin)
 		ledger->end = ledger->begin;
+	return was_on;
 }
 
 /* Public functions */
@@ -424,8 +428,7 @@ th_ledger_init(struct th_ledger *ledger, const struct th_profile *profile)
 		.is_exact = !th_recording_counter(profile->recording, "ledger_full") &&
 			    !th_recording_counter(profile->recording, "ledger_lost"),
 	};
-	find_window(ledger);
-	if (!ledger->was_on)
+	if (!find_window(ledger))
 		return;
 	th_load_init_program(&work.load, profile->recording, ledger->begin, ledger->end);
 	sum_up(&work);

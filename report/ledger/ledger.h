@@ -48,10 +48,9 @@ struct th_ledger {
 	const struct th_profile *profile;
 	TH_ARRAY(struct th_ledger_entry, items);
 	size_t findings_count; /* of the items, the first ones: leaks and long sections */
-	bool was_on;
-	bool is_exact;  /* every take was recorded */
-	uint64_t begin; /* ns: when it was switched on last */
-	uint64_t end;   /* ns: as of when it judges */
+	bool is_exact;         /* every take was recorded */
+	uint64_t begin;        /* ns: when it was switched on last */
+	uint64_t end;          /* ns: as of when it judges */
 };
 
 /* Resolves paths of the profile, which must outlive the ledger. */

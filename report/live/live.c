@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 #include "report/base/allocate.h"
-#include "report/base/format.h"
 #include "report/base/heap_names.h"
 #include "report/base/line.h"
 #include "report/base/terminal.h"
 #include "report/control/running.h"
 #include "report/leaks/leaks.h"
+#include "report/profile/values.h"
 #include "report/symbols/symbols.h"
 #include "report/views/view.h"
 #include "unify/shared/clock.h"
@@ -78,10 +78,9 @@ th_live_state(const struct th_live *live)
 	double old = (double)(live->now - live->as_of) / 1e9;
 	bool is_old = live->state == TH_LIVE_RUNNING && old > OLD_S;
 
-	return th_text_format("pid %u %s %s%s%s", live->recording->process.pid,
-		live->state == TH_LIVE_RUNNING ? "running" : "ended after",
-		th_format_seconds(age).text, is_old ? ", figures of the first " : "",
-		is_old ? th_format_seconds(age - old).text : "");
+	return th_printed("pid {} {} {s}{}", live->recording->process.pid,
+		live->state == TH_LIVE_RUNNING ? "running" : "ended after", age,
+		is_old ? th_printed(", figures of the first {s}", age - old) : "");
 }
 
 const char *
@@ -101,20 +100,16 @@ th_live_rates(const struct th_live *live, enum th_heap heap)
 	double seconds = (double)(last->time - first->time) / 1e9;
 
 	if (!heap)
-		return th_text_format("%-12s %9s %13s %14s", "", "live", "growth", "allocated");
+		return th_printed("{-12} {9} {13} {14}", "", "live", "growth", "allocated");
 	if (!live->profile->heaps[heap].is_recorded)
-		return th_text_format("%-12s not recorded", th_heap_title(heap));
-	struct th_number bytes = th_format_number(last->live[heap], TH_UNIT_BYTES);
+		return th_printed("{-12} not recorded", th_heap_title(heap));
 	if (last->time < first->time + LEAST_RATE_NS)
-		return th_text_format(
-			"%-12s %9s %13s %14s", th_heap_title(heap), bytes.text, "-", "-");
-	return th_text_format("%-12s %9s %11s/s %12s/s", th_heap_title(heap), bytes.text,
-		th_view_signed_number(
-			(last->live[heap] - first->live[heap]) / seconds, TH_UNIT_BYTES)
-			.text,
-		th_format_number((last->allocated[heap] - first->allocated[heap]) / seconds,
-			TH_UNIT_BYTES)
-			.text);
+		return th_printed("{-12} {9b} {13} {14}", th_heap_title(heap), last->live[heap],
+			"-", "-");
+	double growth = (last->live[heap] - first->live[heap]) / seconds;
+	return th_printed("{-12} {9b} {11}/s {12b}/s", th_heap_title(heap), last->live[heap],
+		th_view_signed_number(growth, TH_UNIT_BYTES).text,
+		(last->allocated[heap] - first->allocated[heap]) / seconds);
 }
 
 const char *
@@ -200,8 +195,9 @@ th_live_print(struct th_live *live)
 	struct th_line all;
 
 	th_line_begin(&all);
-	FILE *file = live->columns ? th_terminal_fit_screen(all.stream, live->columns)
-				   : all.stream;
+	bool is_narrow = live->columns && live->columns < TH_TERMINAL_LEAST_FITTED;
+	FILE *file = th_terminal_fit(
+		all.stream, is_narrow ? TH_TERMINAL_LEAST_FITTED : live->columns);
 	print_view(file, live);
 	th_terminal_fitted(file);
 	char *text = th_line_end(&all);

@@ -114,21 +114,16 @@ begin_state(struct th_source *source, const char *directory)
 static void
 set_pod(struct th_labels *labels, pid_t pid)
 {
-	char path[128];
-	char name[256] = "";
-
-	snprintf(path, sizeof(path),
-		"/proc/%d/root/var/run/secrets/kubernetes.io/serviceaccount/namespace",
-		(int)pid);
-	FILE *file = pid ? fopen(path, "re") : NULL;
-	if (!file)
+	if (!pid)
 		return;
-	if (fgets(name, sizeof(name), file)) {
+	char *name = th_running_proc(
+		pid, "root/var/run/secrets/kubernetes.io/serviceaccount/namespace", NULL);
+	if (*name) {
 		name[strcspn(name, "\n")] = '\0';
 		th_labels_set(labels, "k8s.namespace.name", name);
 		th_labels_set(labels, "k8s.pod.name", th_labels_get(labels, "host.name"));
 	}
-	fclose(file);
+	free(name);
 }
 
 /*

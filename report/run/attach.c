@@ -63,7 +63,6 @@ static struct th_error *
 read_process(struct attach *attach, const char *text)
 {
 	char path[64];
-	struct stat ours, theirs;
 	pid_t pid = 0;
 	struct th_error *error = read_pid("attach", text, &pid);
 
@@ -72,12 +71,9 @@ read_process(struct attach *attach, const char *text)
 	if (!th_java_process_read(pid, &attach->process))
 		return th_error_create(TH_ERROR_UNREADABLE, "process %s: does not exist", text);
 	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)pid);
-	attach->has_our_root = !stat("/proc/self/ns/mnt", &ours) && !stat(path, &theirs) &&
-			       ours.st_ino == theirs.st_ino;
+	attach->has_our_root = th_running_is_same_file("/proc/self/ns/mnt", path);
 	snprintf(path, sizeof(path), "/proc/%d/root", (int)pid);
-	attach->has_our_root = attach->has_our_root && !stat("/", &ours) &&
-			       !stat(path, &theirs) && ours.st_dev == theirs.st_dev &&
-			       ours.st_ino == theirs.st_ino;
+	attach->has_our_root = attach->has_our_root && th_running_is_same_file("/", path);
 	return NULL;
 }
 

@@ -19,6 +19,7 @@
 #include "report/base/allocate.h"
 #include "report/base/line.h"
 #include "report/base/log_text.h"
+#include "report/control/running.h"
 #include "report/log/recording.h"
 
 #define STATUS_BAD 1
@@ -83,26 +84,24 @@ print_finding(enum th_finding finding, const char *topic, const char *format, ..
 
 /* The system */
 
-/* The first line of a file; "" = unreadable. */
+/* What follows `before` in a line of a file below /proc/self; "" = unreadable. */
 static const char *
-read_line(const char *path, char text[256])
+read_word(const char *path, const char *before)
 {
-	FILE *file = fopen(path, "re");
+	char *text = th_running_proc(getpid(), path, NULL);
+	const char *found = strstr(text, before);
+	const char *word = found ? found + strlen(before) : "";
 
-	text[0] = '\0';
-	if (file && !fgets(text, 256, file))
-		text[0] = '\0';
-	if (file)
-		fclose(file);
-	text[strcspn(text, "\n")] = '\0';
-	return text;
+	word = th_text_format("%.*s", (int)strcspn(word, "\n"), word);
+	free(text);
+	return word;
 }
 
 static void
 look_at_system(void)
 {
+	const char *scope = read_word("../sys/kernel/yama/ptrace_scope", "");
 	struct utsname name;
-	char text[256];
 
 	if (!uname(&name))
 		print_finding(TH_FINDING_NOTE, "system", "Linux %s, %s, user %u, process %d",
@@ -113,13 +112,14 @@ look_at_system(void)
 			"by process id");
 	else
 		print_finding(TH_FINDING_GOOD, "/proc", "readable");
-	if (!*read_line("/proc/sys/kernel/yama/ptrace_scope", text) || *text == '0')
-		print_finding(TH_FINDING_GOOD, "ptrace", "scope %s", *text ? text : "not set");
+	if (!*scope || *scope == '0')
+		print_finding(
+			TH_FINDING_GOOD, "ptrace", "scope %s", *scope ? scope : "not set");
 	else
 		print_finding(TH_FINDING_NOTE, "ptrace",
 			"scope %s: the tool reads the memory of processes without a Java VM "
 			"(rss PID) only as root or as their parent",
-			text);
+			scope);
 }
 
 /* Whether the kernel, or a filter, lets a process read its own memory by system call. */
@@ -140,19 +140,12 @@ look_at_reading(void)
 static void
 look_at_seccomp(void)
 {
-	FILE *file = fopen("/proc/self/status", "re");
-	char line[256];
-	int mode = -1;
+	char mode = *read_word("status", "\nSeccomp:\t");
 
-	while (file && fgets(line, sizeof(line), file) &&
-		sscanf(line, "Seccomp: %d", &mode) != 1)
-		continue;
-	if (file)
-		fclose(file);
 	print_finding(TH_FINDING_NOTE, "seccomp", "%s",
-		mode == 2   ? "a filter is active; the lines below show whether it matters"
-		: mode == 0 ? "no filter"
-			    : "unknown");
+		mode == '2'   ? "a filter is active; the lines below show whether it matters"
+		: mode == '0' ? "no filter"
+			      : "unknown");
 }
 
 /* Limits */
@@ -170,43 +163,36 @@ look_at_limit(int resource, const char *name, const char *loss)
 static void
 look_at_limits(void)
 {
-	char text[256];
+	const char *most = read_word("../../sys/fs/cgroup/memory.max", "");
 
+	if (!*most)
+		most = read_word("../../sys/fs/cgroup/memory/memory.limit_in_bytes", "");
 	look_at_limit(RLIMIT_AS, "address space", "the library maps a few MiB");
 	look_at_limit(RLIMIT_FSIZE, "size of files", "the log is limited to that");
-	if (!*read_line("/sys/fs/cgroup/memory.max", text))
-		read_line("/sys/fs/cgroup/memory/memory.limit_in_bytes", text);
-	if (*text && strcmp(text, "max") != 0 && strlen(text) < 16)
+	if (*most && strcmp(most, "max") != 0 && strlen(most) < 16)
 		print_finding(TH_FINDING_NOTE, "limit",
 			"memory of the container %llu MiB; the library takes 3 to 10, a log in "
 			"/dev/shm or another tmpfs its size",
-			strtoull(text, NULL, 10) >> 20);
+			strtoull(most, NULL, 10) >> 20);
 }
 
 /* Where logs go; the directory, to be freed, NULL: nowhere. */
 static const char *
 look_at_logs(void)
 {
-	static const char pattern[] = "twinheap.%p.thl";
-	const char *named = getenv("TWINHEAP_OUTPUT");
+	struct th_options options;
 	char directory[PATH_MAX];
 	struct statvfs space;
 	char *path = NULL;
-	struct th_error *error = th_launch_logs_absolute(
-		named && *named ? named : pattern, &path);
 
-	if (!error)
-		error = th_launch_logs_check(path);
-	if (error && path && th_launch_logs_elsewhere(pattern, &path)) {
-		print_finding(
-			TH_FINDING_NOTE, "logs", "%s; elsewhere:", th_error_message(error));
-	} else if (error) {
+	th_options_set_defaults(&options);
+	struct th_error *error = th_launch_logs_prepare(&options, &path);
+	if (error) {
 		print_finding(TH_FINDING_BAD, "logs", "%s", th_error_message(error));
 		th_error_destroy(error);
 		free(path);
 		return NULL;
 	}
-	th_error_destroy(error);
 	th_launch_logs_directory(path, directory);
 	free(path);
 	if (!statvfs(directory, &space))

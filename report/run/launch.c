@@ -48,6 +48,7 @@ struct launch {
 	const char *preload;     /* value for LD_PRELOAD */
 	uint64_t start_realtime; /* nanoseconds */
 	int unrecorded;          /* file of TH_UNRECORDED_VARIABLE; -1: none */
+	int *problem; /* shared with the child: errno of its exec, 0 = the command was started */
 };
 
 /* The library */
@@ -183,21 +184,16 @@ struct signals {
 	struct sigaction child_before;
 };
 
-/* Executes the command, or reports the error to the parent through `report`. */
+/* Executes the command. */
 __attribute__((noreturn)) static void
-run_child(const struct launch *launch, const struct signals *signals, int report)
+run_child(const struct launch *launch, const struct signals *signals)
 {
-	ssize_t written;
-	int error;
-
 	sigaction(SIGCHLD, &signals->child_before, NULL);
 	if (set_environment(launch)) {
 		sigprocmask(SIG_SETMASK, &signals->mask_before, NULL);
 		execvp(launch->options.command[0], launch->options.command);
 	}
-	error = errno;
-	written = write(report, &error, sizeof(error));
-	(void)written;
+	*launch->problem = errno;
 	_exit(EXIT_FAILURE);
 }
 
@@ -312,56 +308,46 @@ forget(struct watch *watch, size_t i)
 }
 
 static void
-poll_one(struct watch *watch, struct watched *watched)
-{
-	watched->status = th_outside_look(watched->outside, false);
-	if (watched->status != TH_OBSERVED_DENIED && watched->status != TH_OBSERVED_UNKNOWN)
-		return;
-	watch->problem = watched->status;
-	watch->problem_pid = watched->pid;
-}
-
-static void
 look(struct watch *watch)
 {
 	for (size_t i = watch->count; i-- > 0;) {
 		struct watched *watched = &watch->watched[i];
 
 		if (watched->status == TH_OBSERVED_OK)
-			poll_one(watch, watched);
+			watched->status = th_outside_look(watched->outside, false);
+		if (watched->status == TH_OBSERVED_DENIED ||
+			watched->status == TH_OBSERVED_UNKNOWN) {
+			watch->problem = watched->status;
+			watch->problem_pid = watched->pid;
+		}
 		if (watched->status == TH_OBSERVED_GONE ||
 			(kill(watched->pid, 0) && errno == ESRCH))
 			forget(watch, i);
 	}
 }
 
-/* A process that grows fast is to be read sooner than the others. */
-static uint64_t
-until_next_look(const struct watch *watch, uint64_t now, uint64_t pause)
+/*
+ * Examines all processes; returns the time until the next call is due. A process that grows fast is to
+ * be read sooner than the others.
+ */
+static struct timespec
+watch_turn(struct watch *watch)
 {
+	scan(watch);
+	look(watch);
+	uint64_t now = th_clock_now();
+	uint64_t pause = (now - watch->begin) / TURN_SHARE;
+	if (pause > TH_NS_PER_S)
+		pause = TH_NS_PER_S;
 	for (size_t i = 0; i < watch->count; i++) {
 		uint64_t next = th_outside_next(watch->watched[i].outside);
 
 		if (next > now && next - now < pause)
 			pause = next - now;
 	}
-	return pause;
-}
-
-/* Examines all processes; returns the time until the next call is due. */
-static struct timespec
-watch_turn(struct watch *watch)
-{
-	uint64_t pause = (th_clock_now() - watch->begin) / TURN_SHARE;
-
-	scan(watch);
-	look(watch);
-	pause = until_next_look(
-		watch, th_clock_now(), pause < TH_NS_PER_S ? pause : TH_NS_PER_S);
 	if (pause < TURN_LEAST_NS)
 		pause = TURN_LEAST_NS;
-	return pause < TH_NS_PER_S ? (struct timespec){0, (long)pause}
-				   : (struct timespec){1, 0};
+	return (struct timespec){(time_t)(pause / TH_NS_PER_S), (long)(pause % TH_NS_PER_S)};
 }
 
 /* The parent */
@@ -411,19 +397,6 @@ wait_for(pid_t child, const struct signals *signals, struct watch *watch)
 			kill(child, number);
 		}
 	}
-}
-
-/* The errno of the child's failed exec; 0 = the command was started. */
-static int
-read_report(int report)
-{
-	int error = 0;
-	ssize_t got;
-
-	do
-		got = read(report, &error, sizeof(error));
-	while (got < 0 && errno == EINTR);
-	return got == sizeof(error) ? error : 0;
 }
 
 static int
@@ -569,11 +542,12 @@ run(struct launch *launch, int *status_ret)
 {
 	struct watch watch = {.pattern = launch->pattern, .begin = th_clock_now()};
 	struct signals signals;
-	int report[2];
 	int error, status = 0;
 	pid_t child;
 
-	if (pipe2(report, O_CLOEXEC) != 0)
+	launch->problem = mmap(NULL, sizeof(*launch->problem), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (launch->problem == MAP_FAILED)
 		return th_error_create_errno(TH_ERROR_USAGE, "cannot start a process");
 	fflush(NULL);
 	launch->start_realtime = watch.since = th_clock_read(CLOCK_REALTIME);
@@ -581,17 +555,17 @@ run(struct launch *launch, int *status_ret)
 	take_signals(&signals);
 	child = fork();
 	if (child == 0)
-		run_child(launch, &signals, report[1]);
-	error = child < 0 ? errno : 0;
-	close(report[1]);
+		run_child(launch, &signals);
+	if (child < 0)
+		*launch->problem = errno;
 	if (child > 0) {
-		error = read_report(report[0]);
 		status = wait_for(child, &signals, &watch);
 		while (watch.count)
 			forget(&watch, watch.count - 1);
 	}
-	close(report[0]);
 	give_signals_back(&signals);
+	error = *launch->problem;
+	munmap(launch->problem, sizeof(*launch->problem));
 	if (error)
 		return th_error_create(
 			error == ENOENT ? TH_ERROR_NOT_FOUND : TH_ERROR_NOT_EXECUTABLE,

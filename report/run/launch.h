@@ -80,18 +80,6 @@ bool th_launch_options_export(const struct th_options *options);
 struct th_error *th_launch_logs_absolute(const char *pattern, char **absolute_ret);
 
 /*
- * Whether a log can be written at the absolute `pattern`: not if the directory is missing or
- * not writable, or if the name contains no %p and already exists.
- */
-struct th_error *th_launch_logs_check(const char *pattern);
-
-/*
- * Replaces *absolute, which is freed, by the file name `pattern` in TMPDIR, /tmp or /dev/shm, the
- * first where a log can be written.  False: none.
- */
-bool th_launch_logs_elsewhere(const char *pattern, char **absolute);
-
-/*
  * The absolute path of the log of a command, to be freed; also set in the options. If the default
  * name cannot be written, the log goes elsewhere, with a notice; a chosen one is refused.
  */

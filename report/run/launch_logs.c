@@ -94,8 +94,12 @@ matches(const char *pattern, const char *name)
 	return *name == '\0';
 }
 
-struct th_error *
-th_launch_logs_check(const char *pattern)
+/*
+ * Whether a log can be written at the absolute `pattern`: not if the directory is missing or
+ * not writable, or if the name contains no %p and already exists.
+ */
+static struct th_error *
+check(const char *pattern)
 {
 	char expanded[PATH_MAX], directory[PATH_MAX], path[PATH_MAX];
 	const char *problem = NULL;
@@ -121,8 +125,12 @@ th_launch_logs_check(const char *pattern)
 	return problem ? th_error_create(TH_ERROR_USAGE, "%s: %s", path, problem) : NULL;
 }
 
-bool
-th_launch_logs_elsewhere(const char *pattern, char **absolute)
+/*
+ * Replaces *absolute, which is freed, by the file name `pattern` in TMPDIR, /tmp or /dev/shm, the
+ * first where a log can be written.  False: none.
+ */
+static bool
+go_elsewhere(const char *pattern, char **absolute)
 {
 	const char *temporary = getenv("TMPDIR");
 	const char *const directories[] = {
@@ -131,7 +139,7 @@ th_launch_logs_elsewhere(const char *pattern, char **absolute)
 
 	for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]); i++) {
 		char *path = th_format_new("%s/%s", directories[i], pattern);
-		struct th_error *error = th_launch_logs_check(path);
+		struct th_error *error = check(path);
 
 		if (!error) {
 			free(*absolute);
@@ -153,8 +161,8 @@ th_launch_logs_prepare(struct th_options *options, char **absolute_ret)
 
 	if (error)
 		return error;
-	error = th_launch_logs_check(*absolute_ret);
-	if (error && !is_chosen && th_launch_logs_elsewhere(pattern, absolute_ret)) {
+	error = check(*absolute_ret);
+	if (error && !is_chosen && go_elsewhere(pattern, absolute_ret)) {
 		th_notice("%s; recording to %s", th_error_message(error), *absolute_ret);
 		th_error_destroy(error);
 		error = NULL;

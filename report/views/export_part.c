@@ -15,18 +15,18 @@ const struct th_export_kind th_export_kinds[TH_EXPORT_VALUES] = {
 	[TH_EXPORT_INUSE_SPACE] = {"inuse_space", "bytes"},
 };
 
-/* The same figures as in every other view, without their intervals. */
-static void
-exact_values(const struct th_profile *profile, const struct th_row *row,
-	enum th_measure measure, double *objects_ret, double *bytes_ret)
+/* The same figure as in every other view, without its interval. */
+static double
+exact_value(
+	const struct th_profile *profile, const struct th_row *row, enum th_export_value value)
 {
+	enum th_measure measure = 1u << value & TH_EXPORT_ALLOC ? TH_MEASURE_ALLOC
+								: TH_MEASURE_LIVE;
 	const struct th_estimator *sum = th_profile_row_sum(profile, row, measure);
 
-	*objects_ret = *bytes_ret = 0;
-	if (!sum->samples)
-		return;
-	*objects_ret = th_sums_point(&sum->objects);
-	*bytes_ret = th_profile_bytes_point(profile, row->heap, measure, sum);
+	if (value == TH_EXPORT_ALLOC_OBJECTS || value == TH_EXPORT_INUSE_OBJECTS)
+		return th_sums_point(&sum->objects);
+	return sum->samples ? th_profile_bytes_point(profile, row->heap, measure, sum) : 0;
 }
 
 /*
@@ -36,17 +36,10 @@ static void
 round_values(const struct th_profile *profile, const struct th_row *row,
 	double sums[TH_EXPORT_VALUES], th_export_row values)
 {
-	double exact[TH_EXPORT_VALUES];
-
-	exact_values(profile, row, TH_MEASURE_ALLOC, &exact[TH_EXPORT_ALLOC_OBJECTS],
-		&exact[TH_EXPORT_ALLOC_SPACE]);
-	exact_values(profile, row, TH_MEASURE_LIVE, &exact[TH_EXPORT_INUSE_OBJECTS],
-		&exact[TH_EXPORT_INUSE_SPACE]);
-
-	for (int i = 0; i < TH_EXPORT_VALUES; i++) {
+	for (enum th_export_value i = 0; i < TH_EXPORT_VALUES; i++) {
 		int64_t before = llround(sums[i]);
 
-		sums[i] += fmin(exact[i], LARGEST_VALUE);
+		sums[i] += fmin(exact_value(profile, row, i), LARGEST_VALUE);
 		values[i] = llround(sums[i]) - before;
 	}
 }

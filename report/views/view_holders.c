@@ -95,18 +95,6 @@ count_large(const struct th_holders *holders)
 	return count;
 }
 
-/* Those that are listed; returns the number of further ones. */
-static size_t
-print_lines(FILE *file, const struct th_held_samples *held, const struct th_holders *holders)
-{
-	size_t count = count_large(holders);
-
-	for (size_t i = 0; i < count && i < LINES_SHOWN; i++)
-		th_print_cut(file, i ? "                " : "         held   ", LINE_COLUMN,
-			line_text(held->leaks->profile, &holders->items[i], sum_of(holders)));
-	return count > LINES_SHOWN ? count - LINES_SHOWN : 0;
-}
-
 static void
 print_unknown(FILE *file, const struct th_held_samples *held)
 {
@@ -117,19 +105,31 @@ print_unknown(FILE *file, const struct th_held_samples *held)
 		recording->is_complete ? " while the process runs" : "");
 }
 
+/* Those that are listed, and how to see the others; or how to find any. */
+static void
+print_lines(FILE *file, const struct th_held_samples *held, const struct th_holders *holders,
+	bool is_leak, const char *others)
+{
+	size_t count = count_large(holders);
+
+	for (size_t i = 0; i < count && i < LINES_SHOWN; i++)
+		th_print_cut(file, i ? "                " : "         held   ", LINE_COLUMN,
+			line_text(held->leaks->profile, &holders->items[i], sum_of(holders)));
+	if (count > LINES_SHOWN)
+		th_print(file, "                and {} more{}\n", count - LINES_SHOWN, others);
+	if (!held->walk && is_leak)
+		print_unknown(file, held);
+}
+
 void
 th_holder_parts_lines(FILE *file, const struct th_held_samples *held,
 	const struct th_listed *listed, const struct th_finding *finding, size_t number)
 {
 	struct th_holders holders;
-	bool applies = th_holders_of_finding(held, listed, finding, &holders);
-	size_t more = applies ? print_lines(file, held, &holders) : 0;
 
-	if (more)
-		th_print(file, "                and {} more: twinheap holders --finding {}\n",
-			more, number);
-	if (applies && !held->walk && finding->evidence.verdict == TH_VERDICT_LEAK)
-		print_unknown(file, held);
+	if (th_holders_of_finding(held, listed, finding, &holders))
+		print_lines(file, held, &holders, finding->evidence.verdict == TH_VERDICT_LEAK,
+			th_printed(": twinheap holders --finding {}", number));
 	th_holders_deinit(&holders);
 }
 
@@ -149,11 +149,7 @@ th_holder_parts_tallied_lines(
 	if (!has_loaders(tallied))
 		return;
 	th_holders_of_tallied(held, tallied, &holders);
-	size_t more = print_lines(file, held, &holders);
-	if (more)
-		th_print(file, "                and {} more\n", more);
-	if (!held->walk && tallied->verdict == TH_VERDICT_LEAK)
-		print_unknown(file, held);
+	print_lines(file, held, &holders, tallied->verdict == TH_VERDICT_LEAK, "");
 	th_holders_deinit(&holders);
 }
 
@@ -240,21 +236,20 @@ holder_json(const struct th_profile *profile, const struct th_holder *holder)
 			: th_json_path(profile, holder->root_path));
 }
 
+/* All, or the largest ones as lines of text. */
 static json_t *
-holders_json(const struct th_held_samples *held, const struct th_holders *holders)
+holders_json(
+	const struct th_held_samples *held, const struct th_holders *holders, bool as_lines)
 {
-	return th_json_map(holder, holders->items, holders->items_count,
-		holder_json(held->leaks->profile, holder));
-}
+	const struct th_profile *profile = held->leaks->profile;
+	size_t count = as_lines ? count_large(holders) : 0;
 
-/* The largest ones as lines of text. */
-static json_t *
-lines_json(const struct th_held_samples *held, const struct th_holders *holders)
-{
-	size_t count = count_large(holders);
-
-	return th_json_map(holder, holders->items, count < LINES_SHOWN ? count : LINES_SHOWN,
-		json_string(line_text(held->leaks->profile, holder, sum_of(holders))));
+	if (as_lines)
+		return th_json_map(holder, holders->items,
+			count < LINES_SHOWN ? count : LINES_SHOWN,
+			json_string(line_text(profile, holder, sum_of(holders))));
+	return th_json_map(
+		holder, holders->items, holders->items_count, holder_json(profile, holder));
 }
 
 json_t *
@@ -266,9 +261,7 @@ th_holder_parts_finding_json(const struct th_held_samples *held, const struct th
 	if (!held->walk)
 		return NULL;
 	bool applies = th_holders_of_finding(held, listed, finding, &holders);
-	json_t *json = !applies   ? NULL
-		       : as_lines ? lines_json(held, &holders)
-				  : holders_json(held, &holders);
+	json_t *json = applies ? holders_json(held, &holders, as_lines) : NULL;
 	th_holders_deinit(&holders);
 	return json;
 }
@@ -282,7 +275,7 @@ th_holder_parts_tallied_json(
 	if (!held->walk || !has_loaders(tallied))
 		return NULL;
 	th_holders_of_tallied(held, tallied, &holders);
-	json_t *json = as_lines ? lines_json(held, &holders) : holders_json(held, &holders);
+	json_t *json = holders_json(held, &holders, as_lines);
 	th_holders_deinit(&holders);
 	return json;
 }
@@ -311,7 +304,7 @@ show_finding(const struct output *output, const struct th_held_samples *held, si
 				th_heap_word(place->heap),
 				th_frames_string(profile->frames, place->class_name),
 				th_json_frames(profile->frames, th_leaks_path(leaks, place)),
-				holders_json(held, holders)));
+				holders_json(held, holders, false)));
 		return;
 	}
 	th_print(output->file, "\n{}. ", index + 1);
@@ -357,7 +350,7 @@ show_tallied(const struct output *output, const struct th_held_samples *held,
 				none, th_tallied_heap(tallied),
 				th_frames_string(frames, tallied->class_name),
 				th_json_frames(frames, th_tallied_path(held->leaks, tallied)),
-				holders_json(held, holders)));
+				holders_json(held, holders, false)));
 		return;
 	}
 	fputc('\n', output->file);
@@ -405,7 +398,7 @@ show_class(const struct output *output, const struct th_held_samples *held)
 		json_array_append_new(output->list,
 			th_json("finding verdict lines heap class frames holders", none, none,
 				none, th_heap_word(TH_HEAP_JAVA), class_name, json_array(),
-				holders_json(held, &holders)));
+				holders_json(held, &holders, false)));
 	}
 	th_holders_deinit(&holders);
 }

@@ -132,25 +132,24 @@ attribute_index(struct output *out, const char *key, uint32_t number, struct th_
 		free(value->items);
 		return index;
 	}
-	uint64_t key_index = text_index(out, key);
-	uint64_t unit_index = text_index(out, unit);
-	th_bytes_number(&entry, 1, key_index);
+	th_bytes_number(&entry, 1, text_index(out, key));
 	th_bytes_message(&entry, 2, value);
-	th_bytes_number(&entry, 3, unit_index);
+	th_bytes_number(&entry, 3, text_index(out, unit));
 	th_bytes_message(&out->tables, OTLP_ATTRIBUTES, &entry);
 	return index;
 }
 
 /* 0 for an empty text. */
 static uint64_t
-text_attribute(struct output *out, const char *key, uint32_t string)
+text_attribute(struct output *out, const char *key, const char *text)
 {
 	struct th_bytes value = {0};
 
-	if (!string)
+	if (!text[0])
 		return 0;
-	th_bytes_text(&value, ANY_VALUE_STRING, th_frames_string(out->profile->frames, string));
-	return attribute_index(out, key, string, &value, "");
+	th_bytes_text(&value, ANY_VALUE_STRING, text);
+	return attribute_index(
+		out, key, th_frames_intern(out->profile->frames, text), &value, "");
 }
 
 /* A key has at most one number in a message. */
@@ -198,10 +197,9 @@ add_mapping(
 	uint64_t build = 0;
 
 	if (module)
-		build = is_pprof(out)
-				? text_index(out, build_id)
-				: text_attribute(out, "process.executable.build_id.gnu",
-					  th_frames_intern(out->profile->frames, build_id));
+		build = is_pprof(out) ? text_index(out, build_id)
+				      : text_attribute(out, "process.executable.build_id.gnu",
+						build_id);
 	put_id(out, &entry, id);
 	th_bytes_numbers(&entry, out->format->first, module ? module->start : 0,
 		module ? module->end : 0, 0, name);
@@ -247,8 +245,7 @@ frame_type(struct output *out, const struct th_frame *frame)
 			   : frame->kind == TH_KIND_GROUP ? ""
 							  : "native";
 
-	return text_attribute(
-		out, "profile.frame.type", th_frames_intern(out->profile->frames, type));
+	return text_attribute(out, "profile.frame.type", type);
 }
 
 /* The module of a frame word of the log; NULL if it has none. */
@@ -386,10 +383,9 @@ static void
 write_sample(struct output *out, const struct th_row *row, const th_export_row values)
 {
 	const struct th_frames *frames = out->profile->frames;
-	const char *names[] = {"heap", "thread", "class"};
-	const uint32_t texts[] = {
-		th_frames_intern(out->profile->frames, th_heap_word(row->heap)),
-		th_frames_function(frames, row->thread)->name, row->class_name};
+	const char *const labels[][2] = {{"heap", th_heap_word(row->heap)},
+		{"thread", th_frames_function_name(frames, row->thread)},
+		{"class", th_frames_string(frames, row->class_name)}};
 	struct th_bytes sample = {0};
 	uint64_t chosen[TH_EXPORT_VALUES];
 	size_t count = 0;
@@ -401,14 +397,8 @@ write_sample(struct output *out, const struct th_row *row, const th_export_row v
 	}
 	th_bytes_packed(&sample, 1, out->stack, out->stack_count);
 	th_bytes_packed(&sample, 2, chosen, count);
-	for (size_t i = 0; i < (row->class_name ? 3 : 2); i++) {
-		uint64_t key = text_index(out, names[i]);
-		uint64_t text = string_index(out, texts[i]);
-		struct th_bytes label = {0};
-
-		th_bytes_numbers(&label, 1, key, text);
-		th_bytes_message(&sample, 3, &label);
-	}
+	for (size_t i = 0; i < (row->class_name ? 3 : 2); i++)
+		put_pair(out, &sample, 3, labels[i][0], labels[i][1]);
 	th_bytes_message(&out->tables, PPROF_SAMPLE, &sample);
 }
 
@@ -587,16 +577,16 @@ add_zero_values(struct output *out)
 static void
 put_sample(struct output *out, struct th_bytes *bytes, const struct th_row *row, int64_t value)
 {
-	struct th_frames *frames = out->profile->frames;
-	const char *names[] = {"twinheap.heap", "thread.name", "twinheap.class"};
-	const uint32_t texts[] = {th_frames_intern(frames, th_heap_word(row->heap)),
-		th_frames_function(frames, row->thread)->name, row->class_name};
+	const struct th_frames *frames = out->profile->frames;
+	const char *const texts[][2] = {{"twinheap.heap", th_heap_word(row->heap)},
+		{"thread.name", th_frames_function_name(frames, row->thread)},
+		{"twinheap.class", th_frames_string(frames, row->class_name)}};
 	struct th_bytes sample = {0};
 	uint64_t attributes[3];
 	size_t count = 0;
 
 	for (size_t i = 0; i < 3; i++) {
-		attributes[count] = text_attribute(out, names[i], texts[i]);
+		attributes[count] = text_attribute(out, texts[i][0], texts[i][1]);
 		count += attributes[count] != 0;
 	}
 	th_bytes_number(&sample, 1, stack_index(out, row));

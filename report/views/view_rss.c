@@ -40,18 +40,11 @@
 static const char *
 reason_text(uint32_t reason)
 {
-	switch (reason) {
-	case TH_BREAKDOWN_END:
-		return "taken at the end";
-	case TH_BREAKDOWN_TEARDOWN:
-		return "taken when the Java VM began to end";
-	case TH_BREAKDOWN_ASKED:
-		return "on demand";
-	case TH_BREAKDOWN_GROWTH:
-		return "taken after growth";
-	default:
-		return "taken periodically";
-	}
+	return reason == TH_BREAKDOWN_END        ? "taken at the end"
+	       : reason == TH_BREAKDOWN_TEARDOWN ? "taken when the Java VM began to end"
+	       : reason == TH_BREAKDOWN_ASKED    ? "on demand"
+	       : reason == TH_BREAKDOWN_GROWTH   ? "taken after growth"
+						 : "taken periodically";
 }
 
 static void

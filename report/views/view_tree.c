@@ -5,7 +5,8 @@
  * single callee and allocates nothing itself is printed at one depth.
  *
  * Only branches of at least --min are built: a node is a range of rows that share their first
- * functions.  The rows of a node are sorted by their next function when its children are needed.
+ * functions.  The rows of a node are sorted by their next function when its children are needed, those
+ * of one function by their numbers.
  *
  * Threads of the application are merged: their level is skipped unless --threads is given.
  * Of each heap only the nodes with the largest shares are printed (--top). A node's share is not
@@ -17,12 +18,10 @@
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "report/base/allocate.h"
 #include "report/base/format.h"
 #include "report/base/heap_names.h"
-#include "report/base/id_map.h"
 #include "report/base/sort.h"
 #include "report/base/terminal.h"
 #include "report/profile/values.h"
@@ -64,9 +63,8 @@ struct nodes {
 struct tree {
 	FILE *file;
 	const struct th_profile *profile;
-	uint32_t *rows;    /* rows in the tree; those of a node are contiguous */
-	uint32_t *numbers; /* by index in `rows`: number of the child that the row belongs to */
-	uint32_t *ordered;
+	/* Rows in the tree, below a function that they were sorted by; those of a node are contiguous. */
+	uint64_t *rows;
 	struct node root;
 	double whole[TH_HEAPS]; /* the value of 100 % */
 	int path_columns;       /* 0 = no limit */
@@ -96,14 +94,12 @@ plant(struct tree *tree)
 	size_t count = tree->profile->rows_count;
 
 	tree->rows = th_allocate(count, sizeof(*tree->rows));
-	tree->numbers = th_allocate(count, sizeof(*tree->numbers));
-	tree->ordered = th_allocate(count, sizeof(*tree->ordered));
 	for (size_t i = 0; i < count; i++) {
 		const struct th_row *row = &tree->profile->rows[i];
 
 		if (!th_profile_sum(tree->profile, row)->samples)
 			continue;
-		tree->rows[tree->root.count] = (uint32_t)i;
+		tree->rows[tree->root.count] = i;
 		add_row(tree, &tree->root, row);
 	}
 	for (enum th_heap heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
@@ -117,58 +113,45 @@ skips_thread(const struct tree *tree, const struct th_row *row)
 	return row->shows_thread && !row->shows_internal && !tree->profile->options->per_thread;
 }
 
-/*
- * Finds the children of the next node, in the order of their first rows, and sets for each of its rows
- * the number of its child; TH_ID_MAP_NONE: the row ends at the node.
- */
+static const struct th_row *
+row_at(const struct tree *tree, size_t index)
+{
+	return &tree->profile->rows[(uint32_t)tree->rows[index]];
+}
+
+/* Finds the children of the next node: runs of its rows with one function; rows that end there are last. */
 static void
 find_children(struct tree *tree, const struct node *parent, struct nodes *children)
 {
-	struct th_id_map ids = {0};
+	size_t end = parent->first + parent->count;
 
-	for (size_t i = 0; i < parent->count; i++) {
-		const struct th_row *row = &tree->profile->rows[tree->rows[parent->first + i]];
-		struct node child = {
-			.level = parent->level + 1,
-			.parent = tree->nodes_count,
-			.is_thread = row->shows_thread && !skips_thread(tree, row) &&
-				     parent->level == row->shows_internal,
-		};
-		uint32_t number = TH_ID_MAP_NONE;
-		bool added = false;
+	for (size_t i = parent->first; i < end; i++) {
+		const struct th_row *row = row_at(tree, i);
+		uint32_t function = UINT32_MAX;
 
-		if (th_profile_function_at(tree->profile, row,
-			    parent->level + skips_thread(tree, row), &child.function))
-			number = th_id_map_intern(&ids, child.function, &added);
-		if (added)
+		th_profile_function_at(
+			tree->profile, row, parent->level + skips_thread(tree, row), &function);
+		tree->rows[i] = (uint64_t)function << 32 | (uint32_t)tree->rows[i];
+	}
+	th_sort_by_word(tree->rows + parent->first, parent->count, sizeof(*tree->rows));
+	for (size_t i = parent->first; i < end && tree->rows[i] >> 32 != UINT32_MAX; i++) {
+		const struct th_row *row = row_at(tree, i);
+		uint32_t function = (uint32_t)(tree->rows[i] >> 32);
+
+		if (i == parent->first || function != tree->rows[i - 1] >> 32) {
+			struct node child = {
+				.function = function,
+				.level = parent->level + 1,
+				.parent = tree->nodes_count,
+				.first = i,
+				.is_thread = row->shows_thread && !skips_thread(tree, row) &&
+					     parent->level == row->shows_internal,
+			};
+
 			th_array_append(children, items, child);
-		if (number != TH_ID_MAP_NONE)
-			add_row(tree, &children->items[number], row);
-		tree->numbers[i] = number;
+		}
+		add_row(tree, &children->items[children->items_count - 1], row);
 	}
-	th_id_map_deinit(&ids);
-}
-
-/* Makes the rows of each child contiguous; rows that end at the parent come last. */
-static void
-order_rows(struct tree *tree, const struct node *parent, struct nodes *children)
-{
-	size_t next = 0;
-
-	for (size_t i = 0; i < children->items_count; i++) {
-		children->items[i].first = parent->first + next;
-		next += children->items[i].count;
-		children->items[i].count = 0;
-	}
-	for (size_t i = 0; i < parent->count; i++) {
-		uint32_t number = tree->numbers[i];
-		struct node *child = number == TH_ID_MAP_NONE ? NULL : &children->items[number];
-		size_t to = child ? child->first - parent->first + child->count++ : next++;
-
-		tree->ordered[to] = tree->rows[parent->first + i];
-	}
-	memcpy(tree->rows + parent->first, tree->ordered,
-		parent->count * sizeof(*tree->ordered));
 }
 
 /* Choosing */
@@ -194,7 +177,7 @@ share_of(const struct tree *tree, const struct node *node)
 
 TH_COMPARE_WITH(compare, struct node, const struct tree, tree,
 	th_order(share_of(tree, right), share_of(tree, left))
-		?: th_order(left->first, right->first))
+		?: th_order(row_at(tree, left->first), row_at(tree, right->first)))
 
 /* Keeps the children that are large enough, largest first. */
 static void
@@ -244,7 +227,6 @@ add_children(struct tree *tree, const struct node *parent, struct nodes *pending
 	struct nodes children = {0};
 
 	find_children(tree, parent, &children);
-	order_rows(tree, parent, &children);
 	int depth = parent->depth + (parent->level && !is_chain(parent, &children));
 	choose(tree, &children);
 	bool has_chain = is_chained(tree, parent, &children);
@@ -563,8 +545,6 @@ th_view_tree(FILE *file, const struct th_profile *profile)
 	print_nodes(&tree);
 	print_cut(&tree);
 	free(tree.rows);
-	free(tree.numbers);
-	free(tree.ordered);
 	free(tree.nodes);
 	free(tree.small);
 }

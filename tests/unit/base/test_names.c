@@ -251,7 +251,7 @@ test_fit(void **state)
 	char text[1024];
 	int master;
 	FILE *terminal = open_terminal(&master);
-	FILE *file = th_terminal_fit(terminal);
+	FILE *file = th_terminal_fit(terminal, th_terminal_columns(terminal));
 
 	(void)state;
 	assert_ptr_not_equal(file, terminal);
@@ -291,8 +291,8 @@ test_fit_of_a_file(void **state)
 	FILE *file = tmpfile();
 
 	(void)state;
-	assert_ptr_equal(th_terminal_fit(file), file);
-	th_terminal_fitted(file);
+	assert_ptr_equal(th_terminal_fit(file, th_terminal_columns(file)), file);
+	assert_ptr_equal(th_terminal_fitted(file), file);
 	assert_true(th_terminal_room(file, 50, 20) > 1000);
 	fclose(file);
 }
