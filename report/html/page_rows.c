@@ -11,6 +11,7 @@
 
 #include "report/base/allocate.h"
 #include "report/base/hash.h"
+#include "report/profile/sites.h"
 #include "report/profile/values.h"
 
 /* Figures that the page can show for a row; the first ones are those of enum th_measure. */
@@ -186,6 +187,9 @@ print_rows(struct rows *rows)
 	th_page_integers(file, ",", "class", i, count,
 		th_page_index(&names->strings, row[i].class_name));
 	th_page_integers(file, ",", "node", i, count, (int64_t)names->row_nodes[i] - 1);
+	th_page_integers(file, ",", "site", i, count,
+		th_page_index(&names->strings, th_frames_intern(profile->frames,
+						       th_sites_row_text(profile, &row[i]))));
 	th_page_integers(file, ",", "package", i, count,
 		th_page_names_group(names, TH_GROUP_PACKAGE, &row[i]));
 	th_page_integers(file, ",", "library", i, count,

@@ -115,6 +115,14 @@ site_of(const struct th_profile *profile, const struct th_row *row)
 	return site;
 }
 
+const char *
+th_sites_row_text(const struct th_profile *profile, const struct th_row *row)
+{
+	struct th_site site = site_of(profile, row);
+
+	return th_sites_text(profile->frames, 0, site.place);
+}
+
 struct site_maps {
 	struct th_id_map places; /* function << 32 | caller */
 	struct th_id_map sites;  /* place << 32 | class */

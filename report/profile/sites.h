@@ -57,6 +57,9 @@ struct th_site_place th_sites_place(const struct th_frames *frames, const struct
 const char *
 th_sites_text(const struct th_frames *frames, uint32_t class_name, struct th_site_place place);
 
+/* The same of a row's site, without its class. */
+const char *th_sites_row_text(const struct th_profile *profile, const struct th_row *row);
+
 /* The sites of one heap; with --group-by, the groups. */
 void th_sites_init(struct th_sites *sites, const struct th_profile *profile, enum th_heap heap);
 void th_sites_deinit(struct th_sites *sites);

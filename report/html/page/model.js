@@ -33,38 +33,11 @@ function memoized(predicate) {
 const isApplication = memoized((f) => functionKind(f) === "java"
 	&& !/^(java|javax|jdk|sun|com\.sun)\./.test(functionName(f)));
 
-/* Whether a function belongs to the C++ library. */
-const isPlumbing = memoized((f) => functionKind(f) === "native"
-	&& /^(std::|__gnu_cxx::|operator new)/.test(functionName(f)));
-
-/*
- * The site of a row: the allocating function and, if that is not Java code of the application,
- * the application method that called it; without Java, the caller of the C++ library.
- */
-function siteOf(row) {
-	const leaf = nodeFunction(data.rows.node[row]);
-	if (isApplication(leaf))
-		return functionName(leaf);
-	let runtime = -1, client = -1;
-	for (let node = data.rows.node[row]; node >= 0; node = data.nodes.parent[node]) {
-		const f = nodeFunction(node);
-		if (isApplication(f))
-			return functionName(leaf) + " < " + functionName(f);
-		if (runtime < 0 && f !== leaf && functionKind(f) === "java")
-			runtime = f;
-		if (client < 0 && functionKind(f) !== "group" && !isPlumbing(f))
-			client = f;
-	}
-	const caller = runtime < 0 ? client : runtime;
-	return functionName(leaf)
-		+ (caller < 0 || caller === leaf ? "" : " < " + functionName(caller));
-}
-
 /* The table key of a row, as text. */
 const KEYS = {
 	class: (row) => data.strings[data.rows.class[row]]
 		|| (data.rows.heap[row] ? "(native memory)" : "(unknown class)"),
-	site: siteOf,
+	site: (row) => data.strings[data.rows.site[row]],
 	package: (row) => data.strings[data.rows.package[row]],
 	thread: (row) => data.strings[data.rows.thread[row]],
 	library: (row) => data.strings[data.rows.library[row]],
