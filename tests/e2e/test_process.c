@@ -373,6 +373,11 @@ child_in_the_parent_s_memory(void **state)
 		assert_healthy(result.logs[0], true);
 		assert_true(objects_of(result.logs[0], "parent_site") == 2000);
 		assert_true(objects_of(result.logs[0], "child_site") == 5000);
+		/* Its _exit() is not the parent's. */
+		char *dump = th_command_output(TH_WORDS(TH_TOOL, "dump", result.logs[0]));
+		assert_non_null(strstr(dump, " cause=4"));
+		assert_null(strstr(dump, " cause=8"));
+		free(dump);
 		run_deinit(&result);
 		assert_true(exact_bytes_with(ways[i], "TWINHEAP_INTERVAL=0") ==
 			    exact_bytes_with("fork", "TWINHEAP_INTERVAL=0") + bytes);
