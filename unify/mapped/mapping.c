@@ -233,15 +233,40 @@ add_list_to_use(struct th_range_list list, bool is_added)
 
 /* Ranges; under the lock */
 
+static bool
+is_older(const struct th_range *range, uint64_t born)
+{
+	return range->born <= born;
+}
+
+static bool
+differs(const struct th_range *range, uint64_t flags)
+{
+	return (range->flags ^ flags) & TH_MAPPED_RESERVED;
+}
+
 static struct th_range_list
-take_out(uintptr_t start, uintptr_t end)
+take_out_if(uintptr_t start, uintptr_t end, th_range_predicate *is_wanted, uint64_t value)
 {
 	struct th_range_list list = {0, 0};
 
 	if (start < end)
-		list = th_range_set_cut(&mapping.ranges, start, end);
+		list = th_range_set_cut(&mapping.ranges, start, end, is_wanted, value);
 	add_list_to_use(list, false);
 	return list;
+}
+
+/* Removes the ranges that existed when a removal began. */
+static struct th_range_list
+take_out_old(uintptr_t start, uintptr_t end, uint64_t begun)
+{
+	return take_out_if(start, end, is_older, begun);
+}
+
+static struct th_range_list
+take_out(uintptr_t start, uintptr_t end)
+{
+	return take_out_old(start, end, mapping.born);
 }
 
 static void
@@ -249,17 +274,6 @@ put_back(struct th_range_list list)
 {
 	add_list_to_use(list, true);
 	th_range_set_put_back(&mapping.ranges, list, !th_load_relaxed(&mapping.removing));
-}
-
-/* Removes the ranges that existed when a removal began. */
-static struct th_range_list
-take_out_old(uintptr_t start, uintptr_t end, uint64_t begun)
-{
-	struct th_range_list list = take_out(start, end);
-
-	if (list.first && mapping.born > begun)
-		put_back(th_range_set_take_younger(&mapping.ranges, &list, begun));
-	return list;
 }
 
 /*
@@ -611,40 +625,6 @@ th_mapping_moved(
 
 /* Protection; under the lock */
 
-/* Whether a range in [start, end) does not have the new protection yet. */
-static bool
-is_change(uintptr_t start, uintptr_t end, uint32_t flags)
-{
-	const struct th_range *range;
-
-	while ((range = th_range_set_find(&mapping.ranges, start)) && range->start < end) {
-		if ((range->flags ^ flags) & TH_MAPPED_RESERVED)
-			return true;
-		start = range->end;
-	}
-	return false;
-}
-
-/* Removes the ranges that change from the table, and returns them; the others stay. */
-static struct th_range_list
-take_different(uintptr_t start, uintptr_t end, uint32_t flags)
-{
-	struct th_range_list list = take_out(start, end);
-
-	for (uint32_t i = list.first; i; i = th_range_set_after(&mapping.ranges, i)) {
-		struct th_range *range = th_range_set_at(&mapping.ranges, i);
-		bool differs = (range->flags ^ flags) & TH_MAPPED_RESERVED;
-
-		/* Selects the ranges that change: they get the newest number. */
-		if (differs)
-			range->born = mapping.born;
-	}
-	struct th_range_list different = th_range_set_take_younger(
-		&mapping.ranges, &list, mapping.born - 1);
-	put_back(list);
-	return different;
-}
-
 static uint64_t
 bytes_of(struct th_range_list list)
 {
@@ -674,12 +654,12 @@ clear_places(struct th_range_list list)
 static void
 enter_changed(struct th_range_list list, const struct th_mapping_call *call, struct due *due)
 {
-	take_piece(call, bytes_of(list), find_owner(call->caller),
-		th_range_set_at(&mapping.ranges, list.first)->born, due);
+	take_piece(call, bytes_of(list), find_owner(call->caller), ++mapping.born, due);
 	for (uint32_t i = list.first; i; i = th_range_set_after(&mapping.ranges, i)) {
 		struct th_range *range = th_range_set_at(&mapping.ranges, i);
 
 		range->place = place_of(range);
+		range->born = due->born;
 		range->flags ^= TH_MAPPED_RESERVED;
 		range->sample = due->is_due ? SAMPLE_PENDING | due->born : 0;
 		due->event.flags = range->flags | TH_MAPPED_TRACKED;
@@ -709,16 +689,12 @@ change(struct th_range_list list, const struct th_mapping_call *call)
 void
 th_mapping_protected(const struct th_mapping_call *call)
 {
-	uintptr_t end = call->start + call->bytes;
-	struct th_range_list list = {0, 0};
 	int saved_errno = errno;
+	struct th_range_list list;
 
 	if (!enter())
 		return;
-	if (is_change(call->start, end, call->flags)) {
-		mapping.born++;
-		list = take_different(call->start, end, call->flags);
-	}
+	list = take_out_if(call->start, call->start + call->bytes, differs, call->flags);
 	unlock();
 	if (list.first)
 		change(list, call);

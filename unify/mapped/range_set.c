@@ -121,14 +121,15 @@ insert(struct th_range_set *ranges, const struct th_range *range)
 	return true;
 }
 
-/* Makes `address` a border of ranges. */
+/* Makes `address` a border of a range that is wanted. */
 static void
-cut_at(struct th_range_set *ranges, uintptr_t address)
+cut_at(struct th_range_set *ranges, uintptr_t address, th_range_predicate *is_wanted,
+	uint64_t value)
 {
 	uint32_t below = count_below(ranges, address);
 	struct th_range *range = below ? range_at(ranges, below - 1) : NULL;
 
-	if (!range || range->end <= address)
+	if (!range || range->end <= address || !is_wanted(range, value))
 		return;
 	struct th_range behind = *range;
 
@@ -192,17 +193,22 @@ append(struct th_range_set *ranges, struct th_range_list *list, uint32_t index)
 }
 
 struct th_range_list
-th_range_set_cut(struct th_range_set *ranges, uintptr_t start, uintptr_t end)
+th_range_set_cut(struct th_range_set *ranges, uintptr_t start, uintptr_t end,
+	th_range_predicate *is_wanted, uint64_t value)
 {
 	struct th_range_list list = {0, 0};
 
-	cut_at(ranges, start);
-	cut_at(ranges, end);
-	uint32_t first = count_below(ranges, start);
+	cut_at(ranges, start, is_wanted, value);
+	cut_at(ranges, end, is_wanted, value);
+	uint32_t kept = count_below(ranges, start);
 	uint32_t last = count_below(ranges, end);
-	for (uint32_t i = first; i < last; i++)
-		append(ranges, &list, ranges->order[i]);
-	move(ranges, last, first);
+	for (uint32_t i = kept; i < last; i++) {
+		if (is_wanted(range_at(ranges, i), value))
+			append(ranges, &list, ranges->order[i]);
+		else
+			ranges->order[kept++] = ranges->order[i];
+	}
+	move(ranges, last, kept);
 	return list;
 }
 
@@ -222,22 +228,6 @@ th_range_set_set_sample(struct th_range_set *ranges, uintptr_t start, uintptr_t 
 		bytes += range->end - range->start;
 	}
 	return bytes;
-}
-
-struct th_range_list
-th_range_set_take_younger(
-	struct th_range_set *ranges, struct th_range_list *list, uint64_t born)
-{
-	struct th_range_list older = {0, 0};
-	struct th_range_list younger = {0, 0};
-	uint32_t next;
-
-	for (uint32_t i = list->first; i; i = next) {
-		next = th_range_set_after(ranges, i);
-		append(ranges, th_range_set_at(ranges, i)->born > born ? &younger : &older, i);
-	}
-	*list = older;
-	return younger;
 }
 
 /* Inserts the first ranges of a list, up to the next range of the set; returns the rest of the list. */

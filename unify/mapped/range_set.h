@@ -70,11 +70,12 @@ const struct th_range *th_range_set_find(const struct th_range_set *ranges, uint
 bool th_range_set_put(struct th_range_set *ranges, const struct th_range *range, bool joins);
 
 /*
- * Removes all of [start, end).  A range that extends beyond is cut; if no node is left for the
- * part after `end`, that part is lost and counted. [in-malloc]
+ * Removes those ranges in [start, end) for which `is_wanted` holds.  One that extends beyond is cut; if
+ * no node is left for the part after `end`, that part is lost and counted. [in-malloc]
  */
-struct th_range_list
-th_range_set_cut(struct th_range_set *ranges, uintptr_t start, uintptr_t end);
+typedef bool th_range_predicate(const struct th_range *range, uint64_t value);
+struct th_range_list th_range_set_cut(struct th_range_set *ranges, uintptr_t start,
+	uintptr_t end, th_range_predicate *is_wanted, uint64_t value);
 
 /*
  * Sets the sample of all ranges in [start, end) with this `born`; returns their bytes.
@@ -98,10 +99,6 @@ th_range_set_after(const struct th_range_set *ranges, uint32_t node)
 {
 	return ranges->chunks[node / TH_RANGE_SET_CHUNK][node % TH_RANGE_SET_CHUNK].next;
 }
-
-/* Splits off the ranges born after `born`: returns them, *list keeps the rest. [in-malloc] */
-struct th_range_list th_range_set_take_younger(
-	struct th_range_set *ranges, struct th_range_list *list, uint64_t born);
 
 /*
  * Inserts the ranges of a list into gaps, in their current state: the caller may have changed
