@@ -65,11 +65,11 @@ static struct {
 	struct th_range_set ranges; /* the first of them */
 	struct th_random random;
 	struct lane lanes[2];      /* accessible, reserved */
-	struct th_mapping_use use; /* but for `allocated`, a lane's total, and `returned` */
+	struct th_event_mapped_use use; /* but for `allocated`, a lane's total, and `returned` */
 	uint64_t born;             /* number of the last change */
 	uint32_t removing;         /* atomic: removals in progress */
 	/* Private to the caller of th_mapping_log_use(). */
-	struct th_mapping_use logged;
+	struct th_event_mapped_use logged; /* without its time */
 } mapping TH_AT_START;
 
 /* A piece whose sample may be due. */
@@ -750,10 +750,10 @@ th_mapping_next(uintptr_t address, struct th_range *ret)
 	return found != NULL;
 }
 
-struct th_mapping_use
+struct th_event_mapped_use
 th_mapping_use(void)
 {
-	struct th_mapping_use use = {0};
+	struct th_event_mapped_use use = {.time = 0};
 
 	th_guard_enter();
 	if (th_load_acquire(&mapping.is_on) && lock()) {
@@ -769,16 +769,10 @@ th_mapping_use(void)
 void
 th_mapping_log_use(void)
 {
-	struct th_mapping_use use = th_mapping_use();
-	struct th_event_mapped_use event = {
-		.time = th_clock_now(),
-		.allocated = use.allocated,
-		.accessible = use.accessible,
-		.files = use.files,
-		.reserved = use.reserved,
-		.returned = use.returned,
-	};
+	const struct th_event_mapped_use use = th_mapping_use();
+	struct th_event_mapped_use event = use;
 
+	event.time = th_clock_now();
 	if (memcmp(&use, &mapping.logged, sizeof(use)) &&
 		th_log_append(TH_EVENT_MAPPED_USE, &event, NULL, 0))
 		mapping.logged = use;

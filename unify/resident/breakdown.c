@@ -101,19 +101,10 @@ log_rows(const struct th_breakdown_tables *tables)
 	const struct th_breakdown_rows *rows = &tables->rows;
 
 	for (uint32_t i = 0; i < rows->count; i++) {
-		const struct th_breakdown_row *row = &rows->items[i];
-		struct th_event_account_row event = {
-			.resident = row->amount.resident,
-			.swapped = row->amount.swapped,
-			.size = row->amount.size,
-			.accessible = row->amount.accessible,
-			.account = tables->event.account,
-			.category = row->category,
-			.mappings = row->amount.mappings,
-			.stack = row->stack,
-		};
-		struct th_log_part name = th_log_text(row->name);
+		struct th_event_account_row event = rows->items[i].event;
+		struct th_log_part name = th_log_text(rows->items[i].name);
 
+		event.account = tables->event.account;
 		th_log_append(TH_EVENT_ACCOUNT_ROW, &event, &name, 1);
 	}
 }
@@ -214,13 +205,8 @@ log_pages(struct th_breakdown_tables *tables)
 
 /* The resident size and the control group */
 
-struct resident {
-	uint64_t all;
-	uint64_t file;
-};
-
 /* /proc/PID/statm: size, resident, shared, in pages.  0 if the process has ended. */
-static struct resident
+static struct th_event_resident
 read_resident(void)
 {
 	uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -232,41 +218,30 @@ read_resident(void)
 	th_proc_file_read(th_observed_path("statm", path), text, sizeof(text));
 	for (int i = 0; i < 3; i++)
 		th_proc_number(&at, &pages[i]);
-	return (struct resident){pages[1] * page_bytes, pages[2] * page_bytes};
+	return (struct th_event_resident){
+		.resident = pages[1] * page_bytes, .file = pages[2] * page_bytes};
 }
 
 /* Writes a RESIDENT and returns its bytes; 0: the process has ended. */
 static uint64_t
 log_resident(uint64_t now, const struct th_cgroup *group)
 {
-	struct resident resident = read_resident();
-	struct th_event_resident event = {
-		.time = now,
-		.resident = resident.all,
-		.file = resident.file,
-		.group = th_cgroup_current(group),
-	};
+	struct th_event_resident event = read_resident();
 
-	if (resident.all)
+	event.time = now;
+	event.group = th_cgroup_current(group);
+	if (event.resident)
 		th_log_append(TH_EVENT_RESIDENT, &event, NULL, 0);
-	return resident.all;
+	return event.resident;
 }
 
 static void
 log_group(struct th_breakdown_tables *tables, const struct th_cgroup *group)
 {
-	struct th_cgroup_use use = th_cgroup_use(group, tables->text);
-	struct th_event_cgroup event = {
-		.limit = group->limit,
-		.current = use.current,
-		.anonymous = use.anonymous,
-		.file = use.file,
-		.kernel = use.kernel,
-		.account = tables->event.account,
-		.version = group->version,
-	};
+	struct th_event_cgroup event = th_cgroup_use(group, tables->text);
 	struct th_log_part path = th_log_text(group->path);
 
+	event.account = tables->event.account;
 	if (group->version)
 		th_log_append(TH_EVENT_CGROUP, &event, &path, 1);
 }
@@ -305,7 +280,7 @@ fill(struct th_breakdown_tables *tables, const struct th_cgroup *group, bool on_
 	collect_claims(&tables->claims);
 	th_breakdown_owners_settle(tables);
 	th_breakdown_divide(tables);
-	event->counted = read_resident().all;
+	event->counted = read_resident().resident;
 	event->resident = tables->space.resident;
 	event->swapped = tables->space.swapped;
 	event->mappings = tables->space.count;
