@@ -217,7 +217,7 @@ read_resident(void)
 
 	th_proc_file_read(th_observed_path("statm", path), text, sizeof(text));
 	for (int i = 0; i < 3; i++)
-		th_proc_number(&at, &pages[i]);
+		th_proc_number(&at, 10, &pages[i]);
 	return (struct th_event_resident){
 		.resident = pages[1] * page_bytes, .file = pages[2] * page_bytes};
 }

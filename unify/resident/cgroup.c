@@ -38,7 +38,7 @@ read_number(const char *directory, const char *name, uint64_t *ret)
 	const char *at = text;
 
 	snprintf(path, sizeof(path), "%s/%s", directory, name);
-	return th_proc_file_read(path, text, sizeof(text)) && th_proc_number(&at, ret);
+	return th_proc_file_read(path, text, sizeof(text)) && th_proc_number(&at, 10, ret);
 }
 
 /* Text that is not a number ("max") means no limit. */
