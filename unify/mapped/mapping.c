@@ -783,35 +783,26 @@ th_mapping_log_use(void)
 /* Maximum retries of a copy taken in the middle of a change. */
 #define COPY_TRIES 8
 
-/* Copies the table; *whole_ret: nothing changed meanwhile. */
-static bool
-copy_ranges(const void *start, struct th_range_set *ours, bool *whole_ret)
-{
-	const size_t at = (size_t)((const char *)&mapping.ranges - (const char *)&mapping);
-
-	if (!th_observed_copy((uintptr_t)start, &mapping, sizeof(mapping)))
-		return false;
-	uint64_t born = mapping.born;
-	bool was_locked = mapping.lock.held;
-
-	if (!th_range_set_observe(ours, (const void *)((const char *)start + at)) ||
-		!th_observed_copy((uintptr_t)start, &mapping, sizeof(mapping)))
-		return false;
-	*whole_ret = !was_locked && !mapping.lock.held && mapping.born == born;
-	return true;
-}
-
 static bool
 observe(const void *start)
 {
+	const char *ranges = (const char *)start +
+			     ((const char *)&mapping.ranges - (const char *)&mapping);
 	static struct th_range_set ours;
 	bool is_whole = false;
 
 	if (!ours.capacity)
 		th_range_set_init(&ours, NODES);
-	for (int i = 0; i < COPY_TRIES && !is_whole; i++)
-		if (!copy_ranges(start, &ours, &is_whole))
+	for (int i = 0; i < COPY_TRIES && !is_whole; i++) {
+		if (!th_observed_copy((uintptr_t)start, &mapping, sizeof(mapping)))
 			return false;
+		uint64_t born = mapping.born;
+		bool was_locked = mapping.lock.held;
+		if (!th_range_set_observe(&ours, (const void *)ranges) ||
+			!th_observed_copy((uintptr_t)start, &mapping, sizeof(mapping)))
+			return false;
+		is_whole = !was_locked && !mapping.lock.held && mapping.born == born;
+	}
 	mapping.lock.held = 0;
 	mapping.ranges = ours;
 	return true;
