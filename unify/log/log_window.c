@@ -95,17 +95,15 @@ newest_window(void)
 	return newest;
 }
 
-/* Unmaps windows before window `number`, but not the last one, from which the next is made. */
+/* Unmaps windows without users before window `number`, but not `kept`. */
 static void
-retire(uint64_t number)
+retire(uint64_t number, const struct th_log_window *kept)
 {
-	const struct th_log_window *newest = newest_window();
-
 	for (unsigned i = 0; i < WINDOWS; i++) {
 		struct th_log_window *window = &log_map.windows[i];
 		uint64_t own = window->number;
 
-		if (!own || own >= number || window == newest)
+		if (!own || own >= number || window == kept)
 			continue;
 		__atomic_store_n(&window->number, 0, __ATOMIC_SEQ_CST);
 		if (__atomic_load_n(&window->users, __ATOMIC_SEQ_CST)) {
@@ -181,8 +179,8 @@ open_up_to(uint64_t number, uint64_t used)
 
 		if (result != TH_LOG_WINDOW_OPEN)
 			return result;
-		retire(next < used ? next : used);
 		newest = newest_window();
+		retire(next < used ? next : used, newest);
 	}
 	return TH_LOG_WINDOW_OPEN;
 }
@@ -200,8 +198,9 @@ open_locked(uint64_t offset, uint64_t used)
 		th_log_window_leave(window);
 	else
 		result = open_up_to(number_of(offset), number_of(used));
+	/* The last one stays: the next is made from it. */
 	if (result == TH_LOG_WINDOW_OPEN)
-		retire(number_of(used));
+		retire(number_of(used), newest_window());
 	th_unlock(&log_map.changing);
 	return result;
 }
@@ -248,21 +247,8 @@ th_log_windows_start(void)
 bool
 th_log_windows_retire(void)
 {
-	bool is_done = true;
-
-	for (unsigned i = 0; i < WINDOWS; i++) {
-		struct th_log_window *window = &log_map.windows[i];
-
-		/* As in retire(): a thread that enters sees the 0, or is seen. */
-		__atomic_store_n(&window->number, 0, __ATOMIC_SEQ_CST);
-		if (__atomic_load_n(&window->users, __ATOMIC_SEQ_CST)) {
-			is_done = false;
-		} else if (window->start) {
-			th_memory_system_unmap(window->start, MAPPED_BYTES);
-			window->start = NULL;
-		}
-	}
-	return is_done;
+	retire(UINT64_MAX, NULL);
+	return !has_windows();
 }
 
 bool

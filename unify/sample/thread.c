@@ -274,10 +274,13 @@ append_name(const struct th_thread_record *record)
 }
 
 void
-th_thread_log(struct th_thread_record *record)
+th_thread_log(struct th_thread_record *record, uint64_t now)
 {
 	char name[16] = "";
 
+	if (record->logged && now - record->name_seen < NAME_NS)
+		return;
+	record->name_seen = now;
 	if (!record->java_named && record == th_thread.record && !prctl(PR_GET_NAME, name) &&
 		strcmp(name, record->name)) {
 		memcpy(record->name, name, sizeof(name));
@@ -285,15 +288,6 @@ th_thread_log(struct th_thread_record *record)
 	}
 	if (!record->logged)
 		record->logged = append_name(record);
-}
-
-void
-th_thread_log_at(struct th_thread_record *record, uint64_t now)
-{
-	if (record->logged && now - record->name_seen < NAME_NS)
-		return;
-	record->name_seen = now;
-	th_thread_log(record);
 }
 
 void

@@ -48,7 +48,7 @@ struct th_thread_record {
 	bool logged;       /* the log holds a THREAD record */
 	bool java_named;   /* the name came from Java: the kernel's is ignored */
 	char name[TH_THREAD_NAME_MAX];
-	uint64_t name_seen; /* ns: when th_thread_log_at() last read the kernel's name */
+	uint64_t name_seen; /* ns: when th_thread_log() last read the kernel's name */
 	struct th_tally_item start; /* see thread_starts.h; maker 0: not known */
 	/* The same, in jvmti/. */
 	bool is_attached; /* between the VM's events of its start and its end */
@@ -169,16 +169,10 @@ void th_thread_postpone(uint64_t bytes);
 void th_thread_rename(struct th_thread_record *record, const char *name);
 
 /*
- * Writes the THREAD record of a thread if the log does not have it under its current name,
- * which is the kernel's unless Java gave one. [in-malloc]
+ * Writes the THREAD record of a thread if the log does not have it under its current name, which is the
+ * kernel's unless Java gave one.  That is read every 0.1 ms at most; `now` in ns. [in-malloc]
  */
-void th_thread_log(struct th_thread_record *record);
-
-/*
- * The same for a sample at `now` (ns): reads the kernel's name every 0.1 ms at most.
- * [in-malloc]
- */
-void th_thread_log_at(struct th_thread_record *record, uint64_t now);
+void th_thread_log(struct th_thread_record *record, uint64_t now);
 
 /*
  * Writes a THREAD_BYTES: exact bytes of `thread` in a heap; thread 0: total of all threads
