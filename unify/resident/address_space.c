@@ -5,7 +5,6 @@
  */
 #include "unify/resident/address_space.h"
 
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -197,7 +196,6 @@ bool
 th_address_space_read_file(struct th_address_space *space, const char *name)
 {
 	char path[TH_OBSERVED_PATH_MAX];
-	int saved_errno = errno;
 	int descriptor = th_system_open(th_observed_path(name, path), O_RDONLY | O_CLOEXEC, 0);
 	ssize_t got;
 
@@ -207,7 +205,6 @@ th_address_space_read_file(struct th_address_space *space, const char *name)
 		th_address_space_feed(space, space->buffer, (size_t)got);
 	if (descriptor >= 0)
 		th_system_close(descriptor);
-	errno = saved_errno;
 	return space->count && th_address_space_end(space);
 }
 
