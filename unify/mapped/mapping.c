@@ -224,13 +224,6 @@ add_to_use(const struct th_range *range, bool is_added)
 		mapping.use.files += bytes;
 }
 
-static void
-add_list_to_use(struct th_range_list list, bool is_added)
-{
-	for (uint32_t i = list.first; i; i = th_range_set_after(&mapping.ranges, i))
-		add_to_use(th_range_set_at(&mapping.ranges, i), is_added);
-}
-
 /* Ranges; under the lock */
 
 static bool
@@ -252,7 +245,8 @@ take_out_if(uintptr_t start, uintptr_t end, th_range_predicate *is_wanted, uint6
 
 	if (start < end)
 		list = th_range_set_cut(&mapping.ranges, start, end, is_wanted, value);
-	add_list_to_use(list, false);
+	for (uint32_t i = list.first; i; i = th_range_set_after(&mapping.ranges, i))
+		add_to_use(th_range_set_at(&mapping.ranges, i), false);
 	return list;
 }
 
@@ -269,11 +263,31 @@ take_out(uintptr_t start, uintptr_t end)
 	return take_out_old(start, end, mapping.born);
 }
 
+/* Inserts a range into a gap.  During a removal no ranges are joined. */
+static bool
+put(const struct th_range *range)
+{
+	if (!th_range_set_put(&mapping.ranges, range, !th_load_relaxed(&mapping.removing))) {
+		count_lost(1);
+		return false;
+	}
+	add_to_use(range, true);
+	return true;
+}
+
+/* Each is inserted into the node that it had. */
 static void
 put_back(struct th_range_list list)
 {
-	add_list_to_use(list, true);
-	th_range_set_put_back(&mapping.ranges, list, !th_load_relaxed(&mapping.removing));
+	uint32_t next;
+
+	for (uint32_t i = list.first; i; i = next) {
+		const struct th_range range = *th_range_set_at(&mapping.ranges, i);
+
+		next = th_range_set_after(&mapping.ranges, i);
+		th_range_set_release(&mapping.ranges, (struct th_range_list){i, i});
+		put(&range);
+	}
 }
 
 /*
@@ -336,13 +350,8 @@ put_new(const struct th_mapping_call *call, uint32_t owner, uint64_t place, stru
 	take_piece(call, call->bytes, owner, range.born, due);
 	if (due->is_due)
 		range.sample = SAMPLE_PENDING | range.born;
-	if (!th_range_set_put(&mapping.ranges, &range,
-		    !due->is_due && !th_load_relaxed(&mapping.removing))) {
-		count_lost(1);
-		return;
-	}
-	due->event.flags |= TH_MAPPED_TRACKED;
-	add_to_use(&range, true);
+	if (put(&range))
+		due->event.flags |= TH_MAPPED_TRACKED;
 }
 
 /* Events; without the lock */
@@ -636,68 +645,39 @@ bytes_of(struct th_range_list list)
 	return bytes;
 }
 
-/* Removes ranges that were inserted meanwhile, which only a race in the program can cause. */
-static void
-clear_places(struct th_range_list list)
-{
-	for (uint32_t i = list.first; i; i = th_range_set_after(&mapping.ranges, i)) {
-		const struct th_range *range = th_range_set_at(&mapping.ranges, i);
-		struct th_range_list other = take_out(range->start, range->end);
-
-		if (other.first)
-			count_lost(1);
-		th_range_set_release(&mapping.ranges, other);
-	}
-}
-
-/* Inserts the removed ranges again, as one new piece with the flags of the call. */
+/* Inserts ranges that were removed, as one new piece with the flags of the call. */
 static void
 enter_changed(struct th_range_list list, const struct th_mapping_call *call, struct due *due)
 {
 	take_piece(call, bytes_of(list), find_owner(call->caller), ++mapping.born, due);
 	for (uint32_t i = list.first; i; i = th_range_set_after(&mapping.ranges, i)) {
-		struct th_range *range = th_range_set_at(&mapping.ranges, i);
+		struct th_range range = *th_range_set_at(&mapping.ranges, i);
 
-		range->place = place_of(range);
-		range->born = due->born;
-		range->flags ^= TH_MAPPED_RESERVED;
-		range->sample = due->is_due ? SAMPLE_PENDING | due->born : 0;
-		due->event.flags = range->flags | TH_MAPPED_TRACKED;
+		range.place = place_of(&range);
+		range.born = due->born;
+		range.flags ^= TH_MAPPED_RESERVED;
+		range.sample = due->is_due ? SAMPLE_PENDING | due->born : 0;
+		due->event.flags = range.flags | TH_MAPPED_TRACKED;
+		put(&range);
 	}
-	clear_places(list);
-	put_back(list);
-}
-
-/*
- * Writes the ends of ranges that change and then inserts them in their new state.  Without the
- * lock.
- */
-static void
-change(struct th_range_list list, const struct th_mapping_call *call)
-{
-	struct due due = {.is_due = false};
-
-	log_ends(list);
-	if (!lock())
-		return;
-	enter_changed(list, call, &due);
-	unlock();
-	if (due.is_due)
-		record(&due, call->caller);
 }
 
 void
 th_mapping_protected(const struct th_mapping_call *call)
 {
+	struct due due = {.is_due = false};
 	int saved_errno = errno;
-	struct th_range_list list;
+	struct th_range_list changed;
 
 	if (!enter())
 		return;
-	list = take_out_if(call->start, call->start + call->bytes, differs, call->flags);
+	changed = take_out_if(call->start, call->start + call->bytes, differs, call->flags);
+	if (changed.first)
+		enter_changed(changed, call, &due);
 	unlock();
-	if (list.first)
-		change(list, call);
+	release(changed);
+	if (due.is_due)
+		record(&due, call->caller);
 	th_guard_leave();
 	errno = saved_errno;
 }

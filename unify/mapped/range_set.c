@@ -230,48 +230,6 @@ th_range_set_set_sample(struct th_range_set *ranges, uintptr_t start, uintptr_t 
 	return bytes;
 }
 
-/* Inserts the first ranges of a list, up to the next range of the set; returns the rest of the list. */
-static uint32_t
-put_run(struct th_range_set *ranges, uint32_t first)
-{
-	uint32_t position = count_below(ranges, th_range_set_at(ranges, first)->start);
-	uintptr_t end = position < ranges->count ? range_at(ranges, position)->start
-						 : UINTPTR_MAX;
-	uint32_t count = 0;
-	uint32_t i;
-
-	for (i = first; i && th_range_set_at(ranges, i)->start < end;
-		i = th_range_set_after(ranges, i))
-		count++;
-	move(ranges, position, position + count);
-	for (i = first; count--; i = th_range_set_after(ranges, i))
-		ranges->order[position++] = i;
-	return i;
-}
-
-void
-th_range_set_put_back(struct th_range_set *ranges, struct th_range_list list, bool joins)
-{
-	struct th_range_list left = {0, 0};
-	uint32_t next;
-
-	for (uint32_t i = list.first; i; i = next) {
-		const struct th_range *range = th_range_set_at(ranges, i);
-		bool is_joined = joins &&
-				 ((left.last &&
-					  join(th_range_set_at(ranges, left.last), range)) ||
-					 grow_neighbour(ranges, range));
-
-		next = th_range_set_after(ranges, i);
-		if (is_joined)
-			th_range_set_release(ranges, (struct th_range_list){i, i});
-		else
-			append(ranges, &left, i);
-	}
-	for (uint32_t i = left.first; i;)
-		i = put_run(ranges, i);
-}
-
 void
 th_range_set_release(struct th_range_set *ranges, struct th_range_list list)
 {

@@ -100,12 +100,6 @@ th_range_set_after(const struct th_range_set *ranges, uint32_t node)
 	return ranges->chunks[node / TH_RANGE_SET_CHUNK][node % TH_RANGE_SET_CHUNK].next;
 }
 
-/*
- * Inserts the ranges of a list into gaps, in their current state: the caller may have changed
- * them.  `joins` as above.  Needs no node. [in-malloc]
- */
-void th_range_set_put_back(struct th_range_set *ranges, struct th_range_list list, bool joins);
-
 /* Releases the nodes of a list. [in-malloc] */
 void th_range_set_release(struct th_range_set *ranges, struct th_range_list list);
 

@@ -225,30 +225,6 @@ test_others_stay(void **unused)
 	assert_range(th_range_set_find(&state.ranges, 50), 50, 60, 2);
 }
 
-/* The others come back between those that stayed, and join where they are alike. */
-static void
-test_lists_come_back_in_runs(void **unused)
-{
-	struct th_range range;
-
-	(void)unused;
-	start_empty(NODES);
-	for (uintptr_t i = 0; i < 8; i++) {
-		range = range_of(10 * i, 10 * i + 10, i % 4 < 2 ? 1 : 2);
-		range.sample = i;
-		assert_true(th_range_set_put(&state.ranges, &range, true));
-	}
-	struct th_range_list list = take(0, SPACE, 1);
-	for (uint32_t i = list.first; i; i = th_range_set_after(&state.ranges, i))
-		th_range_set_at(&state.ranges, i)->sample = 9;
-	th_range_set_put_back(&state.ranges, list, true);
-	assert_int_equal(count_ranges(), 6);
-	assert_range(th_range_set_find(&state.ranges, 0), 0, 20, 1);
-	assert_range(th_range_set_find(&state.ranges, 20), 20, 30, 2);
-	assert_range(th_range_set_find(&state.ranges, 40), 40, 60, 1);
-	assert_range(th_range_set_find(&state.ranges, 70), 70, 80, 2);
-}
-
 /* Against the model */
 
 static bool
@@ -343,13 +319,16 @@ move_some(uintptr_t start, uintptr_t end)
 	memcpy(moved, state.cells + start, (end - start) * sizeof(*moved));
 	compare_list(list, start, end, 0);
 	remove_some(to, to + (end - start), 0);
-	for (uint32_t i = list.first; i; i = th_range_set_after(&state.ranges, i)) {
-		struct th_range *range = th_range_set_at(&state.ranges, i);
+	bool joins = choose(2);
+	for (uint32_t next, i = list.first; i; i = next) {
+		struct th_range range = *th_range_set_at(&state.ranges, i);
 
-		range->start = range->start - start + to;
-		range->end = range->end - start + to;
+		next = th_range_set_after(&state.ranges, i);
+		th_range_set_release(&state.ranges, (struct th_range_list){i, i});
+		range.start = range.start - start + to;
+		range.end = range.end - start + to;
+		assert_true(th_range_set_put(&state.ranges, &range, joins));
 	}
-	th_range_set_put_back(&state.ranges, list, choose(2));
 	memcpy(state.cells + to, moved, (end - start) * sizeof(*moved));
 }
 
@@ -466,7 +445,6 @@ main(void)
 		cmocka_unit_test(test_full_table_refuses_and_counts),
 		cmocka_unit_test(test_sample_goes_to_one_birth),
 		cmocka_unit_test(test_others_stay),
-		cmocka_unit_test(test_lists_come_back_in_runs),
 		cmocka_unit_test(test_model),
 		cmocka_unit_test(test_copy_is_the_same),
 		cmocka_unit_test(test_copy_of_nonsense),
