@@ -404,6 +404,7 @@ th_breakdown_look(struct th_breakdown_subject *subject, uint64_t now)
 {
 	if (!may_begin())
 		return;
+	subject = subject ? subject : &breakdown.own;
 	if (now >= subject->plan.next_look)
 		look(subject, now);
 	th_unlock(&breakdown.busy);
@@ -421,12 +422,6 @@ th_breakdown_take(struct th_breakdown_subject *subject, enum th_breakdown_reason
 }
 
 /* For this process */
-
-void
-th_breakdown_poll(uint64_t now)
-{
-	th_breakdown_look(&breakdown.own, now);
-}
 
 uint64_t
 th_breakdown_next(void)
