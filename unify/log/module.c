@@ -63,8 +63,8 @@ struct object {
 };
 
 static struct th_module *slots[SLOTS_CHUNKS]; /* atomic; NULL: not allocated yet */
-static uint32_t claimed;                 /* number of ids assigned */
-static uint32_t slot_index[INDEX_SIZE];  /* atomic: ids; 0 = free */
+static uint32_t claimed;                      /* number of ids assigned */
+static uint32_t slot_index[INDEX_SIZE];       /* atomic: ids; 0 = free */
 
 /*
  * _dl_find_object, looked up by name: a reference, even a weak one, would bind the library to a

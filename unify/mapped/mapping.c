@@ -64,10 +64,11 @@ static struct {
 	struct th_spinlock lock; /* protects the fields below */
 	struct th_range_set ranges; /* the first of them */
 	struct th_random random;
-	struct lane lanes[2];      /* accessible, reserved */
-	struct th_event_mapped_use use; /* but for `allocated`, a lane's total, and `returned` */
-	uint64_t born;             /* number of the last change */
-	uint32_t removing;         /* atomic: removals in progress */
+	struct lane lanes[2]; /* accessible, reserved */
+	struct th_event_mapped_use
+		use;       /* but for `allocated`, a lane's total, and `returned` */
+	uint64_t born;     /* number of the last change */
+	uint32_t removing; /* atomic: removals in progress */
 	/* Private to the caller of th_mapping_log_use(). */
 	struct th_event_mapped_use logged; /* without its time */
 } mapping TH_AT_START;
@@ -166,14 +167,6 @@ th_mapping_restart(void)
 	th_unlock(&mapping.lock);
 }
 
-/* Counts the losses of cuts since the last call. */
-static void
-count_cuts(void)
-{
-	count_lost(mapping.ranges.lost);
-	mapping.ranges.lost = 0;
-}
-
 static bool
 lock(void)
 {
@@ -186,7 +179,9 @@ lock(void)
 static void
 unlock(void)
 {
-	count_cuts();
+	/* By cuts. */
+	count_lost(mapping.ranges.lost);
+	mapping.ranges.lost = 0;
 	th_unlock(&mapping.lock);
 }
 

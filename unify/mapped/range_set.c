@@ -24,12 +24,6 @@ th_range_set_deinit(struct th_range_set *ranges)
 
 /* Nodes */
 
-static struct th_range_node *
-node_at(const struct th_range_set *ranges, uint32_t index)
-{
-	return &ranges->chunks[index / TH_RANGE_SET_CHUNK][index % TH_RANGE_SET_CHUNK];
-}
-
 /* Doubles the room for the order; false: out of memory. */
 static bool
 grow(struct th_range_set *ranges)
@@ -63,7 +57,7 @@ take_node(struct th_range_set *ranges)
 	uint32_t index = ranges->unused;
 
 	if (index) {
-		ranges->unused = node_at(ranges, index)->next;
+		ranges->unused = th_range_set_node(ranges, index)->next;
 	} else {
 		if (ranges->touched >= ranges->capacity || !has_memory(ranges, ranges->touched))
 			return 0;
@@ -77,7 +71,7 @@ take_node(struct th_range_set *ranges)
 static struct th_range *
 range_at(const struct th_range_set *ranges, uint32_t position)
 {
-	return &node_at(ranges, ranges->order[position])->range;
+	return &th_range_set_node(ranges, ranges->order[position])->range;
 }
 
 /* The number of ranges that start below `address`. */
@@ -115,7 +109,7 @@ insert(struct th_range_set *ranges, const struct th_range *range)
 
 	if (!index)
 		return false;
-	node_at(ranges, index)->range = *range;
+	th_range_set_node(ranges, index)->range = *range;
 	move(ranges, position, position + 1);
 	ranges->order[position] = index;
 	return true;
@@ -184,9 +178,9 @@ th_range_set_put(struct th_range_set *ranges, const struct th_range *range, bool
 static void
 append(struct th_range_set *ranges, struct th_range_list *list, uint32_t index)
 {
-	node_at(ranges, index)->next = 0;
+	th_range_set_node(ranges, index)->next = 0;
 	if (list->first)
-		node_at(ranges, list->last)->next = index;
+		th_range_set_node(ranges, list->last)->next = index;
 	else
 		list->first = index;
 	list->last = index;
@@ -235,7 +229,7 @@ th_range_set_release(struct th_range_set *ranges, struct th_range_list list)
 {
 	if (!list.first)
 		return;
-	node_at(ranges, list.last)->next = ranges->unused;
+	th_range_set_node(ranges, list.last)->next = ranges->unused;
 	ranges->unused = list.first;
 }
 

@@ -88,16 +88,22 @@ uint64_t th_range_set_set_sample(struct th_range_set *ranges, uintptr_t start, u
  * The ranges of a list: for (i = list.first; i; i = th_range_set_after(ranges, i)).  Owned by
  * the caller until the list is released: needs no lock. [in-malloc]
  */
+static inline struct th_range_node *
+th_range_set_node(const struct th_range_set *ranges, uint32_t node)
+{
+	return &ranges->chunks[node / TH_RANGE_SET_CHUNK][node % TH_RANGE_SET_CHUNK];
+}
+
 static inline struct th_range *
 th_range_set_at(const struct th_range_set *ranges, uint32_t node)
 {
-	return &ranges->chunks[node / TH_RANGE_SET_CHUNK][node % TH_RANGE_SET_CHUNK].range;
+	return &th_range_set_node(ranges, node)->range;
 }
 
 static inline uint32_t
 th_range_set_after(const struct th_range_set *ranges, uint32_t node)
 {
-	return ranges->chunks[node / TH_RANGE_SET_CHUNK][node % TH_RANGE_SET_CHUNK].next;
+	return th_range_set_node(ranges, node)->next;
 }
 
 /* Releases the nodes of a list. [in-malloc] */

@@ -39,8 +39,8 @@ hash_of(const char *name)
 }
 
 static struct th_breakdown_row *
-find(struct th_breakdown_rows *rows, const struct th_event_account_row *event,
-	const char *name, uint32_t hash)
+find(struct th_breakdown_rows *rows, const struct th_event_account_row *event, const char *name,
+	uint32_t hash)
 {
 	for (uint32_t i = 0; i < rows->count; i++) {
 		struct th_breakdown_row *row = &rows->items[i];
@@ -63,8 +63,8 @@ find_or_make(struct th_breakdown_rows *rows, const struct th_event_account_row *
 	if (row)
 		return row;
 	row = &rows->items[rows->count++];
-	*row = (struct th_breakdown_row){.hash = hash,
-		.event = {.category = event->category, .stack = event->stack}};
+	*row = (struct th_breakdown_row){
+		.hash = hash, .event = {.category = event->category, .stack = event->stack}};
 	strncpy(row->name, name, NAME_MAX_LENGTH);
 	return row;
 }

@@ -52,26 +52,6 @@ th_breakdown_set_vm(const struct th_breakdown_vm *vm)
 	th_store_release(&java_vm, vm);
 }
 
-static void
-collect_claims(struct th_breakdown_claims *claims)
-{
-	const struct th_breakdown_vm *vm = th_load_acquire(&java_vm);
-
-	if (vm)
-		vm->claim(claims);
-}
-
-static void
-log_sources(uint32_t number)
-{
-	const struct th_breakdown_vm *vm = th_load_acquire(&java_vm);
-
-	if (log_allocator)
-		log_allocator(number);
-	if (vm)
-		vm->log(number);
-}
-
 void
 th_breakdown_claim(struct th_breakdown_claims *claims, enum th_breakdown_claim_rank rank,
 	const struct th_claim *claim)
@@ -132,22 +112,18 @@ add_touched(struct th_breakdown_tables *tables, uint64_t sample, uint64_t word)
 }
 
 static void
-touch_block(struct th_breakdown_tables *tables, const struct th_breakdown_block *block)
+log_blocks(struct th_breakdown_tables *tables)
 {
-	uint64_t resident = th_page_map_use(
-		&tables->pages, block->address, block->address + block->size)
-				    .resident;
-	bool is_in_heap = th_breakdown_owners_is_heap(tables, block->address);
+	for (uint32_t i = 0; i < tables->block_count; i++) {
+		const struct th_breakdown_block *block = &tables->blocks[i];
+		uint64_t word = th_page_map_use(
+			&tables->pages, block->address, block->address + block->size)
+					.resident;
 
-	add_touched(
-		tables, block->sample, resident | (is_in_heap ? 0 : TH_TOUCHED_OWN_MAPPING));
-}
-
-static void
-log_touched(struct th_breakdown_tables *tables)
-{
-	for (uint32_t i = 0; i < tables->block_count; i++)
-		touch_block(tables, &tables->blocks[i]);
+		if (!th_breakdown_owners_is_heap(tables, block->address))
+			word |= TH_TOUCHED_OWN_MAPPING;
+		add_touched(tables, block->sample, word);
+	}
 	write_touched(tables);
 }
 
@@ -192,15 +168,6 @@ log_heaps(const struct th_breakdown_tables *tables)
 
 	if (tables->stretch_count)
 		th_log_append(TH_EVENT_MALLOC_HEAPS, &event, &stretches, 1);
-}
-
-/* Writes MALLOC_HEAPS, and TOUCHED of sampled mappings and blocks, while tables->pages is open. */
-static void
-log_pages(struct th_breakdown_tables *tables)
-{
-	log_heaps(tables);
-	log_mapped(tables);
-	log_touched(tables);
 }
 
 /* The resident size and the control group */
@@ -261,23 +228,19 @@ flags_of(const struct th_breakdown_tables *tables, bool has_pages)
 	return flags;
 }
 
-/* Other processes assign numbers as well. */
-static uint32_t
-next_number(void)
-{
-	return th_add_relaxed(&th_log_header()->accounts, 1) + 1;
-}
-
 static void
 fill(struct th_breakdown_tables *tables, const struct th_cgroup *group, bool on_agent_thread)
 {
+	const struct th_breakdown_vm *vm = th_load_acquire(&java_vm);
 	struct th_event_account *event = &tables->event;
 	bool has_pages = tables->pages.descriptor >= 0;
 
-	event->account = next_number();
+	/* Other processes assign numbers as well. */
+	event->account = th_add_relaxed(&th_log_header()->accounts, 1) + 1;
 	tables->allocator = *th_remote_tables.allocator ? th_remote_tables.allocator : NULL;
 	th_breakdown_owners_claim(tables);
-	collect_claims(&tables->claims);
+	if (vm)
+		vm->claim(&tables->claims);
 	th_breakdown_owners_settle(tables);
 	th_breakdown_divide(tables);
 	event->counted = read_resident().resident;
@@ -285,12 +248,17 @@ fill(struct th_breakdown_tables *tables, const struct th_cgroup *group, bool on_
 	event->swapped = tables->space.swapped;
 	event->mappings = tables->space.count;
 	log_rows(tables);
-	if (has_pages)
-		log_pages(tables);
+	if (has_pages) {
+		log_heaps(tables);
+		log_mapped(tables);
+		log_blocks(tables);
+	}
 	event->flags = flags_of(tables, has_pages);
 	log_group(tables, group);
-	if (on_agent_thread)
-		log_sources(event->account);
+	if (on_agent_thread && log_allocator)
+		log_allocator(event->account);
+	if (on_agent_thread && vm)
+		vm->log(event->account);
 }
 
 /* Maps the memory of the tables. */

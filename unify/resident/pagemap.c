@@ -103,7 +103,6 @@ find_ranges(struct th_page_map *map, uintptr_t start, uintptr_t end)
 bool
 th_page_map_scan(struct th_page_map *map, uintptr_t start, uintptr_t end)
 {
-
 	map->is_scanned = map->descriptor >= 0 && !is_swap_in_use() &&
 			  !has_pages_of_hugetlbfs() &&
 			  th_memory_map_once(

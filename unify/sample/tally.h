@@ -33,7 +33,8 @@
 
 /* A stack that makes things, and what it has made. */
 struct th_tally_maker {
-	struct th_event_tally event;     /* stack 0 = unused; time and times are set when it is logged */
+	struct th_event_tally
+		event; /* stack 0 = unused; time and times are set when it is logged */
 	uint64_t births[TH_TALLY_SLOTS]; /* of those alive */
 	bool has_changed;                /* since the last log */
 };

@@ -38,8 +38,8 @@ struct th_byte_count {
 struct th_takes_thread; /* jvmti/ledger/takes.h */
 
 struct th_thread_record {
-	uint32_t id;  /* 1.., dense */
-	uint32_t tid; /* of the kernel */
+	uint32_t id;             /* 1.., dense */
+	uint32_t tid;            /* of the kernel */
 	struct th_random random; /* written by the thread itself */
 	/* From here to `state`: zero in a new thread.  Written by the thread itself. */
 	uint64_t interval; /* in effect when the countdown was drawn */
@@ -48,7 +48,7 @@ struct th_thread_record {
 	bool logged;       /* the log holds a THREAD record */
 	bool java_named;   /* the name came from Java: the kernel's is ignored */
 	char name[TH_THREAD_NAME_MAX];
-	uint64_t name_seen; /* ns: when th_thread_log() last read the kernel's name */
+	uint64_t name_seen;         /* ns: when th_thread_log() last read the kernel's name */
 	struct th_tally_item start; /* see thread_starts.h; maker 0: not known */
 	/* The same, in jvmti/. */
 	bool is_attached; /* between the VM's events of its start and its end */

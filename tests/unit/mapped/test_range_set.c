@@ -238,8 +238,8 @@ is_same(const struct cell *cell, const struct th_range *range)
 static uintptr_t
 next_taken(uintptr_t at, uintptr_t end, uint32_t owner)
 {
-	while (at < end && (!state.cells[at].owner ||
-				   (owner && state.cells[at].owner != owner)))
+	while (at < end &&
+		(!state.cells[at].owner || (owner && state.cells[at].owner != owner)))
 		at++;
 	return at;
 }
