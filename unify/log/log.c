@@ -58,22 +58,6 @@ struct place {
 };
 
 /*
- * False: the window cannot be mapped.  True also if the tail has moved on meanwhile, and
- * another window is needed.
- */
-static bool
-open_window(struct th_log_header *header, uint64_t tail)
-{
-	enum th_log_window_result result = th_log_window_open(tail, tail);
-
-	if (result == TH_LOG_WINDOW_OPEN || th_log_file_tail(header) != tail)
-		return true;
-	return th_log_file_refuse(result == TH_LOG_WINDOW_BUSY
-					  ? TH_COUNTER_DROPPED_BUSY
-					  : TH_COUNTER_DROPPED_LOG_UNREACHABLE);
-}
-
-/*
  * Closing a log sets the state, moves the limit to the tail, reads the tail again and truncates
  * the file there.  Space that was reserved while the limit was above it therefore stays in the
  * file.  Another process uses the limit in the header for this check.  Pairs with the stores in
@@ -98,7 +82,8 @@ reserve_at(struct th_log_header *header, uint64_t tail, uint32_t bytes, struct p
 	place->window = th_log_file.whole ? NULL : th_log_window_enter(tail);
 	place->offset = 0;
 	if (!place->window && !th_log_file.whole)
-		return !open_window(header, tail);
+		/* If the tail has moved on meanwhile, another window is needed. */
+		return !th_log_window_open(tail, tail) && th_log_file_tail(header) == tail;
 	/* Sequentially consistent: ordered before the second read of the limit. */
 	if (__atomic_compare_exchange_n(&header->tail, &tail, tail + bytes, false,
 		    __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE)) {

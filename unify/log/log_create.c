@@ -133,29 +133,6 @@ create_file(const char *path, const struct th_log_identity *identity)
 	return th_log_file_move_high(descriptor);
 }
 
-/*
- * The program may close the descriptor at any time and open another file under its number:
- * checks the file before and after mapping.
- */
-static void *
-map_part(uint64_t offset, size_t bytes)
-{
-	void *mapping = MAP_FAILED;
-
-	if (!th_lock_bounded(&th_log_file.growing))
-		return MAP_FAILED;
-	int descriptor = th_log_file_descriptor();
-	if (descriptor >= 0)
-		mapping = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
-			MAP_SHARED | MAP_NORESERVE, descriptor, offset);
-	if (mapping != MAP_FAILED && !th_log_file_is_ours(descriptor)) {
-		th_memory_system_unmap(mapping, bytes);
-		mapping = MAP_FAILED;
-	}
-	th_unlock(&th_log_file.growing);
-	return mapping;
-}
-
 /* A thread may still count in the header of the last log, so its address remains mapped. */
 static struct th_log_header *last_header; /* NULL: none */
 
@@ -261,7 +238,7 @@ th_log_create(const char *path, uint64_t max_bytes, const struct th_log_identity
 	if (!th_log_file_allocate(descriptor, 0, FIRST_CHUNK))
 		return abandon(descriptor, path, TH_LOG_NO_SPACE);
 	struct th_log_header *header = map_header(descriptor);
-	if (!header || !th_log_windows_init(descriptor, map_part) ||
+	if (!header || !th_log_windows_init(descriptor) ||
 		!init_file(path, max_bytes, descriptor))
 		return abandon(descriptor, path, TH_LOG_FAILED);
 	init_header(header, max_bytes, identity);
