@@ -273,10 +273,12 @@ th_log_windows_retire(void)
 }
 
 bool
-th_log_windows_init(int descriptor)
+th_log_windows_init(int descriptor, uint64_t offset)
 {
-	void *start = th_memory_system_map(
-		NULL, MAPPED_BYTES, MAP_SHARED | MAP_NORESERVE, descriptor);
+	const uint64_t number = number_of(offset);
+	void *start = number == 1 ? th_memory_system_map(NULL, MAPPED_BYTES,
+					    MAP_SHARED | MAP_NORESERVE, descriptor)
+				  : map_file((number - 1) * TH_LOG_WINDOW_BYTES);
 
 	if (start == MAP_FAILED)
 		return false;
@@ -284,7 +286,7 @@ th_log_windows_init(int descriptor)
 	if (has_windows())
 		memset(&log_map, 0, sizeof(log_map));
 	log_map.windows[0].start = start;
-	th_store_release(&log_map.windows[0].number, 1);
+	th_store_release(&log_map.windows[0].number, number);
 	return true;
 }
 

@@ -21,10 +21,10 @@
 struct th_log_window;
 
 /*
- * Maps the first window of a file.  False: errno has the reason.  Called once, and again after
- * detaching.
+ * Maps the window of a file that contains `offset`.  False: errno has the reason.  Called once, and again
+ * after detaching or retiring.
  */
-bool th_log_windows_init(int descriptor);
+bool th_log_windows_init(int descriptor, uint64_t offset);
 
 /*
  * The window that contains `offset`; it stays mapped until the caller leaves it.  NULL: not
