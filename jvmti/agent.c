@@ -362,7 +362,7 @@ on_native_end(struct th_thread_record *record)
 		!th_log_is_ours())
 		return;
 	record->is_attached = false;
-	th_thread_log(record);
+	th_thread_log(record, th_clock_now());
 	const struct th_event_undetached event = {.time = th_clock_now(), .thread = record->id};
 	th_log_append(TH_EVENT_UNDETACHED, &event, NULL, 0);
 }

@@ -240,7 +240,7 @@ work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 	thread.has_news |= thread.is_busy;
 	th_full_collection_turn(jvmti);
 	th_full_collection_exit_turn(jvmti, log_judged);
-	th_breakdown_poll(th_clock_now());
+	th_breakdown_look(NULL, th_clock_now());
 	th_admission_review();
 }
 

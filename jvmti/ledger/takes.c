@@ -164,7 +164,7 @@ th_take_sample(struct th_take *take)
 		take->stack = th_capture_stack(&registers, take->thread->id, TH_HEAP_NATIVE).id;
 		th_throttle_capture_ends(begun, false);
 		if (take->stack)
-			th_thread_log_at(th_thread.record, th_clock_now());
+			th_thread_log(th_thread.record, th_clock_now());
 		else
 			th_log_count(TH_COUNTER_LEDGER_LOST, 1);
 		th_in_flight_end();

@@ -461,8 +461,8 @@ th_class_loaders_each(th_class_loaders_visit *visit, void *data)
 
 	for (uint32_t i = 1; makers && i <= touched; i++)
 		if (read_entry(i, &entry) && !entry.is_hidden)
-			visit(entry.reference, entry.item.stack, makers[entry.item.maker].type,
-				data);
+			visit(entry.reference, entry.item.stack,
+				makers[entry.item.maker].event.type, data);
 }
 
 void

@@ -32,7 +32,7 @@ try_size(const char *text)
 		require(bytes == 77);
 		return;
 	}
-	require(th_proc_number(&rest, &again));
+	require(th_proc_number(&rest, 10, &again));
 	require(bytes >= again && (!again || bytes % again == 0));
 }
 
@@ -42,8 +42,8 @@ try_numbers(const char *text)
 	uint64_t number;
 
 	th_proc_field(text, "Rss:", &number);
-	th_proc_number(&text, &number);
-	th_proc_hexadecimal(&text, &number);
+	th_proc_number(&text, 10, &number);
+	th_proc_number(&text, 16, &number);
 }
 
 static void

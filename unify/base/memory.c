@@ -190,7 +190,6 @@ uint64_t
 th_memory_resident(void)
 {
 	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-	int saved_errno = errno;
 	uint64_t pages = 0;
 
 	for (uint32_t i = 0; i < listed(); i++) {
@@ -201,7 +200,6 @@ th_memory_resident(void)
 			pages += resident_pages(
 				start, (bytes + page_bytes - 1) / page_bytes, page_bytes);
 	}
-	errno = saved_errno;
 	return pages * page_bytes;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "unify/base/system.h"
+#include "unify/shared/size.h"
 
 size_t
 th_proc_file_read(const char *path, char *buffer, size_t capacity)
@@ -28,45 +29,11 @@ th_proc_file_read(const char *path, char *buffer, size_t capacity)
 	return filled;
 }
 
-static int
-digit_of(char c, unsigned base)
-{
-	int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
-
-	return digit < (int)base ? digit : -1;
-}
-
-static bool
-parse(const char **text, unsigned base, uint64_t *ret)
-{
-	const char *at = *text;
-	uint64_t value = 0;
-	int digit;
-
-	while (*at == ' ' || *at == '\t')
-		at++;
-	if (digit_of(*at, base) < 0)
-		return false;
-	for (; (digit = digit_of(*at, base)) >= 0; at++) {
-		if (__builtin_mul_overflow(value, base, &value) ||
-			__builtin_add_overflow(value, (unsigned)digit, &value))
-			return false;
-	}
-	*text = at;
-	*ret = value;
-	return true;
-}
-
 bool
-th_proc_number(const char **text, uint64_t *ret)
+th_proc_number(const char **text, unsigned base, uint64_t *ret)
 {
-	return parse(text, 10, ret);
-}
-
-bool
-th_proc_hexadecimal(const char **text, uint64_t *ret)
-{
-	return parse(text, 16, ret);
+	*text += strspn(*text, " \t");
+	return th_digits_parse(text, base, ret);
 }
 
 bool
@@ -79,7 +46,7 @@ th_proc_field(const char *text, const char *key, uint64_t *ret)
 		if (!strncmp(line, key, length)) {
 			const char *number = line + length;
 
-			return th_proc_number(&number, ret);
+			return th_proc_number(&number, 10, ret);
 		}
 	}
 	return false;
@@ -97,6 +64,6 @@ th_proc_start_time(const char *path)
 	for (int field = 2; at && field < 22; field++)
 		at = strchr(at + 1, ' ');
 	if (at)
-		th_proc_number(&at, &time);
+		th_proc_number(&at, 10, &time);
 	return time;
 }

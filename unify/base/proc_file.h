@@ -15,14 +15,8 @@
  */
 size_t th_proc_file_read(const char *path, char *buffer, size_t capacity);
 
-/*
- * Parses the decimal number at *text, after leading blanks, and advances *text past it.  False:
- * there is none, or it does not fit. [any]
- */
-bool th_proc_number(const char **text, uint64_t *ret);
-
-/* The same for a hexadecimal number without prefix. [any] */
-bool th_proc_hexadecimal(const char **text, uint64_t *ret);
+/* As th_digits_parse(), after leading blanks. [any] */
+bool th_proc_number(const char **text, unsigned base, uint64_t *ret);
 
 /*
  * The number in the first line of `text` that starts with `key`, as in "anon 4096" or "VmHWM:

@@ -53,25 +53,9 @@ th_log_text(const char *text)
 
 /* The position of a record: reserved space, in a window that was entered. */
 struct place {
-	struct th_log_window *window; /* NULL for the log of another process */
+	struct th_log_window *window;
 	uint64_t offset;
 };
-
-/*
- * False: the window cannot be mapped.  True also if the tail has moved on meanwhile, and
- * another window is needed.
- */
-static bool
-open_window(struct th_log_header *header, uint64_t tail)
-{
-	enum th_log_window_result result = th_log_window_open(tail, tail);
-
-	if (result == TH_LOG_WINDOW_OPEN || th_log_file_tail(header) != tail)
-		return true;
-	return th_log_file_refuse(result == TH_LOG_WINDOW_BUSY
-					  ? TH_COUNTER_DROPPED_BUSY
-					  : TH_COUNTER_DROPPED_LOG_UNREACHABLE);
-}
 
 /*
  * Closing a log sets the state, moves the limit to the tail, reads the tail again and truncates
@@ -82,7 +66,7 @@ open_window(struct th_log_header *header, uint64_t tail)
 static bool
 is_ours_to_fill(const struct th_log_header *header, uint64_t end)
 {
-	const uint64_t *limit = th_log_file.whole ? &header->limit : &th_log_file.limit;
+	const uint64_t *limit = th_log_file.is_observed ? &header->limit : &th_log_file.limit;
 
 	return end <= __atomic_load_n(limit, __ATOMIC_SEQ_CST);
 }
@@ -95,21 +79,21 @@ static bool
 reserve_at(struct th_log_header *header, uint64_t tail, uint32_t bytes, struct place *place)
 {
 	/* Entered before the reservation: a window without users may be unmapped. */
-	place->window = th_log_file.whole ? NULL : th_log_window_enter(tail);
+	place->window = th_log_window_enter(tail);
 	place->offset = 0;
-	if (!place->window && !th_log_file.whole)
-		return !open_window(header, tail);
+	if (!place->window)
+		/* If the tail has moved on meanwhile, another window is needed. */
+		return !th_log_window_open(tail, tail) && th_log_file_tail(header) == tail;
 	/* Sequentially consistent: ordered before the second read of the limit. */
 	if (__atomic_compare_exchange_n(&header->tail, &tail, tail + bytes, false,
 		    __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE)) {
 		th_log_file_raise_seen(tail + bytes);
 		place->offset = is_ours_to_fill(header, tail + bytes) ? tail : 0;
-		if (!place->offset && place->window)
+		if (!place->offset)
 			th_log_window_leave(place->window);
 		return true;
 	}
-	if (place->window)
-		th_log_window_leave(place->window);
+	th_log_window_leave(place->window);
 	return false;
 }
 
@@ -130,13 +114,6 @@ reserve(struct th_log_header *header, uint32_t bytes, struct place *place)
 			return place->offset != 0;
 	}
 	return th_log_file_refuse(TH_COUNTER_DROPPED_BUSY);
-}
-
-static char *
-memory_of(const struct place *place)
-{
-	return place->window ? th_log_window_at(place->window, place->offset)
-			     : th_log_file.whole + place->offset;
 }
 
 /*
@@ -199,12 +176,11 @@ th_log_append(enum th_event_type type, const void *fixed, const struct th_log_pa
 		errno = saved_errno;
 		return 0;
 	}
-	char *record = memory_of(&place);
+	char *record = th_log_window_at(place.window, place.offset);
 	memcpy(record + head, (const char *)fixed + head, th_log_file.fixed_bytes[type] - head);
 	put_parts(record, event, parts, part_count);
 	commit(record, place.offset, size, type);
-	if (place.window)
-		th_log_window_leave(place.window);
+	th_log_window_leave(place.window);
 	errno = saved_errno;
 	return place.offset;
 }

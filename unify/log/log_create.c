@@ -133,29 +133,6 @@ create_file(const char *path, const struct th_log_identity *identity)
 	return th_log_file_move_high(descriptor);
 }
 
-/*
- * The program may close the descriptor at any time and open another file under its number:
- * checks the file before and after mapping.
- */
-static void *
-map_part(uint64_t offset, size_t bytes)
-{
-	void *mapping = MAP_FAILED;
-
-	if (!th_lock_bounded(&th_log_file.growing))
-		return MAP_FAILED;
-	int descriptor = th_log_file_descriptor();
-	if (descriptor >= 0)
-		mapping = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
-			MAP_SHARED | MAP_NORESERVE, descriptor, offset);
-	if (mapping != MAP_FAILED && !th_log_file_is_ours(descriptor)) {
-		th_memory_system_unmap(mapping, bytes);
-		mapping = MAP_FAILED;
-	}
-	th_unlock(&th_log_file.growing);
-	return mapping;
-}
-
 /* A thread may still count in the header of the last log, so its address remains mapped. */
 static struct th_log_header *last_header; /* NULL: none */
 
@@ -234,7 +211,7 @@ init_file(const char *path, uint64_t max_bytes, int descriptor)
 	for (size_t i = 0; i < TH_EVENT_NUMBERS; i++)
 		th_log_file.fixed_bytes[i] = th_log_event_fixed_end(&th_log_events[i]);
 	snprintf(th_log_file.path, PATH_MAX, "%s", path);
-	th_log_file.whole = NULL;
+	th_log_file.is_observed = false;
 	th_log_file.seen = TH_LOG_HEADER_BYTES;
 	th_log_file.limit = FIRST_CHUNK;
 	th_log_file.max_bytes = max_bytes;
@@ -261,7 +238,7 @@ th_log_create(const char *path, uint64_t max_bytes, const struct th_log_identity
 	if (!th_log_file_allocate(descriptor, 0, FIRST_CHUNK))
 		return abandon(descriptor, path, TH_LOG_NO_SPACE);
 	struct th_log_header *header = map_header(descriptor);
-	if (!header || !th_log_windows_init(descriptor, map_part) ||
+	if (!header || !th_log_windows_init(descriptor, TH_LOG_HEADER_BYTES) ||
 		!init_file(path, max_bytes, descriptor))
 		return abandon(descriptor, path, TH_LOG_FAILED);
 	init_header(header, max_bytes, identity);
@@ -308,23 +285,26 @@ th_log_observe(int descriptor)
 		fstat(descriptor, &status) || !is_sound(&header, &status) ||
 		!init_file("", header.most_bytes, descriptor))
 		return false;
-	void *whole = th_memory_system_map(
-		NULL, header.most_bytes, MAP_SHARED | MAP_NORESERVE, descriptor);
-	if (whole == MAP_FAILED)
+	void *mapping = th_memory_system_map(NULL, TH_LOG_HEADER_BYTES, MAP_SHARED, descriptor);
+	if (mapping == MAP_FAILED)
 		return false;
-	th_log_file.whole = whole;
+	if (!th_log_windows_init(descriptor, header.tail)) {
+		th_memory_system_unmap(mapping, TH_LOG_HEADER_BYTES);
+		return false;
+	}
+	th_log_file.is_observed = true;
 	th_log_file.seen = header.tail;
 	th_log_file.limit = header.limit;
-	th_store_release(&th_log_file.header, whole);
+	th_store_release(&th_log_file.header, mapping);
 	return true;
 }
 
 void
 th_log_observe_end(void)
 {
+	th_memory_system_unmap(th_log_file.header, TH_LOG_HEADER_BYTES);
 	th_log_file.header = NULL;
-	th_memory_system_unmap(th_log_file.whole, th_log_file.max_bytes);
-	th_log_file.whole = NULL;
+	th_log_windows_retire();
 	th_log_file.descriptor = -1;
 }
 

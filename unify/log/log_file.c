@@ -149,7 +149,7 @@ th_log_file_allocate(int descriptor, uint64_t from, uint64_t to)
 	 * Not from another process: its zeros could overwrite newer records of the log's own
 	 * process.
 	 */
-	return (errno == EOPNOTSUPP || errno == ENOSYS) && !th_log_file.whole &&
+	return (errno == EOPNOTSUPP || errno == ENOSYS) && !th_log_file.is_observed &&
 	       write_zeros(descriptor, from, to);
 }
 
@@ -189,7 +189,7 @@ grow_by(int descriptor, uint64_t needed, uint64_t more)
 			descriptor, th_load_relaxed(&th_log_file.limit), target) ||
 		th_load_acquire(&th_log_file.is_complete))
 		return false;
-	if (!show_limit(header, target) && th_log_file.whole)
+	if (!show_limit(header, target) && th_log_file.is_observed)
 		return false;
 	/* Pairs with the acquire load in reserve(): the blocks are allocated. */
 	th_store_release(&th_log_file.limit, target);
@@ -250,7 +250,7 @@ look_for(uint64_t tail)
 	if (tail <= th_load_acquire(&th_log_file.limit))
 		return IN_FILE;
 	/* The maximum of a ring moves; the tool knows that of the time at which it mapped the log. */
-	if (tail > th_load_relaxed(&th_log_file.max_bytes) && th_log_file.whole &&
+	if (tail > th_load_relaxed(&th_log_file.max_bytes) && th_log_file.is_observed &&
 		th_log_header()->ring_bytes) {
 		th_log_file_refuse(TH_COUNTER_DROPPED_LOG_FULL);
 		return UNKNOWN;

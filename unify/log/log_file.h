@@ -23,7 +23,7 @@
 
 struct th_log_file {
 	struct th_log_header *header; /* mapped permanently; NULL: no log */
-	char *whole;                  /* other process's log: mapped up to the maximum size */
+	bool is_observed;             /* the log of another process */
 	uint64_t seen;                /* atomic: the last valid tail seen */
 	uint64_t limit;               /* atomic: end of the space that this process allocated */
 	uint64_t max_bytes;           /* atomic: maximum size of the log */

@@ -11,9 +11,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "unify/base/align.h"
 #include "unify/base/atomic.h"
 #include "unify/base/memory.h"
 #include "unify/base/system.h"
+#include "unify/log/log_file.h"
 
 /* More than two are mapped only while threads are stopped in the middle of a record. */
 #define WINDOWS 8
@@ -29,8 +31,6 @@ static struct {
 	struct th_spinlock changing;
 	struct th_log_window windows[WINDOWS];
 } log_map;
-
-static th_log_window_map *map_file;
 
 static uint64_t
 number_of(uint64_t offset)
@@ -95,17 +95,15 @@ newest_window(void)
 	return newest;
 }
 
-/* Unmaps windows before window `number`, but not the last one, from which the next is made. */
+/* Unmaps windows without users before window `number`, but not `kept`. */
 static void
-retire(uint64_t number)
+retire(uint64_t number, const struct th_log_window *kept)
 {
-	const struct th_log_window *newest = newest_window();
-
 	for (unsigned i = 0; i < WINDOWS; i++) {
 		struct th_log_window *window = &log_map.windows[i];
 		uint64_t own = window->number;
 
-		if (!own || own >= number || window == newest)
+		if (!own || own >= number || window == kept)
 			continue;
 		__atomic_store_n(&window->number, 0, __ATOMIC_SEQ_CST);
 		if (__atomic_load_n(&window->users, __ATOMIC_SEQ_CST)) {
@@ -147,77 +145,99 @@ map_behind(const struct th_log_window *previous)
 		MAPPED_BYTES, MREMAP_MAYMOVE, 0UL);
 }
 
-static enum th_log_window_result
-open_behind(const struct th_log_window *previous, uint64_t number)
+/*
+ * The same from the file, where the kernel cannot create one mapping from another, as under emulators.
+ * The program may close the descriptor at any time and open another file under its number: checks the
+ * file before and after mapping.
+ */
+static void *
+map_file(uint64_t offset)
 {
+	void *mapping = MAP_FAILED;
+
+	if (!th_lock_bounded(&th_log_file.growing))
+		return MAP_FAILED;
+	int descriptor = th_log_file_descriptor();
+	if (descriptor >= 0)
+		mapping = (void *)syscall(SYS_mmap, NULL, MAPPED_BYTES, PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_NORESERVE, descriptor, offset);
+	if (mapping != MAP_FAILED && !th_log_file_is_ours(descriptor)) {
+		th_memory_system_unmap(mapping, MAPPED_BYTES);
+		mapping = MAP_FAILED;
+	}
+	th_unlock(&th_log_file.growing);
+	return mapping;
+}
+
+/* The window after `previous`; NULL: not possible. */
+static struct th_log_window *
+open_behind(const struct th_log_window *previous)
+{
+	const uint64_t number = previous->number + 1;
 	struct th_log_window *window = find_free(number);
 	void *start = window ? map_behind(previous) : MAP_FAILED;
 
 	if (window && start == MAP_FAILED)
-		start = map_file((number - 1) * TH_LOG_WINDOW_BYTES, MAPPED_BYTES);
+		start = map_file((number - 1) * TH_LOG_WINDOW_BYTES);
 	if (start == MAP_FAILED)
-		return TH_LOG_WINDOW_FAILED;
+		return NULL;
 	window->start = start;
 	/* Pairs with the acquire in enter(): the start is set. */
 	th_store_release(&window->number, number);
-	return TH_LOG_WINDOW_OPEN;
+	return window;
 }
 
 /*
  * Opens windows in sequence, since each is made from the previous one: another process may have
  * moved the tail by more than a window.
  */
-static enum th_log_window_result
+static bool
 open_up_to(uint64_t number, uint64_t used)
 {
 	struct th_log_window *newest = newest_window();
 
 	/* A child that was forked after the tail was read has none. */
-	if (!newest || newest->number > number)
-		return TH_LOG_WINDOW_FAILED;
-	while (newest->number < number) {
-		uint64_t next = newest->number + 1;
-		enum th_log_window_result result = open_behind(newest, next);
-
-		if (result != TH_LOG_WINDOW_OPEN)
-			return result;
-		retire(next < used ? next : used);
-		newest = newest_window();
+	if (newest && newest->number > number)
+		return false;
+	while (newest && newest->number < number) {
+		newest = open_behind(newest);
+		if (newest)
+			retire(th_min(newest->number, used), newest);
 	}
-	return TH_LOG_WINDOW_OPEN;
+	return newest;
 }
 
-static enum th_log_window_result
+static bool
 open_locked(uint64_t offset, uint64_t used)
 {
-	enum th_log_window_result result = TH_LOG_WINDOW_OPEN;
 	struct th_log_window *window;
+	bool is_open;
 
 	if (!th_lock_bounded(&log_map.changing))
-		return TH_LOG_WINDOW_BUSY;
+		return th_log_file_refuse(TH_COUNTER_DROPPED_BUSY);
 	window = th_log_window_enter(offset);
 	if (window)
 		th_log_window_leave(window);
-	else
-		result = open_up_to(number_of(offset), number_of(used));
-	if (result == TH_LOG_WINDOW_OPEN)
-		retire(number_of(used));
+	is_open = window || open_up_to(number_of(offset), number_of(used));
+	/* The last one stays: the next is made from it. */
+	if (is_open)
+		retire(number_of(used), newest_window());
 	th_unlock(&log_map.changing);
-	return result;
+	return is_open || th_log_file_refuse(TH_COUNTER_DROPPED_LOG_UNREACHABLE);
 }
 
 /*
  * Blocks signals: if a handler forked here, its child, which detaches, would continue in the
  * middle of a change.
  */
-enum th_log_window_result
+bool
 th_log_window_open(uint64_t offset, uint64_t used)
 {
 	uint64_t signals = th_system_block_signals();
-	enum th_log_window_result result = open_locked(offset, used);
+	bool is_open = open_locked(offset, used);
 
 	th_system_restore_signals(signals);
-	return result;
+	return is_open;
 }
 
 /* Start and reset */
@@ -248,37 +268,25 @@ th_log_windows_start(void)
 bool
 th_log_windows_retire(void)
 {
-	bool is_done = true;
-
-	for (unsigned i = 0; i < WINDOWS; i++) {
-		struct th_log_window *window = &log_map.windows[i];
-
-		/* As in retire(): a thread that enters sees the 0, or is seen. */
-		__atomic_store_n(&window->number, 0, __ATOMIC_SEQ_CST);
-		if (__atomic_load_n(&window->users, __ATOMIC_SEQ_CST)) {
-			is_done = false;
-		} else if (window->start) {
-			th_memory_system_unmap(window->start, MAPPED_BYTES);
-			window->start = NULL;
-		}
-	}
-	return is_done;
+	retire(UINT64_MAX, NULL);
+	return !has_windows();
 }
 
 bool
-th_log_windows_init(int descriptor, th_log_window_map *map)
+th_log_windows_init(int descriptor, uint64_t offset)
 {
-	void *start = th_memory_system_map(
-		NULL, MAPPED_BYTES, MAP_SHARED | MAP_NORESERVE, descriptor);
+	const uint64_t number = number_of(offset);
+	void *start = number == 1 ? th_memory_system_map(NULL, MAPPED_BYTES,
+					    MAP_SHARED | MAP_NORESERVE, descriptor)
+				  : map_file((number - 1) * TH_LOG_WINDOW_BYTES);
 
 	if (start == MAP_FAILED)
 		return false;
-	map_file = map;
 	/* After th_log_windows_retire() another thread may be about to leave one. */
 	if (has_windows())
 		memset(&log_map, 0, sizeof(log_map));
 	log_map.windows[0].start = start;
-	th_store_release(&log_map.windows[0].number, 1);
+	th_store_release(&log_map.windows[0].number, number);
 	return true;
 }
 

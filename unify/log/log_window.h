@@ -20,15 +20,11 @@
 
 struct th_log_window;
 
-/* Maps a part of the log file, read and write; MAP_FAILED if it is out of reach. [in-malloc] */
-typedef void *th_log_window_map(uint64_t offset, size_t bytes);
-
 /*
- * Maps the first window of a file.  `map` is used for later windows where the kernel cannot
- * create one mapping from another, as under emulators.  False: errno has the reason.  Called
- * once, and again after detaching.
+ * Maps the window of a file that contains `offset`.  False: errno has the reason.  Called once, and again
+ * after detaching or retiring.
  */
-bool th_log_windows_init(int descriptor, th_log_window_map *map);
+bool th_log_windows_init(int descriptor, uint64_t offset);
 
 /*
  * The window that contains `offset`; it stays mapped until the caller leaves it.  NULL: not
@@ -40,18 +36,13 @@ void th_log_window_leave(struct th_log_window *window);
 /* The address of `offset` in a window that was entered. [in-malloc] */
 char *th_log_window_at(const struct th_log_window *window, uint64_t offset);
 
-enum th_log_window_result {
-	TH_LOG_WINDOW_OPEN,
-	TH_LOG_WINDOW_BUSY,   /* the thread that maps it is not running */
-	TH_LOG_WINDOW_FAILED, /* not possible, or `offset` is outdated */
-};
-
 /*
  * Maps the window that contains `offset`, if necessary, from the previous window: this needs no
  * descriptor, which the program may have closed.  Then unmaps windows without users that
- * precede `used`, the offset of the next record. [in-malloc]
+ * precede `used`, the offset of the next record.  False, with the reason (th_log_file_refuse()): it is
+ * not possible, the thread that maps it is not running, or `offset` is outdated. [in-malloc]
  */
-enum th_log_window_result th_log_window_open(uint64_t offset, uint64_t used);
+bool th_log_window_open(uint64_t offset, uint64_t used);
 
 /*
  * The lowest offset that a thread may still write to: the start of the first mapped window; 0:

@@ -62,16 +62,9 @@ struct object {
 	struct th_elf elf; /* headers are set only for objects not seen before */
 };
 
-struct slot {
-	struct th_module module;
-	const uint8_t *build_id; /* in the object's memory, if it lies in its first page */
-	uint64_t name_hash;
-	bool published; /* stored with release when the other fields are complete */
-};
-
-static struct slot *slots[SLOTS_CHUNKS]; /* atomic; NULL: not allocated yet */
-static uint32_t claimed;                 /* number of ids assigned */
-static uint32_t slot_index[INDEX_SIZE];  /* atomic: ids; 0 = free */
+static struct th_module *slots[SLOTS_CHUNKS]; /* atomic; NULL: not allocated yet */
+static uint32_t claimed;                      /* number of ids assigned */
+static uint32_t slot_index[INDEX_SIZE];       /* atomic: ids; 0 = free */
 
 /*
  * _dl_find_object, looked up by name: a reference, even a weak one, would bind the library to a
@@ -87,10 +80,10 @@ static TH_AT_START struct th_elf program; /* bias: 0 */
 static char executable[PATH_MAX];
 
 /* The slot of an assigned id. */
-static struct slot *
+static struct th_module *
 slot_of(uint32_t id)
 {
-	struct slot *chunk = th_load_acquire(&slots[(id - 1) / SLOTS_CHUNK]);
+	struct th_module *chunk = th_load_acquire(&slots[(id - 1) / SLOTS_CHUNK]);
 
 	return chunk ? &chunk[(id - 1) % SLOTS_CHUNK] : NULL;
 }
@@ -105,17 +98,16 @@ hash_name(const char *name)
 
 /* What describes an object may know a part of its range. */
 static bool
-is_same(const struct slot *slot, const struct object *object)
+is_same(const struct th_module *module, const struct object *object)
 {
-	const struct th_module *module = &slot->module;
-
 	if (object->start < module->start || object->end > module->end ||
 		module->bias != object->elf.bias ||
 		module->eh_frame_hdr != object->eh_frame_hdr)
 		return false;
-	if (slot->build_id)
-		return !memcmp(slot->build_id, module->build_id, module->build_id_bytes);
-	return slot->name_hash == hash_name(object->name);
+	if (module->build_id_there)
+		return !memcmp(
+			module->build_id_there, module->build_id, module->build_id_bytes);
+	return module->name_hash == hash_name(object->name);
 }
 
 /* New entries */
@@ -161,9 +153,8 @@ find_path(struct th_module *module, const struct object *object)
 }
 
 static void
-set_build_id(struct slot *slot, const struct th_elf *elf)
+set_build_id(struct th_module *module, const struct th_elf *elf)
 {
-	struct th_module *module = &slot->module;
 	struct th_build_id build_id = th_elf_build_id(elf);
 
 	if (!build_id.bytes || build_id.count > TH_BUILD_ID_MAX)
@@ -171,7 +162,7 @@ set_build_id(struct slot *slot, const struct th_elf *elf)
 	memcpy(module->build_id, build_id.bytes, build_id.count);
 	module->build_id_bytes = (uint32_t)build_id.count;
 	if ((uintptr_t)build_id.bytes + build_id.count - module->start <= TH_PAGE_BYTES)
-		slot->build_id = build_id.bytes;
+		module->build_id_there = build_id.bytes;
 }
 
 /* The program headers: in front of the object, or if only its code is known, in front of that. */
@@ -214,12 +205,12 @@ hash_head(uintptr_t start)
 		       : 0;
 }
 
-/* A slot filled from `object`, not published; NULL: the table is full. */
-static struct slot *
-create_slot(const struct object *object)
+/* A module filled from `object`, not published; NULL: the table is full. */
+static struct th_module *
+create_module(const struct object *object)
 {
 	struct th_elf elf = find_headers(object);
-	struct slot *slot;
+	struct th_module *module;
 	uint32_t id;
 
 	if (th_load_relaxed(&claimed) >= TH_MODULE_MAX)
@@ -227,24 +218,23 @@ create_slot(const struct object *object)
 	id = th_add_relaxed(&claimed, 1) + 1;
 	if (id > TH_MODULE_MAX)
 		return NULL;
-	if (!th_memory_map_once(
-		    &slots[(id - 1) / SLOTS_CHUNK], SLOTS_CHUNK * sizeof(struct slot)))
+	if (!th_memory_map_once(&slots[(id - 1) / SLOTS_CHUNK], SLOTS_CHUNK * sizeof(*module)))
 		return NULL;
-	slot = slot_of(id);
-	slot->module = (struct th_module){
+	module = slot_of(id);
+	*module = (struct th_module){
 		.id = id,
 		.start = object->start,
 		.end = object->end,
 		.bias = elf.bias,
 		.eh_frame_hdr = object->eh_frame_hdr,
+		.name_hash = hash_name(object->name),
 	};
-	find_path(&slot->module, object);
-	slot->name_hash = hash_name(object->name);
-	set_range(&slot->module, &elf);
-	slot->module.head = hash_head(slot->module.start);
-	slot->module.is_self = slot->module.start == (uintptr_t)__ehdr_start;
-	set_build_id(slot, &elf);
-	return slot;
+	find_path(module, object);
+	set_range(module, &elf);
+	module->head = hash_head(module->start);
+	module->is_self = module->start == (uintptr_t)__ehdr_start;
+	set_build_id(module, &elf);
+	return module;
 }
 
 static uint32_t
@@ -257,7 +247,7 @@ static struct th_module *
 find_or_register(const struct object *object)
 {
 	uint32_t probe = first_probe(object->start);
-	struct slot *fresh = NULL;
+	struct th_module *fresh = NULL;
 
 	for (unsigned i = 0; i < PROBES_MAX; i++, probe++) {
 		uint32_t *place = &slot_index[probe % INDEX_SIZE];
@@ -266,16 +256,16 @@ find_or_register(const struct object *object)
 
 		if (!id) {
 			if (!fresh)
-				fresh = create_slot(object);
+				fresh = create_module(object);
 			if (!fresh)
 				return NULL;
-			if (th_cas_acq_rel(place, &id, fresh->module.id)) {
-				th_store_release(&fresh->published, true);
-				return &fresh->module;
+			if (th_cas_acq_rel(place, &id, fresh->id)) {
+				th_store_release(&fresh->is_published, true);
+				return fresh;
 			}
 		}
 		if (is_same(slot_of(id), object))
-			return &slot_of(id)->module;
+			return slot_of(id);
 	}
 	return NULL;
 }
@@ -300,7 +290,7 @@ static struct th_spinlock refresh_lock; /* held while the other list is rewritte
 static struct th_module *
 module_at(const struct snapshot *snapshot, size_t i)
 {
-	return &slot_of(th_load_relaxed(&snapshot->ids[i]))->module;
+	return slot_of(th_load_relaxed(&snapshot->ids[i]));
 }
 
 static void
@@ -409,10 +399,10 @@ th_module_find(uintptr_t pc)
 struct th_module *
 th_module_get(uint32_t id)
 {
-	struct slot *slot = id && id <= TH_MODULE_MAX ? slot_of(id) : NULL;
+	struct th_module *module = id && id <= TH_MODULE_MAX ? slot_of(id) : NULL;
 
 	/* Pairs with the release in find_or_register. */
-	return slot && th_load_acquire(&slot->published) ? &slot->module : NULL;
+	return module && th_load_acquire(&module->is_published) ? module : NULL;
 }
 
 uint32_t
@@ -498,14 +488,14 @@ th_module_init(void)
 
 /* Addresses of the parts of the table. */
 static const struct parts {
-	struct slot **slots;
+	struct th_module **slots;
 	uint32_t *claimed;
 } parts = {slots, &claimed};
 
 static bool
 observe(const void *start)
 {
-	const size_t bytes = SLOTS_CHUNK * sizeof(struct slot);
+	const size_t bytes = SLOTS_CHUNK * sizeof(struct th_module);
 	struct parts theirs;
 
 	if (!th_observed_copy((uintptr_t)start, &theirs, sizeof(theirs)) ||
@@ -517,7 +507,7 @@ observe(const void *start)
 		claimed = TH_MODULE_MAX;
 	for (uint32_t id = 1; id <= SLOTS_CHUNKS * SLOTS_CHUNK; id++)
 		if (slot_of(id))
-			slot_of(id)->module.path[TH_MODULE_PATH_MAX - 1] = '\0';
+			slot_of(id)->path[TH_MODULE_PATH_MAX - 1] = '\0';
 	return true;
 }
 

@@ -37,6 +37,11 @@ struct th_module {
 	uint64_t head;            /* hash of its first TH_MODULE_HEAD_BYTES; 0 = unknown */
 	uint8_t build_id[TH_BUILD_ID_MAX];
 	char path[TH_MODULE_PATH_MAX]; /* absolute if possible; "[vdso]"; "" = unknown */
+	/* Private to module.c. */
+	const uint8_t
+		*build_id_there; /* in the object's memory, if it lies in its first page */
+	uint64_t name_hash;
+	bool is_published; /* stored with release when the other fields are complete */
 };
 
 /*

@@ -64,12 +64,13 @@ static struct {
 	struct th_spinlock lock; /* protects the fields below */
 	struct th_range_set ranges; /* the first of them */
 	struct th_random random;
-	struct lane lanes[2];      /* accessible, reserved */
-	struct th_mapping_use use; /* but for `allocated`, a lane's total, and `returned` */
-	uint64_t born;             /* number of the last change */
-	uint32_t removing;         /* atomic: removals in progress */
+	struct lane lanes[2]; /* accessible, reserved */
+	struct th_event_mapped_use
+		use;       /* but for `allocated`, a lane's total, and `returned` */
+	uint64_t born;     /* number of the last change */
+	uint32_t removing; /* atomic: removals in progress */
 	/* Private to the caller of th_mapping_log_use(). */
-	struct th_mapping_use logged;
+	struct th_event_mapped_use logged; /* without its time */
 } mapping TH_AT_START;
 
 /* A piece whose sample may be due. */
@@ -166,14 +167,6 @@ th_mapping_restart(void)
 	th_unlock(&mapping.lock);
 }
 
-/* Counts the losses of cuts since the last call. */
-static void
-count_cuts(void)
-{
-	count_lost(mapping.ranges.lost);
-	mapping.ranges.lost = 0;
-}
-
 static bool
 lock(void)
 {
@@ -186,7 +179,9 @@ lock(void)
 static void
 unlock(void)
 {
-	count_cuts();
+	/* By cuts. */
+	count_lost(mapping.ranges.lost);
+	mapping.ranges.lost = 0;
 	th_unlock(&mapping.lock);
 }
 
@@ -224,42 +219,70 @@ add_to_use(const struct th_range *range, bool is_added)
 		mapping.use.files += bytes;
 }
 
-static void
-add_list_to_use(struct th_range_list list, bool is_added)
-{
-	for (uint32_t i = list.first; i; i = th_range_set_after(&mapping.ranges, i))
-		add_to_use(th_range_set_at(&mapping.ranges, i), is_added);
-}
-
 /* Ranges; under the lock */
 
+static bool
+is_older(const struct th_range *range, uint64_t born)
+{
+	return range->born <= born;
+}
+
+static bool
+differs(const struct th_range *range, uint64_t flags)
+{
+	return (range->flags ^ flags) & TH_MAPPED_RESERVED;
+}
+
 static struct th_range_list
-take_out(uintptr_t start, uintptr_t end)
+take_out_if(uintptr_t start, uintptr_t end, th_range_predicate *is_wanted, uint64_t value)
 {
 	struct th_range_list list = {0, 0};
 
 	if (start < end)
-		list = th_range_set_cut(&mapping.ranges, start, end);
-	add_list_to_use(list, false);
+		list = th_range_set_cut(&mapping.ranges, start, end, is_wanted, value);
+	for (uint32_t i = list.first; i; i = th_range_set_after(&mapping.ranges, i))
+		add_to_use(th_range_set_at(&mapping.ranges, i), false);
 	return list;
-}
-
-static void
-put_back(struct th_range_list list)
-{
-	add_list_to_use(list, true);
-	th_range_set_put_back(&mapping.ranges, list, !th_load_relaxed(&mapping.removing));
 }
 
 /* Removes the ranges that existed when a removal began. */
 static struct th_range_list
 take_out_old(uintptr_t start, uintptr_t end, uint64_t begun)
 {
-	struct th_range_list list = take_out(start, end);
+	return take_out_if(start, end, is_older, begun);
+}
 
-	if (list.first && mapping.born > begun)
-		put_back(th_range_set_take_younger(&mapping.ranges, &list, begun));
-	return list;
+static struct th_range_list
+take_out(uintptr_t start, uintptr_t end)
+{
+	return take_out_old(start, end, mapping.born);
+}
+
+/* Inserts a range into a gap.  During a removal no ranges are joined. */
+static bool
+put(const struct th_range *range)
+{
+	if (!th_range_set_put(&mapping.ranges, range, !th_load_relaxed(&mapping.removing))) {
+		count_lost(1);
+		return false;
+	}
+	add_to_use(range, true);
+	return true;
+}
+
+/* Each is inserted into the node that it had. */
+static void
+put_back(struct th_range_list list)
+{
+	uint32_t next;
+
+	for (uint32_t i = list.first; i; i = next) {
+		const struct th_range range = *th_range_set_at(&mapping.ranges, i);
+
+		next = th_range_set_after(&mapping.ranges, i);
+		th_range_set_release(&mapping.ranges, (struct th_range_list){i, i});
+		put(&range);
+	}
 }
 
 /*
@@ -322,13 +345,8 @@ put_new(const struct th_mapping_call *call, uint32_t owner, uint64_t place, stru
 	take_piece(call, call->bytes, owner, range.born, due);
 	if (due->is_due)
 		range.sample = SAMPLE_PENDING | range.born;
-	if (!th_range_set_put(&mapping.ranges, &range,
-		    !due->is_due && !th_load_relaxed(&mapping.removing))) {
-		count_lost(1);
-		return;
-	}
-	due->event.flags |= TH_MAPPED_TRACKED;
-	add_to_use(&range, true);
+	if (put(&range))
+		due->event.flags |= TH_MAPPED_TRACKED;
 }
 
 /* Events; without the lock */
@@ -611,40 +629,6 @@ th_mapping_moved(
 
 /* Protection; under the lock */
 
-/* Whether a range in [start, end) does not have the new protection yet. */
-static bool
-is_change(uintptr_t start, uintptr_t end, uint32_t flags)
-{
-	const struct th_range *range;
-
-	while ((range = th_range_set_find(&mapping.ranges, start)) && range->start < end) {
-		if ((range->flags ^ flags) & TH_MAPPED_RESERVED)
-			return true;
-		start = range->end;
-	}
-	return false;
-}
-
-/* Removes the ranges that change from the table, and returns them; the others stay. */
-static struct th_range_list
-take_different(uintptr_t start, uintptr_t end, uint32_t flags)
-{
-	struct th_range_list list = take_out(start, end);
-
-	for (uint32_t i = list.first; i; i = th_range_set_after(&mapping.ranges, i)) {
-		struct th_range *range = th_range_set_at(&mapping.ranges, i);
-		bool differs = (range->flags ^ flags) & TH_MAPPED_RESERVED;
-
-		/* Selects the ranges that change: they get the newest number. */
-		if (differs)
-			range->born = mapping.born;
-	}
-	struct th_range_list different = th_range_set_take_younger(
-		&mapping.ranges, &list, mapping.born - 1);
-	put_back(list);
-	return different;
-}
-
 static uint64_t
 bytes_of(struct th_range_list list)
 {
@@ -656,72 +640,39 @@ bytes_of(struct th_range_list list)
 	return bytes;
 }
 
-/* Removes ranges that were inserted meanwhile, which only a race in the program can cause. */
-static void
-clear_places(struct th_range_list list)
-{
-	for (uint32_t i = list.first; i; i = th_range_set_after(&mapping.ranges, i)) {
-		const struct th_range *range = th_range_set_at(&mapping.ranges, i);
-		struct th_range_list other = take_out(range->start, range->end);
-
-		if (other.first)
-			count_lost(1);
-		th_range_set_release(&mapping.ranges, other);
-	}
-}
-
-/* Inserts the removed ranges again, as one new piece with the flags of the call. */
+/* Inserts ranges that were removed, as one new piece with the flags of the call. */
 static void
 enter_changed(struct th_range_list list, const struct th_mapping_call *call, struct due *due)
 {
-	take_piece(call, bytes_of(list), find_owner(call->caller),
-		th_range_set_at(&mapping.ranges, list.first)->born, due);
+	take_piece(call, bytes_of(list), find_owner(call->caller), ++mapping.born, due);
 	for (uint32_t i = list.first; i; i = th_range_set_after(&mapping.ranges, i)) {
-		struct th_range *range = th_range_set_at(&mapping.ranges, i);
+		struct th_range range = *th_range_set_at(&mapping.ranges, i);
 
-		range->place = place_of(range);
-		range->flags ^= TH_MAPPED_RESERVED;
-		range->sample = due->is_due ? SAMPLE_PENDING | due->born : 0;
-		due->event.flags = range->flags | TH_MAPPED_TRACKED;
+		range.place = place_of(&range);
+		range.born = due->born;
+		range.flags ^= TH_MAPPED_RESERVED;
+		range.sample = due->is_due ? SAMPLE_PENDING | due->born : 0;
+		due->event.flags = range.flags | TH_MAPPED_TRACKED;
+		put(&range);
 	}
-	clear_places(list);
-	put_back(list);
-}
-
-/*
- * Writes the ends of ranges that change and then inserts them in their new state.  Without the
- * lock.
- */
-static void
-change(struct th_range_list list, const struct th_mapping_call *call)
-{
-	struct due due = {.is_due = false};
-
-	log_ends(list);
-	if (!lock())
-		return;
-	enter_changed(list, call, &due);
-	unlock();
-	if (due.is_due)
-		record(&due, call->caller);
 }
 
 void
 th_mapping_protected(const struct th_mapping_call *call)
 {
-	uintptr_t end = call->start + call->bytes;
-	struct th_range_list list = {0, 0};
+	struct due due = {.is_due = false};
 	int saved_errno = errno;
+	struct th_range_list changed;
 
 	if (!enter())
 		return;
-	if (is_change(call->start, end, call->flags)) {
-		mapping.born++;
-		list = take_different(call->start, end, call->flags);
-	}
+	changed = take_out_if(call->start, call->start + call->bytes, differs, call->flags);
+	if (changed.first)
+		enter_changed(changed, call, &due);
 	unlock();
-	if (list.first)
-		change(list, call);
+	release(changed);
+	if (due.is_due)
+		record(&due, call->caller);
 	th_guard_leave();
 	errno = saved_errno;
 }
@@ -774,10 +725,10 @@ th_mapping_next(uintptr_t address, struct th_range *ret)
 	return found != NULL;
 }
 
-struct th_mapping_use
+struct th_event_mapped_use
 th_mapping_use(void)
 {
-	struct th_mapping_use use = {0};
+	struct th_event_mapped_use use = {.time = 0};
 
 	th_guard_enter();
 	if (th_load_acquire(&mapping.is_on) && lock()) {
@@ -793,16 +744,10 @@ th_mapping_use(void)
 void
 th_mapping_log_use(void)
 {
-	struct th_mapping_use use = th_mapping_use();
-	struct th_event_mapped_use event = {
-		.time = th_clock_now(),
-		.allocated = use.allocated,
-		.accessible = use.accessible,
-		.files = use.files,
-		.reserved = use.reserved,
-		.returned = use.returned,
-	};
+	const struct th_event_mapped_use use = th_mapping_use();
+	struct th_event_mapped_use event = use;
 
+	event.time = th_clock_now();
 	if (memcmp(&use, &mapping.logged, sizeof(use)) &&
 		th_log_append(TH_EVENT_MAPPED_USE, &event, NULL, 0))
 		mapping.logged = use;
@@ -813,35 +758,26 @@ th_mapping_log_use(void)
 /* Maximum retries of a copy taken in the middle of a change. */
 #define COPY_TRIES 8
 
-/* Copies the table; *whole_ret: nothing changed meanwhile. */
-static bool
-copy_ranges(const void *start, struct th_range_set *ours, bool *whole_ret)
-{
-	const size_t at = (size_t)((const char *)&mapping.ranges - (const char *)&mapping);
-
-	if (!th_observed_copy((uintptr_t)start, &mapping, sizeof(mapping)))
-		return false;
-	uint64_t born = mapping.born;
-	bool was_locked = mapping.lock.held;
-
-	if (!th_range_set_observe(ours, (const void *)((const char *)start + at)) ||
-		!th_observed_copy((uintptr_t)start, &mapping, sizeof(mapping)))
-		return false;
-	*whole_ret = !was_locked && !mapping.lock.held && mapping.born == born;
-	return true;
-}
-
 static bool
 observe(const void *start)
 {
+	const char *ranges = (const char *)start +
+			     ((const char *)&mapping.ranges - (const char *)&mapping);
 	static struct th_range_set ours;
 	bool is_whole = false;
 
 	if (!ours.capacity)
 		th_range_set_init(&ours, NODES);
-	for (int i = 0; i < COPY_TRIES && !is_whole; i++)
-		if (!copy_ranges(start, &ours, &is_whole))
+	for (int i = 0; i < COPY_TRIES && !is_whole; i++) {
+		if (!th_observed_copy((uintptr_t)start, &mapping, sizeof(mapping)))
 			return false;
+		uint64_t born = mapping.born;
+		bool was_locked = mapping.lock.held;
+		if (!th_range_set_observe(&ours, (const void *)ranges) ||
+			!th_observed_copy((uintptr_t)start, &mapping, sizeof(mapping)))
+			return false;
+		is_whole = !was_locked && !mapping.lock.held && mapping.born == born;
+	}
 	mapping.lock.held = 0;
 	mapping.ranges = ours;
 	return true;

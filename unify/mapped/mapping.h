@@ -90,15 +90,8 @@ void th_mapping_returned(uint64_t bytes);
  */
 bool th_mapping_next(uintptr_t address, struct th_range *ret);
 
-/* Exact bytes of all ranges. */
-struct th_mapping_use {
-	uint64_t allocated;  /* accessible bytes mapped so far */
-	uint64_t accessible; /* accessible bytes now */
-	uint64_t files;      /* of these, file mappings */
-	uint64_t reserved;   /* reserved bytes now */
-	uint64_t returned;   /* bytes discarded by madvise so far */
-};
-struct th_mapping_use th_mapping_use(void);
+/* Exact bytes of all ranges; the time is 0. */
+struct th_event_mapped_use th_mapping_use(void);
 
 /* Writes a MAPPED_USE if anything changed since the last one. [agent-thread] */
 void th_mapping_log_use(void);

@@ -24,12 +24,6 @@ th_range_set_deinit(struct th_range_set *ranges)
 
 /* Nodes */
 
-static struct th_range_node *
-node_at(const struct th_range_set *ranges, uint32_t index)
-{
-	return &ranges->chunks[index / TH_RANGE_SET_CHUNK][index % TH_RANGE_SET_CHUNK];
-}
-
 /* Doubles the room for the order; false: out of memory. */
 static bool
 grow(struct th_range_set *ranges)
@@ -63,7 +57,7 @@ take_node(struct th_range_set *ranges)
 	uint32_t index = ranges->unused;
 
 	if (index) {
-		ranges->unused = node_at(ranges, index)->next;
+		ranges->unused = th_range_set_node(ranges, index)->next;
 	} else {
 		if (ranges->touched >= ranges->capacity || !has_memory(ranges, ranges->touched))
 			return 0;
@@ -77,7 +71,7 @@ take_node(struct th_range_set *ranges)
 static struct th_range *
 range_at(const struct th_range_set *ranges, uint32_t position)
 {
-	return &node_at(ranges, ranges->order[position])->range;
+	return &th_range_set_node(ranges, ranges->order[position])->range;
 }
 
 /* The number of ranges that start below `address`. */
@@ -115,20 +109,21 @@ insert(struct th_range_set *ranges, const struct th_range *range)
 
 	if (!index)
 		return false;
-	node_at(ranges, index)->range = *range;
+	th_range_set_node(ranges, index)->range = *range;
 	move(ranges, position, position + 1);
 	ranges->order[position] = index;
 	return true;
 }
 
-/* Makes `address` a border of ranges. */
+/* Makes `address` a border of a range that is wanted. */
 static void
-cut_at(struct th_range_set *ranges, uintptr_t address)
+cut_at(struct th_range_set *ranges, uintptr_t address, th_range_predicate *is_wanted,
+	uint64_t value)
 {
 	uint32_t below = count_below(ranges, address);
 	struct th_range *range = below ? range_at(ranges, below - 1) : NULL;
 
-	if (!range || range->end <= address)
+	if (!range || range->end <= address || !is_wanted(range, value))
 		return;
 	struct th_range behind = *range;
 
@@ -183,26 +178,31 @@ th_range_set_put(struct th_range_set *ranges, const struct th_range *range, bool
 static void
 append(struct th_range_set *ranges, struct th_range_list *list, uint32_t index)
 {
-	node_at(ranges, index)->next = 0;
+	th_range_set_node(ranges, index)->next = 0;
 	if (list->first)
-		node_at(ranges, list->last)->next = index;
+		th_range_set_node(ranges, list->last)->next = index;
 	else
 		list->first = index;
 	list->last = index;
 }
 
 struct th_range_list
-th_range_set_cut(struct th_range_set *ranges, uintptr_t start, uintptr_t end)
+th_range_set_cut(struct th_range_set *ranges, uintptr_t start, uintptr_t end,
+	th_range_predicate *is_wanted, uint64_t value)
 {
 	struct th_range_list list = {0, 0};
 
-	cut_at(ranges, start);
-	cut_at(ranges, end);
-	uint32_t first = count_below(ranges, start);
+	cut_at(ranges, start, is_wanted, value);
+	cut_at(ranges, end, is_wanted, value);
+	uint32_t kept = count_below(ranges, start);
 	uint32_t last = count_below(ranges, end);
-	for (uint32_t i = first; i < last; i++)
-		append(ranges, &list, ranges->order[i]);
-	move(ranges, last, first);
+	for (uint32_t i = kept; i < last; i++) {
+		if (is_wanted(range_at(ranges, i), value))
+			append(ranges, &list, ranges->order[i]);
+		else
+			ranges->order[kept++] = ranges->order[i];
+	}
+	move(ranges, last, kept);
 	return list;
 }
 
@@ -224,70 +224,12 @@ th_range_set_set_sample(struct th_range_set *ranges, uintptr_t start, uintptr_t 
 	return bytes;
 }
 
-struct th_range_list
-th_range_set_take_younger(
-	struct th_range_set *ranges, struct th_range_list *list, uint64_t born)
-{
-	struct th_range_list older = {0, 0};
-	struct th_range_list younger = {0, 0};
-	uint32_t next;
-
-	for (uint32_t i = list->first; i; i = next) {
-		next = th_range_set_after(ranges, i);
-		append(ranges, th_range_set_at(ranges, i)->born > born ? &younger : &older, i);
-	}
-	*list = older;
-	return younger;
-}
-
-/* Inserts the first ranges of a list, up to the next range of the set; returns the rest of the list. */
-static uint32_t
-put_run(struct th_range_set *ranges, uint32_t first)
-{
-	uint32_t position = count_below(ranges, th_range_set_at(ranges, first)->start);
-	uintptr_t end = position < ranges->count ? range_at(ranges, position)->start
-						 : UINTPTR_MAX;
-	uint32_t count = 0;
-	uint32_t i;
-
-	for (i = first; i && th_range_set_at(ranges, i)->start < end;
-		i = th_range_set_after(ranges, i))
-		count++;
-	move(ranges, position, position + count);
-	for (i = first; count--; i = th_range_set_after(ranges, i))
-		ranges->order[position++] = i;
-	return i;
-}
-
-void
-th_range_set_put_back(struct th_range_set *ranges, struct th_range_list list, bool joins)
-{
-	struct th_range_list left = {0, 0};
-	uint32_t next;
-
-	for (uint32_t i = list.first; i; i = next) {
-		const struct th_range *range = th_range_set_at(ranges, i);
-		bool is_joined = joins &&
-				 ((left.last &&
-					  join(th_range_set_at(ranges, left.last), range)) ||
-					 grow_neighbour(ranges, range));
-
-		next = th_range_set_after(ranges, i);
-		if (is_joined)
-			th_range_set_release(ranges, (struct th_range_list){i, i});
-		else
-			append(ranges, &left, i);
-	}
-	for (uint32_t i = left.first; i;)
-		i = put_run(ranges, i);
-}
-
 void
 th_range_set_release(struct th_range_set *ranges, struct th_range_list list)
 {
 	if (!list.first)
 		return;
-	node_at(ranges, list.last)->next = ranges->unused;
+	th_range_set_node(ranges, list.last)->next = ranges->unused;
 	ranges->unused = list.first;
 }
 

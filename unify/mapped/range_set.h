@@ -70,11 +70,12 @@ const struct th_range *th_range_set_find(const struct th_range_set *ranges, uint
 bool th_range_set_put(struct th_range_set *ranges, const struct th_range *range, bool joins);
 
 /*
- * Removes all of [start, end).  A range that extends beyond is cut; if no node is left for the
- * part after `end`, that part is lost and counted. [in-malloc]
+ * Removes those ranges in [start, end) for which `is_wanted` holds.  One that extends beyond is cut; if
+ * no node is left for the part after `end`, that part is lost and counted. [in-malloc]
  */
-struct th_range_list
-th_range_set_cut(struct th_range_set *ranges, uintptr_t start, uintptr_t end);
+typedef bool th_range_predicate(const struct th_range *range, uint64_t value);
+struct th_range_list th_range_set_cut(struct th_range_set *ranges, uintptr_t start,
+	uintptr_t end, th_range_predicate *is_wanted, uint64_t value);
 
 /*
  * Sets the sample of all ranges in [start, end) with this `born`; returns their bytes.
@@ -87,27 +88,23 @@ uint64_t th_range_set_set_sample(struct th_range_set *ranges, uintptr_t start, u
  * The ranges of a list: for (i = list.first; i; i = th_range_set_after(ranges, i)).  Owned by
  * the caller until the list is released: needs no lock. [in-malloc]
  */
+static inline struct th_range_node *
+th_range_set_node(const struct th_range_set *ranges, uint32_t node)
+{
+	return &ranges->chunks[node / TH_RANGE_SET_CHUNK][node % TH_RANGE_SET_CHUNK];
+}
+
 static inline struct th_range *
 th_range_set_at(const struct th_range_set *ranges, uint32_t node)
 {
-	return &ranges->chunks[node / TH_RANGE_SET_CHUNK][node % TH_RANGE_SET_CHUNK].range;
+	return &th_range_set_node(ranges, node)->range;
 }
 
 static inline uint32_t
 th_range_set_after(const struct th_range_set *ranges, uint32_t node)
 {
-	return ranges->chunks[node / TH_RANGE_SET_CHUNK][node % TH_RANGE_SET_CHUNK].next;
+	return th_range_set_node(ranges, node)->next;
 }
-
-/* Splits off the ranges born after `born`: returns them, *list keeps the rest. [in-malloc] */
-struct th_range_list th_range_set_take_younger(
-	struct th_range_set *ranges, struct th_range_list *list, uint64_t born);
-
-/*
- * Inserts the ranges of a list into gaps, in their current state: the caller may have changed
- * them.  `joins` as above.  Needs no node. [in-malloc]
- */
-void th_range_set_put_back(struct th_range_set *ranges, struct th_range_list list, bool joins);
 
 /* Releases the nodes of a list. [in-malloc] */
 void th_range_set_release(struct th_range_set *ranges, struct th_range_list list);

@@ -161,8 +161,7 @@ th_recorder_restart(void)
 	if (!th_load_acquire(&recorder.has_ended) || is_recording())
 		return false;
 	/* A capture in flight may still write to the log. */
-	th_in_flight_drain();
-	if (th_in_flight_is_any() || !th_log_retire())
+	if (!th_in_flight_drain() || !th_log_retire())
 		return false;
 	th_in_flight_restart();
 	forget();

@@ -5,7 +5,6 @@
  */
 #include "unify/resident/address_space.h"
 
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -74,8 +73,8 @@ read_range(struct th_address_space_entry *entry, const char **at)
 {
 	uint64_t start, end;
 
-	if (!th_proc_hexadecimal(at, &start) || !skip_char(at, '-') ||
-		!th_proc_hexadecimal(at, &end) || !skip_char(at, ' ') || start >= end)
+	if (!th_proc_number(at, 16, &start) || !skip_char(at, '-') ||
+		!th_proc_number(at, 16, &end) || !skip_char(at, ' ') || start >= end)
 		return false;
 	entry->start = start;
 	entry->end = end;
@@ -90,9 +89,9 @@ read_kind(struct th_address_space_entry *entry, const char **at)
 	uint64_t offset, device, inode;
 
 	*at += 4;
-	if (!th_proc_hexadecimal(at, &offset) || !th_proc_hexadecimal(at, &device) ||
-		!skip_char(at, ':') || !th_proc_hexadecimal(at, &device) ||
-		!th_proc_number(at, &inode))
+	if (!th_proc_number(at, 16, &offset) || !th_proc_number(at, 16, &device) ||
+		!skip_char(at, ':') || !th_proc_number(at, 16, &device) ||
+		!th_proc_number(at, 10, &inode))
 		return false;
 	entry->is_writable = access[1] == 'w';
 	entry->is_accessible = memcmp(access, "---", 3) != 0;
@@ -132,7 +131,7 @@ read_key(const char *line, const char *key, uint64_t *bytes_ret)
 	size_t length = strlen(key);
 	const char *rest = line + length;
 
-	if (strncmp(line, key, length) != 0 || !th_proc_number(&rest, bytes_ret))
+	if (strncmp(line, key, length) != 0 || !th_proc_number(&rest, 10, bytes_ret))
 		return false;
 	*bytes_ret *= KIB;
 	return true;
@@ -197,7 +196,6 @@ bool
 th_address_space_read_file(struct th_address_space *space, const char *name)
 {
 	char path[TH_OBSERVED_PATH_MAX];
-	int saved_errno = errno;
 	int descriptor = th_system_open(th_observed_path(name, path), O_RDONLY | O_CLOEXEC, 0);
 	ssize_t got;
 
@@ -207,7 +205,6 @@ th_address_space_read_file(struct th_address_space *space, const char *name)
 		th_address_space_feed(space, space->buffer, (size_t)got);
 	if (descriptor >= 0)
 		th_system_close(descriptor);
-	errno = saved_errno;
 	return space->count && th_address_space_end(space);
 }
 

@@ -39,77 +39,74 @@ hash_of(const char *name)
 }
 
 static struct th_breakdown_row *
-find(struct th_breakdown_rows *rows, const struct th_breakdown_key *key, uint32_t hash)
+find(struct th_breakdown_rows *rows, const struct th_event_account_row *event, const char *name,
+	uint32_t hash)
 {
 	for (uint32_t i = 0; i < rows->count; i++) {
 		struct th_breakdown_row *row = &rows->items[i];
 
-		if (row->hash == hash && row->category == key->category &&
-			row->stack == key->stack &&
-			!strncmp(row->name, key->name, NAME_MAX_LENGTH))
+		if (row->hash == hash && row->event.category == event->category &&
+			row->event.stack == event->stack &&
+			!strncmp(row->name, name, NAME_MAX_LENGTH))
 			return row;
 	}
 	return NULL;
 }
 
 static struct th_breakdown_row *
-make(struct th_breakdown_rows *rows, const struct th_breakdown_key *key, uint32_t hash)
+find_or_make(struct th_breakdown_rows *rows, const struct th_event_account_row *event,
+	const char *name)
 {
-	struct th_breakdown_row *row = &rows->items[rows->count++];
-
-	*row = (struct th_breakdown_row){
-		.category = key->category, .stack = key->stack, .hash = hash};
-	strncpy(row->name, key->name, NAME_MAX_LENGTH);
-	return row;
-}
-
-static struct th_breakdown_row *
-find_or_make(struct th_breakdown_rows *rows, const struct th_breakdown_key *key)
-{
-	const struct th_breakdown_key nameless = {.category = key->category, .name = ""};
-	uint32_t hash = hash_of(key->name);
-	struct th_breakdown_row *row = find(rows, key, hash);
+	uint32_t hash = hash_of(name);
+	struct th_breakdown_row *row = find(rows, event, name, hash);
 
 	if (row)
 		return row;
-	if (rows->count < TH_BREAKDOWN_ROWS_MAX - TH_MEMORY_CATEGORIES)
-		return make(rows, key, hash);
-	rows->is_full = true;
-	hash = hash_of("");
-	row = find(rows, &nameless, hash);
-	return row ? row : make(rows, &nameless, hash);
+	row = &rows->items[rows->count++];
+	*row = (struct th_breakdown_row){
+		.hash = hash, .event = {.category = event->category, .stack = event->stack}};
+	strncpy(row->name, name, NAME_MAX_LENGTH);
+	return row;
 }
 
 static void
-add_amount(struct th_breakdown_amount *sum, const struct th_breakdown_amount *amount)
+add_amounts(struct th_event_account_row *sum, const struct th_event_account_row *event)
 {
-	sum->resident += amount->resident;
-	sum->swapped += amount->swapped;
-	sum->size += amount->size;
-	sum->accessible += amount->accessible;
-	sum->mappings += amount->mappings;
+	sum->resident += event->resident;
+	sum->swapped += event->swapped;
+	sum->size += event->size;
+	sum->accessible += event->accessible;
+	sum->mappings += event->mappings;
 }
 
 void
-th_breakdown_rows_add(struct th_breakdown_rows *rows, const struct th_breakdown_key *key,
-	const struct th_breakdown_amount *amount)
+th_breakdown_rows_add(struct th_breakdown_rows *rows, const struct th_event_account_row *event,
+	const char *name)
 {
-	add_amount(&find_or_make(rows, key)->amount, amount);
+	struct th_event_account_row nameless = *event;
+
+	if (rows->count >= TH_BREAKDOWN_ROWS_MAX - TH_MEMORY_CATEGORIES &&
+		!find(rows, event, name, hash_of(name))) {
+		rows->is_full = true;
+		nameless.stack = 0;
+		name = "";
+	}
+	add_amounts(&find_or_make(rows, &nameless, name)->event, event);
 }
 
 void
 th_breakdown_rows_fold(struct th_breakdown_rows *rows, enum th_memory_category category,
 	uint64_t least, const char *name)
 {
-	struct th_breakdown_amount sum = {0};
+	struct th_event_account_row sum = {.category = category};
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < rows->count; i++) {
 		struct th_breakdown_row *row = &rows->items[i];
 
-		if (row->category == category && row->amount.resident < least &&
-			!row->amount.swapped) {
-			add_amount(&sum, &row->amount);
+		if (row->event.category == category && row->event.resident < least &&
+			!row->event.swapped) {
+			add_amounts(&sum, &row->event);
 			continue;
 		}
 		if (kept != i)
@@ -118,8 +115,7 @@ th_breakdown_rows_fold(struct th_breakdown_rows *rows, enum th_memory_category c
 	}
 	rows->count = kept;
 	if (sum.mappings)
-		th_breakdown_rows_add(rows,
-			&(struct th_breakdown_key){.category = category, .name = name}, &sum);
+		th_breakdown_rows_add(rows, &sum, name);
 }
 
 /* Heaps of malloc */
@@ -246,33 +242,32 @@ static void
 add_to_row(struct th_breakdown_tables *tables, const struct th_address_space_entry *entry,
 	const struct th_breakdown_piece *piece)
 {
-	struct th_breakdown_amount amount = {
+	struct th_event_account_row event = {
 		.resident = piece->use.resident,
 		.swapped = piece->use.swapped,
 		.size = piece->end - piece->start,
 		.accessible = entry->is_accessible ? piece->end - piece->start : 0,
 		.mappings = 1,
+		.stack = piece->claim ? piece->claim->stack : 0,
 	};
 	const char *name = piece->claim ? piece->claim->name
 					: th_address_space_path(&tables->space, entry);
 	char stack[TH_THREAD_NAME_MAX];
-	enum th_memory_category category = piece->claim ? piece->claim->category
-							: category_of(tables, entry, &name);
 
-	if (category == TH_MEMORY_MALLOC)
+	event.category = piece->claim ? piece->claim->category
+				      : category_of(tables, entry, &name);
+	if (event.category == TH_MEMORY_MALLOC)
 		add_heap(tables, piece);
-	if (category == TH_MEMORY_STACK) {
+	if (event.category == TH_MEMORY_STACK) {
 		name_stack(name, stack, sizeof(stack));
 		name = stack;
 	}
-	if (category == TH_MEMORY_FILE && tables->own_path && !strcmp(name, tables->own_path)) {
-		category = TH_MEMORY_OWN;
+	if (event.category == TH_MEMORY_FILE && tables->own_path &&
+		!strcmp(name, tables->own_path)) {
+		event.category = TH_MEMORY_OWN;
 		name = "library";
 	}
-	const struct th_breakdown_key key = {
-		category, piece->claim ? piece->claim->stack : 0, name};
-
-	th_breakdown_rows_add(&tables->rows, &key, &amount);
+	th_breakdown_rows_add(&tables->rows, &event, name);
 }
 
 /* Pieces */

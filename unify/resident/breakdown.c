@@ -52,26 +52,6 @@ th_breakdown_set_vm(const struct th_breakdown_vm *vm)
 	th_store_release(&java_vm, vm);
 }
 
-static void
-collect_claims(struct th_breakdown_claims *claims)
-{
-	const struct th_breakdown_vm *vm = th_load_acquire(&java_vm);
-
-	if (vm)
-		vm->claim(claims);
-}
-
-static void
-log_sources(uint32_t number)
-{
-	const struct th_breakdown_vm *vm = th_load_acquire(&java_vm);
-
-	if (log_allocator)
-		log_allocator(number);
-	if (vm)
-		vm->log(number);
-}
-
 void
 th_breakdown_claim(struct th_breakdown_claims *claims, enum th_breakdown_claim_rank rank,
 	const struct th_claim *claim)
@@ -101,19 +81,10 @@ log_rows(const struct th_breakdown_tables *tables)
 	const struct th_breakdown_rows *rows = &tables->rows;
 
 	for (uint32_t i = 0; i < rows->count; i++) {
-		const struct th_breakdown_row *row = &rows->items[i];
-		struct th_event_account_row event = {
-			.resident = row->amount.resident,
-			.swapped = row->amount.swapped,
-			.size = row->amount.size,
-			.accessible = row->amount.accessible,
-			.account = tables->event.account,
-			.category = row->category,
-			.mappings = row->amount.mappings,
-			.stack = row->stack,
-		};
-		struct th_log_part name = th_log_text(row->name);
+		struct th_event_account_row event = rows->items[i].event;
+		struct th_log_part name = th_log_text(rows->items[i].name);
 
+		event.account = tables->event.account;
 		th_log_append(TH_EVENT_ACCOUNT_ROW, &event, &name, 1);
 	}
 }
@@ -141,22 +112,18 @@ add_touched(struct th_breakdown_tables *tables, uint64_t sample, uint64_t word)
 }
 
 static void
-touch_block(struct th_breakdown_tables *tables, const struct th_breakdown_block *block)
+log_blocks(struct th_breakdown_tables *tables)
 {
-	uint64_t resident = th_page_map_use(
-		&tables->pages, block->address, block->address + block->size)
-				    .resident;
-	bool is_in_heap = th_breakdown_owners_is_heap(tables, block->address);
+	for (uint32_t i = 0; i < tables->block_count; i++) {
+		const struct th_breakdown_block *block = &tables->blocks[i];
+		uint64_t word = th_page_map_use(
+			&tables->pages, block->address, block->address + block->size)
+					.resident;
 
-	add_touched(
-		tables, block->sample, resident | (is_in_heap ? 0 : TH_TOUCHED_OWN_MAPPING));
-}
-
-static void
-log_touched(struct th_breakdown_tables *tables)
-{
-	for (uint32_t i = 0; i < tables->block_count; i++)
-		touch_block(tables, &tables->blocks[i]);
+		if (!th_breakdown_owners_is_heap(tables, block->address))
+			word |= TH_TOUCHED_OWN_MAPPING;
+		add_touched(tables, block->sample, word);
+	}
 	write_touched(tables);
 }
 
@@ -203,24 +170,10 @@ log_heaps(const struct th_breakdown_tables *tables)
 		th_log_append(TH_EVENT_MALLOC_HEAPS, &event, &stretches, 1);
 }
 
-/* Writes MALLOC_HEAPS, and TOUCHED of sampled mappings and blocks, while tables->pages is open. */
-static void
-log_pages(struct th_breakdown_tables *tables)
-{
-	log_heaps(tables);
-	log_mapped(tables);
-	log_touched(tables);
-}
-
 /* The resident size and the control group */
 
-struct resident {
-	uint64_t all;
-	uint64_t file;
-};
-
 /* /proc/PID/statm: size, resident, shared, in pages.  0 if the process has ended. */
-static struct resident
+static struct th_event_resident
 read_resident(void)
 {
 	uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -231,42 +184,31 @@ read_resident(void)
 
 	th_proc_file_read(th_observed_path("statm", path), text, sizeof(text));
 	for (int i = 0; i < 3; i++)
-		th_proc_number(&at, &pages[i]);
-	return (struct resident){pages[1] * page_bytes, pages[2] * page_bytes};
+		th_proc_number(&at, 10, &pages[i]);
+	return (struct th_event_resident){
+		.resident = pages[1] * page_bytes, .file = pages[2] * page_bytes};
 }
 
 /* Writes a RESIDENT and returns its bytes; 0: the process has ended. */
 static uint64_t
 log_resident(uint64_t now, const struct th_cgroup *group)
 {
-	struct resident resident = read_resident();
-	struct th_event_resident event = {
-		.time = now,
-		.resident = resident.all,
-		.file = resident.file,
-		.group = th_cgroup_current(group),
-	};
+	struct th_event_resident event = read_resident();
 
-	if (resident.all)
+	event.time = now;
+	event.group = th_cgroup_current(group);
+	if (event.resident)
 		th_log_append(TH_EVENT_RESIDENT, &event, NULL, 0);
-	return resident.all;
+	return event.resident;
 }
 
 static void
 log_group(struct th_breakdown_tables *tables, const struct th_cgroup *group)
 {
-	struct th_cgroup_use use = th_cgroup_use(group, tables->text);
-	struct th_event_cgroup event = {
-		.limit = group->limit,
-		.current = use.current,
-		.anonymous = use.anonymous,
-		.file = use.file,
-		.kernel = use.kernel,
-		.account = tables->event.account,
-		.version = group->version,
-	};
+	struct th_event_cgroup event = th_cgroup_use(group, tables->text);
 	struct th_log_part path = th_log_text(group->path);
 
+	event.account = tables->event.account;
 	if (group->version)
 		th_log_append(TH_EVENT_CGROUP, &event, &path, 1);
 }
@@ -286,36 +228,37 @@ flags_of(const struct th_breakdown_tables *tables, bool has_pages)
 	return flags;
 }
 
-/* Other processes assign numbers as well. */
-static uint32_t
-next_number(void)
-{
-	return th_add_relaxed(&th_log_header()->accounts, 1) + 1;
-}
-
 static void
 fill(struct th_breakdown_tables *tables, const struct th_cgroup *group, bool on_agent_thread)
 {
+	const struct th_breakdown_vm *vm = th_load_acquire(&java_vm);
 	struct th_event_account *event = &tables->event;
 	bool has_pages = tables->pages.descriptor >= 0;
 
-	event->account = next_number();
+	/* Other processes assign numbers as well. */
+	event->account = th_add_relaxed(&th_log_header()->accounts, 1) + 1;
 	tables->allocator = *th_remote_tables.allocator ? th_remote_tables.allocator : NULL;
 	th_breakdown_owners_claim(tables);
-	collect_claims(&tables->claims);
+	if (vm)
+		vm->claim(&tables->claims);
 	th_breakdown_owners_settle(tables);
 	th_breakdown_divide(tables);
-	event->counted = read_resident().all;
+	event->counted = read_resident().resident;
 	event->resident = tables->space.resident;
 	event->swapped = tables->space.swapped;
 	event->mappings = tables->space.count;
 	log_rows(tables);
-	if (has_pages)
-		log_pages(tables);
+	if (has_pages) {
+		log_heaps(tables);
+		log_mapped(tables);
+		log_blocks(tables);
+	}
 	event->flags = flags_of(tables, has_pages);
 	log_group(tables, group);
-	if (on_agent_thread)
-		log_sources(event->account);
+	if (on_agent_thread && log_allocator)
+		log_allocator(event->account);
+	if (on_agent_thread && vm)
+		vm->log(event->account);
 }
 
 /* Maps the memory of the tables. */
@@ -429,6 +372,7 @@ th_breakdown_look(struct th_breakdown_subject *subject, uint64_t now)
 {
 	if (!may_begin())
 		return;
+	subject = subject ? subject : &breakdown.own;
 	if (now >= subject->plan.next_look)
 		look(subject, now);
 	th_unlock(&breakdown.busy);
@@ -446,12 +390,6 @@ th_breakdown_take(struct th_breakdown_subject *subject, enum th_breakdown_reason
 }
 
 /* For this process */
-
-void
-th_breakdown_poll(uint64_t now)
-{
-	th_breakdown_look(&breakdown.own, now);
-}
 
 uint64_t
 th_breakdown_next(void)

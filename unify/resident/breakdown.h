@@ -89,12 +89,7 @@ void th_breakdown_set_allocator(const char *name, th_breakdown_log *log);
  */
 void th_breakdown_start(bool has_owners);
 
-/*
- * Periodically records the resident size, and takes a breakdown when one is due. [agent-thread]
- */
-void th_breakdown_poll(uint64_t now);
-
-/* When th_breakdown_poll() has work to do (ns); UINT64_MAX: never. [agent-thread] */
+/* When th_breakdown_look() has work to do for this process (ns); UINT64_MAX: never. [agent-thread] */
 uint64_t th_breakdown_next(void);
 
 /*
@@ -109,7 +104,7 @@ void th_breakdown_reset(void);
 /* For another recording of the same process: its VM must be set again. */
 void th_breakdown_restart(void);
 
-/* The same for any process: the observed one (observed.h). */
+/* The observed process (observed.h). */
 struct th_breakdown_subject {
 	struct th_cgroup group;
 	struct th_breakdown_plan plan;
@@ -117,6 +112,11 @@ struct th_breakdown_subject {
 
 /* Once, before the others. [any] */
 void th_breakdown_begin(struct th_breakdown_subject *subject);
+
+/*
+ * Records the resident size, and takes a breakdown, when these are due.  NULL: of this process, after
+ * th_breakdown_start(). [any]
+ */
 void th_breakdown_look(struct th_breakdown_subject *subject, uint64_t now);
 void th_breakdown_take(struct th_breakdown_subject *subject, enum th_breakdown_reason reason,
 	bool on_agent_thread);

@@ -38,7 +38,7 @@ read_number(const char *directory, const char *name, uint64_t *ret)
 	const char *at = text;
 
 	snprintf(path, sizeof(path), "%s/%s", directory, name);
-	return th_proc_file_read(path, text, sizeof(text)) && th_proc_number(&at, ret);
+	return th_proc_file_read(path, text, sizeof(text)) && th_proc_number(&at, 10, ret);
 }
 
 /* Text that is not a number ("max") means no limit. */
@@ -152,11 +152,15 @@ th_cgroup_current(const struct th_cgroup *group)
 		       : 0;
 }
 
-struct th_cgroup_use
+struct th_event_cgroup
 th_cgroup_use(const struct th_cgroup *group, char *text)
 {
 	const struct names *names = &versions[group->version];
-	struct th_cgroup_use use = {.current = th_cgroup_current(group)};
+	struct th_event_cgroup use = {
+		.limit = group->limit,
+		.current = th_cgroup_current(group),
+		.version = group->version,
+	};
 	char path[TH_CGROUP_PATH_MAX + 64];
 
 	if (!group->version)

@@ -9,19 +9,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "unify/shared/log_format.h"
+
 #define TH_CGROUP_PATH_MAX 512
 
 struct th_cgroup {
 	unsigned version;              /* 0: no readable group */
 	char path[TH_CGROUP_PATH_MAX]; /* directory of the group with the tightest limit */
 	uint64_t limit;                /* bytes; 0 = none */
-};
-
-struct th_cgroup_use {
-	uint64_t current;
-	uint64_t anonymous;
-	uint64_t file;
-	uint64_t kernel;
 };
 
 /*
@@ -39,7 +34,10 @@ uint64_t th_cgroup_current(const struct th_cgroup *group);
 /* Size for memory.stat: about 60 lines. */
 #define TH_CGROUP_TEXT_MAX 4096
 
-/* Bytes in use by kind, read through `text`, a buffer of TH_CGROUP_TEXT_MAX bytes. [any] */
-struct th_cgroup_use th_cgroup_use(const struct th_cgroup *group, char *text);
+/*
+ * Limit and use, but for the number of the breakdown, read through `text`, a buffer of
+ * TH_CGROUP_TEXT_MAX bytes. [any]
+ */
+struct th_event_cgroup th_cgroup_use(const struct th_cgroup *group, char *text);
 
 #endif

@@ -2,7 +2,6 @@
 /* Documentation/admin-guide/mm/pagemap.rst: bit 63 page present, bit 62 page swapped. */
 #include "unify/resident/pagemap.h"
 
-#include <errno.h>
 #include <linux/ioctl.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
@@ -41,14 +40,12 @@ bool
 th_page_map_open(struct th_page_map *map)
 {
 	char path[TH_OBSERVED_PATH_MAX];
-	int saved_errno = errno;
 
 	map->descriptor = th_system_open(
 		th_observed_path("pagemap", path), O_RDONLY | O_CLOEXEC, 0);
 	map->page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
 	map->count = 0;
 	map->is_scanned = false;
-	errno = saved_errno;
 	return map->descriptor >= 0;
 }
 
@@ -106,14 +103,11 @@ find_ranges(struct th_page_map *map, uintptr_t start, uintptr_t end)
 bool
 th_page_map_scan(struct th_page_map *map, uintptr_t start, uintptr_t end)
 {
-	int saved_errno = errno;
-
 	map->is_scanned = map->descriptor >= 0 && !is_swap_in_use() &&
 			  !has_pages_of_hugetlbfs() &&
 			  th_memory_map_once(
 				  &map->ranges, TH_PAGE_MAP_RANGES * sizeof(*map->ranges)) &&
 			  find_ranges(map, start, end);
-	errno = saved_errno;
 	return map->is_scanned;
 }
 
@@ -154,7 +148,6 @@ struct th_page_use
 th_page_map_use(struct th_page_map *map, uintptr_t start, uintptr_t end)
 {
 	struct th_page_use use = {0, 0};
-	int saved_errno = errno;
 
 	if (map->is_scanned)
 		return (struct th_page_use){sum_ranges(map, start, end), 0};
@@ -173,6 +166,5 @@ th_page_map_use(struct th_page_map *map, uintptr_t start, uintptr_t end)
 			use.swapped += bytes;
 		start += bytes;
 	}
-	errno = saved_errno;
 	return use;
 }

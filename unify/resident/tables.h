@@ -30,19 +30,9 @@
 
 #define TH_BREAKDOWN_ROWS_MAX 1024u
 
-struct th_breakdown_amount {
-	uint64_t resident;
-	uint64_t swapped;
-	uint64_t size;       /* address space */
-	uint64_t accessible; /* of it, readable, writable or executable */
-	uint32_t mappings;
-};
-
 struct th_breakdown_row {
-	enum th_memory_category category;
-	uint32_t stack;
-	uint32_t hash; /* of the name */
-	struct th_breakdown_amount amount;
+	struct th_event_account_row event; /* but for the number of the breakdown */
+	uint32_t hash;                     /* of the name */
 	char name[TH_MAPPING_PATH_MAX];
 };
 
@@ -50,13 +40,6 @@ struct th_breakdown_rows {
 	struct th_breakdown_row *items; /* TH_BREAKDOWN_ROWS_MAX items, owned by the caller */
 	uint32_t count;
 	bool is_full; /* some amounts are in rows without their name */
-};
-
-/* The identity of a row. */
-struct th_breakdown_key {
-	enum th_memory_category category;
-	uint32_t stack;   /* that mapped it; 0 = unknown */
-	const char *name; /* truncated to the size of the row's name */
 };
 
 /* The tables */
@@ -170,11 +153,11 @@ bool th_breakdown_owners_is_heap(const struct th_breakdown_tables *tables, uintp
 /* From mappings and owners to rows: attribute.c */
 
 /*
- * Adds to the row of this key, which is created if necessary; if the table is full, to a row
- * without name and stack. [any]
+ * Adds to the row of this category, stack and name, which is truncated; the row is created if necessary.
+ * If the table is full, to a row without name and stack. [any]
  */
-void th_breakdown_rows_add(struct th_breakdown_rows *rows, const struct th_breakdown_key *key,
-	const struct th_breakdown_amount *amount);
+void th_breakdown_rows_add(struct th_breakdown_rows *rows,
+	const struct th_event_account_row *event, const char *name);
 
 /*
  * Combines the rows of a category that have less than `least` resident bytes and no swapped

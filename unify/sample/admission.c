@@ -4,8 +4,6 @@
  */
 #include "unify/sample/admission.h"
 
-#include <errno.h>
-
 #include "unify/log/log.h"
 
 /* Reads of a thread that is drawing: it has finished before the last try. */
@@ -198,7 +196,6 @@ th_admission_review(void)
 {
 	uint32_t changes = th_load_acquire(&admission.changes);
 	bool is_done = true;
-	int saved_errno = errno;
 
 	if (!th_admission_is_pending())
 		return;
@@ -207,7 +204,6 @@ th_admission_review(void)
 		is_done &= review_thread(record);
 	if (is_done)
 		admission.reviewed = changes;
-	errno = saved_errno;
 }
 
 /* New threads */

@@ -31,21 +31,22 @@ th_in_flight_close(void)
 }
 
 /* Signed: in a forked child, a capture that began in the parent may end. */
-bool
-th_in_flight_is_any(void)
+static bool
+is_any(void)
 {
 	return (int32_t)__atomic_load_n(&th_in_flight.captures, __ATOMIC_SEQ_CST) > 0;
 }
 
-void
+bool
 th_in_flight_drain(void)
 {
-	for (int i = 0; i < DRAIN_YIELDS + DRAIN_NAPS && th_in_flight_is_any(); i++) {
+	for (int i = 0; i < DRAIN_YIELDS + DRAIN_NAPS && is_any(); i++) {
 		if (i < DRAIN_YIELDS)
 			sched_yield();
 		else
 			th_system_nap(NAP_NS);
 	}
+	return !is_any();
 }
 
 void

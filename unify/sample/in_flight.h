@@ -54,11 +54,11 @@ void th_in_flight_open(void);
 /* Stops new captures and waits for those in flight, for about a second at most. [any] */
 void th_in_flight_close(void);
 
-/* Waits for captures in flight, for about a second at most; new ones may begin. [any] */
-void th_in_flight_drain(void);
-
-/* Whether a capture is in flight; after th_in_flight_close() none begins. [any] */
-bool th_in_flight_is_any(void);
+/*
+ * Waits for captures in flight, for about a second at most; false: one still is.  New ones may begin, but
+ * not after th_in_flight_close(). [any]
+ */
+bool th_in_flight_drain(void);
 
 /* For another recording of the same process, once no capture of the last one is in flight. [any] */
 void th_in_flight_restart(void);

@@ -301,9 +301,9 @@ th_native_freed(uint64_t sample)
 	 */
 	th_guard_enter();
 	/* A thread that runs Cleaners may have no sample of its own, and is recognized by its name. */
-	if (record && !record->logged)
-		th_thread_log(record);
 	event.time = th_clock_now();
+	if (record && !record->logged)
+		th_thread_log(record, event.time);
 	th_log_append(TH_EVENT_NATIVE_FREE, &event, NULL, 0);
 	th_guard_leave();
 }

@@ -487,9 +487,3 @@ th_plan_interval(const struct th_plan *plan, enum th_heap heap)
 	return th_load_relaxed(
 		heap == TH_HEAP_JAVA ? &plan->interval.java : &plan->interval.native);
 }
-
-void
-th_plan_set_rate(struct th_plan *plan, uint64_t rate)
-{
-	plan->limits.rate = rate;
-}

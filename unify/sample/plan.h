@@ -147,9 +147,8 @@ bool th_plan_is_due(const struct th_plan *plan, uint64_t now);
 /* Adapts the interval to the figures.  One writer. [in-malloc] */
 void th_plan_review(struct th_plan *plan, uint64_t now, const struct th_plan_figures *figures);
 
-/* Changes limits while the process runs.  As th_plan_review(). [in-malloc] */
+/* Changes limits.interval while the process runs, as others may be.  As th_plan_review(). [in-malloc] */
 void th_plan_set_interval(struct th_plan *plan, uint64_t interval);
-void th_plan_set_rate(struct th_plan *plan, uint64_t rate);
 
 /* Mean bytes between two samples of a heap, for the next draw. [in-malloc] */
 uint64_t th_plan_interval(const struct th_plan *plan, enum th_heap heap);

@@ -109,7 +109,7 @@ th_sample_take(struct th_sample *sample, const struct th_registers *registers)
 	else
 		event->stack = th_capture_caller(sample->caller);
 	if (event->stack && registers)
-		th_thread_log_at(sample->record, sample->now);
+		th_thread_log(sample->record, sample->now);
 	id = event->stack ? sample->lane->append(sample) : 0;
 	th_throttle_capture_ends(begun, true);
 	return id;

@@ -92,11 +92,11 @@ find(struct th_tally_maker *makers, uint32_t stack, uint32_t type)
 		uint32_t number = 1 + (hash + i) % (TH_TALLY_MAKERS_MAX - 1);
 		struct th_tally_maker *maker = &makers[number];
 
-		if (!maker->stack) {
-			maker->stack = stack;
-			maker->type = type;
+		if (!maker->event.stack) {
+			maker->event.stack = stack;
+			maker->event.type = type;
 		}
-		if (maker->stack == stack && maker->type == type)
+		if (maker->event.stack == stack && maker->event.type == type)
 			return number;
 	}
 	return 0;
@@ -107,9 +107,9 @@ join_slots(struct th_tally *tally)
 {
 	tally->slot_ns *= 2;
 	for (uint32_t i = 1; i < TH_TALLY_MAKERS_MAX; i++) {
-		uint32_t *births = tally->makers[i].births;
+		uint64_t *births = tally->makers[i].births;
 
-		for (uint32_t k = 0; tally->makers[i].stack && k < TH_TALLY_SLOTS; k++)
+		for (uint32_t k = 0; tally->makers[i].event.stack && k < TH_TALLY_SLOTS; k++)
 			births[k] = 2 * k < TH_TALLY_SLOTS ? births[2 * k] + births[2 * k + 1]
 							   : 0;
 	}
@@ -160,13 +160,13 @@ th_tally_add(struct th_tally *tally, const struct th_tally_item *item)
 	if (!item->maker || !th_log_lock(&tally->lock))
 		return !item->maker;
 	struct th_tally_maker *maker = &tally->makers[item->maker];
-	if (!maker->made && record)
-		maker->starter = record->start.stack;
+	if (!maker->event.made && record)
+		maker->event.starter = record->start.stack;
 	maker->births[slot_of(tally, item->born)] += item->weight;
-	maker->made += item->weight;
-	maker->alive += item->weight;
-	maker->bytes += item->weight * item->bytes;
-	maker->parts += item->weight * item->parts;
+	maker->event.made += item->weight;
+	maker->event.alive += item->weight;
+	maker->event.bytes += item->weight * item->bytes;
+	maker->event.parts += item->weight * item->parts;
 	note_change(tally, maker);
 	th_unlock(&tally->lock);
 	return true;
@@ -179,10 +179,10 @@ th_tally_remove(struct th_tally *tally, const struct th_tally_item *item, bool i
 		return;
 	struct th_tally_maker *maker = &tally->makers[item->maker];
 	maker->births[slot_of(tally, item->born)] -= item->weight;
-	maker->made -= is_made ? 0 : item->weight;
-	maker->alive -= item->weight;
-	maker->bytes -= item->weight * item->bytes;
-	maker->parts -= item->weight * item->parts;
+	maker->event.made -= is_made ? 0 : item->weight;
+	maker->event.alive -= item->weight;
+	maker->event.bytes -= item->weight * item->bytes;
+	maker->event.parts -= item->weight * item->parts;
 	note_change(tally, maker);
 	th_unlock(&tally->lock);
 }
@@ -192,8 +192,8 @@ th_tally_grow(struct th_tally *tally, uint32_t number, uint64_t bytes, uint64_t 
 {
 	if (!number || !th_log_lock(&tally->lock))
 		return;
-	tally->makers[number].bytes += bytes;
-	tally->makers[number].parts += parts;
+	tally->makers[number].event.bytes += bytes;
+	tally->makers[number].event.parts += parts;
 	note_change(tally, &tally->makers[number]);
 	th_unlock(&tally->lock);
 }
@@ -202,53 +202,39 @@ th_tally_grow(struct th_tally *tally, uint32_t number, uint64_t bytes, uint64_t 
 
 /* Copies a maker that has changed, with the time scale of its births. */
 static bool
-take_changed(struct th_tally *tally, uint32_t number, struct th_tally_maker *ret,
-	struct th_event_tally *event)
+take_changed(struct th_tally *tally, uint32_t number, struct th_tally_maker *ret)
 {
 	struct th_tally_maker *maker = &tally->makers[number];
-	bool has_changed;
 
-	if (!maker->stack)
+	if (!maker->event.stack)
 		return false;
 	if (!th_log_lock(&tally->lock)) {
 		th_store_relaxed(&tally->has_changed, 1);
 		return false;
 	}
-	has_changed = maker->has_changed;
-	maker->has_changed = false;
 	*ret = *maker;
-	event->origin = tally->origin;
-	event->slot_ns = tally->slot_ns;
-	event->level = th_load_relaxed(&tally->level);
+	maker->has_changed = false;
+	ret->event.origin = tally->origin;
+	ret->event.slot_ns = tally->slot_ns;
+	ret->event.level = th_load_relaxed(&tally->level);
 	th_unlock(&tally->lock);
-	return has_changed;
+	return ret->has_changed;
 }
 
 static void
 log_maker(struct th_tally *tally, uint32_t number)
 {
-	uint64_t births[TH_TALLY_SLOTS];
+	uint32_t used = TH_TALLY_SLOTS;
 	struct th_tally_maker maker;
-	struct th_event_tally event = {.kind = tally->kind};
-	uint32_t used = 0;
 
-	if (!take_changed(tally, number, &maker, &event))
+	if (!take_changed(tally, number, &maker))
 		return;
-	event.time = th_clock_now();
-	event.stack = maker.stack;
-	event.type = maker.type;
-	event.starter = maker.starter;
-	event.made = maker.made;
-	event.alive = maker.alive;
-	event.bytes = maker.bytes;
-	event.parts = maker.parts;
-	for (uint32_t i = 0; i < TH_TALLY_SLOTS; i++) {
-		births[i] = maker.births[i];
-		if (births[i])
-			used = i + 1;
-	}
-	const struct th_log_part part = {births, used};
-	th_log_append(TH_EVENT_TALLY, &event, &part, 1);
+	maker.event.time = th_clock_now();
+	maker.event.kind = tally->kind;
+	while (used && !maker.births[used - 1])
+		used--;
+	const struct th_log_part part = {maker.births, used};
+	th_log_append(TH_EVENT_TALLY, &maker.event, &part, 1);
 }
 
 void

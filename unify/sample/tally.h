@@ -33,15 +33,10 @@
 
 /* A stack that makes things, and what it has made. */
 struct th_tally_maker {
-	uint32_t stack;   /* 0 = unused */
-	uint32_t type;    /* class id of the things; 0 = none */
-	uint32_t starter; /* that started the thread of the first; 0 = not known */
-	uint64_t made;    /* so far */
-	uint64_t alive;   /* now */
-	uint64_t bytes;   /* of those alive */
-	uint64_t parts; /* of those alive: classes of class loaders, threads that have ended */
+	struct th_event_tally
+		event; /* stack 0 = unused; time and times are set when it is logged */
+	uint64_t births[TH_TALLY_SLOTS]; /* of those alive */
 	bool has_changed;                /* since the last log */
-	uint32_t births[TH_TALLY_SLOTS]; /* of those alive */
 };
 
 struct th_tally {

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -220,21 +221,10 @@ th_thread_record(void)
 	}
 	record->tid = (uint32_t)syscall(SYS_gettid);
 	th_random_seed(&record->random, stream_seed(record->id));
-	record->drawn = 0;
-	record->interval = 0;
-	record->has_drawn = false;
-	record->java_before = 0;
-	record->java_bytes = 0;
+	memset(&record->interval, 0,
+		offsetof(struct th_thread_record, state) -
+			offsetof(struct th_thread_record, interval));
 	record->java_interval = TH_INTERVAL_UNKNOWN;
-	record->native_bytes_logged = 0;
-	record->java_bytes_logged = 0;
-	record->logged = false;
-	record->java_named = false;
-	record->name[0] = '\0';
-	record->name_seen = 0;
-	record->start = (struct th_tally_item){.maker = 0};
-	record->is_attached = false;
-	record->keeps_vm = false;
 	th_thread.record = record;
 	th_store_release(&record->state, &th_thread);
 	th_admission_join(record);
@@ -284,10 +274,13 @@ append_name(const struct th_thread_record *record)
 }
 
 void
-th_thread_log(struct th_thread_record *record)
+th_thread_log(struct th_thread_record *record, uint64_t now)
 {
 	char name[16] = "";
 
+	if (record->logged && now - record->name_seen < NAME_NS)
+		return;
+	record->name_seen = now;
 	if (!record->java_named && record == th_thread.record && !prctl(PR_GET_NAME, name) &&
 		strcmp(name, record->name)) {
 		memcpy(record->name, name, sizeof(name));
@@ -295,15 +288,6 @@ th_thread_log(struct th_thread_record *record)
 	}
 	if (!record->logged)
 		record->logged = append_name(record);
-}
-
-void
-th_thread_log_at(struct th_thread_record *record, uint64_t now)
-{
-	if (record->logged && now - record->name_seen < NAME_NS)
-		return;
-	record->name_seen = now;
-	th_thread_log(record);
 }
 
 void

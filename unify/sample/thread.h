@@ -38,37 +38,21 @@ struct th_byte_count {
 struct th_takes_thread; /* jvmti/ledger/takes.h */
 
 struct th_thread_record {
-	uint32_t id;  /* 1.., dense */
-	uint32_t tid; /* of the kernel */
-	/* Written by the thread itself. */
-	struct th_random random;
+	uint32_t id;             /* 1.., dense */
+	uint32_t tid;            /* of the kernel */
+	struct th_random random; /* written by the thread itself */
+	/* From here to `state`: zero in a new thread.  Written by the thread itself. */
 	uint64_t interval; /* in effect when the countdown was drawn */
 	uint64_t drawn;    /* sum of all draws, modulo 2^64 */
 	bool has_drawn;    /* the countdown comes from a draw */
 	bool logged;       /* the log holds a THREAD record */
 	bool java_named;   /* the name came from Java: the kernel's is ignored */
 	char name[TH_THREAD_NAME_MAX];
-	uint64_t name_seen; /* ns: when th_thread_log_at() last read the kernel's name */
-	/* Written by any thread, atomic. */
-	struct th_thread *state;        /* NULL once the thread has ended */
-	struct th_thread_record *next;  /* all records, newest first; never removed */
-	struct th_byte_count counts[2]; /* by enum th_heap - 1 */
-	/* Written by the thread itself, see thread_starts.h. */
-	struct th_tally_item start; /* maker 0: not known */
-	uintptr_t
-		handle; /* atomic: pthread_t of a joinable thread; 0: detached, or not known */
-	/* Under the registry's lock. */
-	struct th_thread_record
-		*unused_next; /* or the next that has ended and was not joined */
-	/* Written without the lock, atomic: `state` of a thread that has ended and was not joined. */
-	struct th_thread *unjoined;
-	/* Written by the thread itself, in jvmti/. */
+	uint64_t name_seen;         /* ns: when th_thread_log() last read the kernel's name */
+	struct th_tally_item start; /* see thread_starts.h; maker 0: not known */
+	/* The same, in jvmti/. */
 	bool is_attached; /* between the VM's events of its start and its end */
 	bool keeps_vm;    /* the same, and the VM does not end before it: no daemon */
-	/* Its part of the ledger (jvmti/ledger), which stays with the record; NULL: none yet. */
-	struct th_takes_thread *ledger;
-	/* Written by jvmti/. */
-	void *java_thread; /* atomic: its thread in the VM; NULL if there is none (any more) */
 	/* The VM's count of this thread's bytes minus the library's, modulo 2^64. */
 	uint64_t java_before;
 	uint64_t java_bytes;    /* the library's count, when the thread last left the VM */
@@ -78,6 +62,22 @@ struct th_thread_record {
 	/* Written by the agent thread. */
 	uint64_t native_bytes_logged;
 	uint64_t java_bytes_logged;
+	/* Written by any thread, atomic. */
+	struct th_thread *state;        /* NULL once the thread has ended */
+	struct th_thread_record *next;  /* all records, newest first; never removed */
+	struct th_byte_count counts[2]; /* by enum th_heap - 1 */
+	/* Written by the thread itself, see thread_starts.h. */
+	uintptr_t
+		handle; /* atomic: pthread_t of a joinable thread; 0: detached, or not known */
+	/* Under the registry's lock. */
+	struct th_thread_record
+		*unused_next; /* or the next that has ended and was not joined */
+	/* Written without the lock, atomic: `state` of a thread that has ended and was not joined. */
+	struct th_thread *unjoined;
+	/* Its part of the ledger (jvmti/ledger), which stays with the record; NULL: none yet. */
+	struct th_takes_thread *ledger;
+	/* Written by jvmti/. */
+	void *java_thread; /* atomic: its thread in the VM; NULL if there is none (any more) */
 };
 
 struct th_thread {
@@ -169,16 +169,10 @@ void th_thread_postpone(uint64_t bytes);
 void th_thread_rename(struct th_thread_record *record, const char *name);
 
 /*
- * Writes the THREAD record of a thread if the log does not have it under its current name,
- * which is the kernel's unless Java gave one. [in-malloc]
+ * Writes the THREAD record of a thread if the log does not have it under its current name, which is the
+ * kernel's unless Java gave one.  That is read every 0.1 ms at most; `now` in ns. [in-malloc]
  */
-void th_thread_log(struct th_thread_record *record);
-
-/*
- * The same for a sample at `now` (ns): reads the kernel's name every 0.1 ms at most.
- * [in-malloc]
- */
-void th_thread_log_at(struct th_thread_record *record, uint64_t now);
+void th_thread_log(struct th_thread_record *record, uint64_t now);
 
 /*
  * Writes a THREAD_BYTES: exact bytes of `thread` in a heap; thread 0: total of all threads

@@ -152,7 +152,7 @@ th_throttle_set_interval(uint64_t interval)
 void
 th_throttle_set_rate(uint64_t rate)
 {
-	th_plan_set_rate(&throttle.plan, rate);
+	throttle.plan.limits.rate = rate;
 	throttle.plan.next = 0;
 	th_throttle_review(th_clock_now());
 }

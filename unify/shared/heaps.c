@@ -30,19 +30,16 @@ th_heaps_parse(const char *text, unsigned *heaps_ret)
 {
 	unsigned heaps = 0;
 
-	for (;;) {
-		size_t length = 0;
-		unsigned some;
+	for (;; text++) {
+		size_t length = strcspn(text, ",");
+		unsigned some = heaps_of(text, length);
 
-		while (text[length] && text[length] != ',')
-			length++;
-		some = heaps_of(text, length);
 		if (!some)
 			return false;
 		heaps |= some;
-		if (!text[length])
+		text += length;
+		if (!*text)
 			break;
-		text += length + 1;
 	}
 	*heaps_ret = heaps;
 	return true;

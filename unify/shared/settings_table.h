@@ -62,11 +62,9 @@ struct th_unrecorded {
 #define TH_INTERVAL_LEAST (32 << 10)
 /* MAX_OVERHEAD under `run`: the default of a library that is always loaded is lower. */
 #define TH_OVERHEAD_OF_RUN "2%"
-#define TH_DEPTH_DEFAULT 256
 #define TH_DEPTH_MAX 2048
 /* Space for the first pages and a metadata block; a smaller log would hold no samples. */
 #define TH_MAX_LOG_MIN (1 << 20)
-#define TH_MAX_LOG_DEFAULT (1 << 30)
 /* A smaller ring would have no space for definitions beside its segments. */
 #define TH_LOG_RING_MIN (8 << 20)
 

@@ -5,11 +5,7 @@
  */
 #include "unify/shared/size.h"
 
-static bool
-is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
+#include <limits.h>
 
 /* Lower case of an ASCII letter; other characters unchanged. */
 static char
@@ -18,20 +14,29 @@ lower(char c)
 	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-/* Advances *text past the digits; false if there are none or the number is too large. */
-static bool
-parse_digits(const char **text, uint64_t *value_ret)
+static unsigned
+digit_of(char c)
 {
+	if (c >= '0' && c <= '9')
+		return (unsigned)(c - '0');
+	return c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10 : UINT_MAX;
+}
+
+bool
+th_digits_parse(const char **text, unsigned base, uint64_t *number_ret)
+{
+	const char *at = *text;
 	uint64_t value = 0;
 
-	if (!is_digit(**text))
-		return false;
-	for (; is_digit(**text); ++*text) {
-		if (__builtin_mul_overflow(value, 10, &value) ||
-			__builtin_add_overflow(value, (uint64_t)(**text - '0'), &value))
+	for (; digit_of(*at) < base; at++) {
+		if (__builtin_mul_overflow(value, base, &value) ||
+			__builtin_add_overflow(value, digit_of(*at), &value))
 			return false;
 	}
-	*value_ret = value;
+	if (at == *text)
+		return false;
+	*text = at;
+	*number_ret = value;
 	return true;
 }
 
@@ -40,7 +45,7 @@ th_number_parse(const char *text, uint64_t *number_ret)
 {
 	uint64_t value;
 
-	if (!parse_digits(&text, &value) || *text)
+	if (!th_digits_parse(&text, 10, &value) || *text)
 		return false;
 	*number_ret = value;
 	return true;
@@ -50,26 +55,15 @@ th_number_parse(const char *text, uint64_t *number_ret)
 static unsigned
 parse_prefix(const char **text)
 {
-	unsigned shift;
+	static const char prefixes[] = "kmgt";
 
-	switch (lower(**text)) {
-	case 'k':
-		shift = 10;
-		break;
-	case 'm':
-		shift = 20;
-		break;
-	case 'g':
-		shift = 30;
-		break;
-	case 't':
-		shift = 40;
-		break;
-	default:
-		return 0;
+	for (unsigned i = 0; prefixes[i]; i++) {
+		if (lower(**text) == prefixes[i]) {
+			++*text;
+			return 10 * (i + 1);
+		}
 	}
-	++*text;
-	return shift;
+	return 0;
 }
 
 /*
@@ -92,7 +86,7 @@ th_size_parse(const char *text, uint64_t *bytes_ret)
 	uint64_t value;
 	unsigned shift;
 
-	if (!parse_digits(&text, &value))
+	if (!th_digits_parse(&text, 10, &value))
 		return false;
 	shift = parse_prefix(&text);
 	if (!is_unit_end(text, shift != 0) || value > UINT64_MAX >> shift)
@@ -107,13 +101,13 @@ th_percent_parse(const char *text, uint64_t *millionths_ret)
 	uint64_t value;
 	uint64_t unit = 10000;
 
-	if (!parse_digits(&text, &value) || value > 100)
+	if (!th_digits_parse(&text, 10, &value) || value > 100)
 		return false;
 	value *= unit;
 	if (*text == '.') {
-		for (text++; is_digit(*text) && unit > 1; text++) {
+		for (text++; digit_of(*text) < 10 && unit > 1; text++) {
 			unit /= 10;
-			value += (uint64_t)(*text - '0') * unit;
+			value += digit_of(*text) * unit;
 		}
 	}
 	while (*text == ' ')
@@ -131,7 +125,7 @@ th_seconds_parse(const char *text, uint64_t *seconds_ret)
 	uint64_t unit = 1;
 	uint64_t value;
 
-	if (!parse_digits(&text, &value))
+	if (!th_digits_parse(&text, 10, &value))
 		return false;
 	if (*text == 'm')
 		unit = 60;

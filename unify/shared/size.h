@@ -6,6 +6,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/*
+ * Parses the digits at *text, of a base up to 16 and in lower case, and advances *text past them.  False:
+ * there are none, or the number does not fit. [any]
+ */
+bool th_digits_parse(const char **text, unsigned base, uint64_t *number_ret);
+
 /* Parses decimal digits alone; otherwise like th_size_parse(). [any] */
 bool th_number_parse(const char *text, uint64_t *number_ret);
 

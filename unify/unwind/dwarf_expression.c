@@ -17,13 +17,7 @@
 enum {
 	OP_DEREF = 0x06,
 	OP_CONST1U = 0x08,
-	OP_CONST1S,
-	OP_CONST2U,
-	OP_CONST2S,
-	OP_CONST4U,
-	OP_CONST4S,
-	OP_CONST8U,
-	OP_CONST8S,
+	OP_CONST8S = 0x0f,
 	OP_CONSTU,
 	OP_CONSTS,
 	OP_DROP = 0x13,
@@ -65,6 +59,22 @@ pop(struct machine *machine)
 		return 0;
 	}
 	return machine->stack[--machine->depth];
+}
+
+/* 1, 2, 4 or 8 bytes, each unsigned or signed. */
+static uintptr_t
+read_constant(struct th_cursor *code, unsigned number)
+{
+	unsigned bytes = 1u << number / 2;
+	unsigned unused = 64 - 8 * bytes;
+	const uint8_t *at = th_cursor_take(code, bytes);
+	uint64_t value = 0;
+
+	if (at)
+		memcpy(&value, at, bytes);
+	if (number % 2)
+		value = (uint64_t)((int64_t)(value << unused) >> unused);
+	return value;
 }
 
 static void
@@ -134,27 +144,8 @@ run_operation(struct machine *machine)
 	case OP_BREG0 ... OP_BREG31:
 		push_register(machine, operation - OP_BREG0);
 		break;
-	case OP_CONST8U:
-	case OP_CONST8S:
-		push(machine, th_cursor_u64(code));
-		break;
-	case OP_CONST1U:
-		push(machine, th_cursor_u8(code));
-		break;
-	case OP_CONST1S:
-		push(machine, (uintptr_t)(int8_t)th_cursor_u8(code));
-		break;
-	case OP_CONST2U:
-		push(machine, th_cursor_u16(code));
-		break;
-	case OP_CONST2S:
-		push(machine, (uintptr_t)(int16_t)th_cursor_u16(code));
-		break;
-	case OP_CONST4U:
-		push(machine, th_cursor_u32(code));
-		break;
-	case OP_CONST4S:
-		push(machine, (uintptr_t)(int32_t)th_cursor_u32(code));
+	case OP_CONST1U ... OP_CONST8S:
+		push(machine, read_constant(code, operation - OP_CONST1U));
 		break;
 	case OP_CONSTU:
 		push(machine, th_cursor_uleb(code));

@@ -70,7 +70,7 @@ move(uintptr_t old, uint64_t old_pages, uintptr_t new, uint64_t new_pages)
 static void
 assert_use(uint64_t accessible, uint64_t files, uint64_t reserved)
 {
-	struct th_mapping_use use = th_mapping_use();
+	struct th_event_mapped_use use = th_mapping_use();
 
 	assert_int_equal(use.accessible, accessible * PAGE);
 	assert_int_equal(use.files, files * PAGE);
@@ -147,7 +147,7 @@ estimate_left(uint32_t kind)
 static void
 assert_log_agrees(void)
 {
-	struct th_mapping_use use = th_mapping_use();
+	struct th_event_mapped_use use = th_mapping_use();
 
 	assert_int_equal((uint64_t)estimate_left(0), use.accessible);
 	assert_int_equal((uint64_t)estimate_left(TH_MAPPED_RESERVED), use.reserved);

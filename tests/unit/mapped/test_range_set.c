@@ -64,10 +64,23 @@ put(uintptr_t start, uintptr_t end, uint32_t owner)
 	return th_range_set_put(&state.ranges, &range, false);
 }
 
+static bool
+is_owned(const struct th_range *range, uint64_t owner)
+{
+	return !owner || range->owner == owner;
+}
+
+/* Those of an owner; 0: of all. */
+static struct th_range_list
+take(uintptr_t start, uintptr_t end, uint32_t owner)
+{
+	return th_range_set_cut(&state.ranges, start, end, is_owned, owner);
+}
+
 static void
 cut(uintptr_t start, uintptr_t end)
 {
-	th_range_set_release(&state.ranges, th_range_set_cut(&state.ranges, start, end));
+	th_range_set_release(&state.ranges, take(start, end, 0));
 }
 
 static uint32_t
@@ -104,7 +117,7 @@ test_hole_leaves_both_sides(void **unused)
 	(void)unused;
 	start_empty(NODES);
 	assert_true(put(10, 90, 1));
-	struct th_range_list list = th_range_set_cut(&state.ranges, 40, 50);
+	struct th_range_list list = take(40, 50, 0);
 
 	assert_range(th_range_set_at(&state.ranges, list.first), 40, 50, 1);
 	assert_int_equal(th_range_set_after(&state.ranges, list.first), 0);
@@ -120,8 +133,8 @@ test_cut_of_nothing_is_empty(void **unused)
 	(void)unused;
 	start_empty(NODES);
 	assert_true(put(10, 20, 1));
-	assert_int_equal(th_range_set_cut(&state.ranges, 20, 30).first, 0);
-	assert_int_equal(th_range_set_cut(&state.ranges, 0, 10).first, 0);
+	assert_int_equal(take(20, 30, 0).first, 0);
+	assert_int_equal(take(0, 10, 0).first, 0);
 	assert_int_equal(count_ranges(), 1);
 }
 
@@ -134,7 +147,7 @@ test_list_ascends(void **unused)
 	start_empty(NODES);
 	for (uintptr_t i = 0; i < 100; i++)
 		assert_true(put(i * 37 % 100, i * 37 % 100 + 1, 1));
-	struct th_range_list list = th_range_set_cut(&state.ranges, 0, SPACE);
+	struct th_range_list list = take(0, SPACE, 0);
 	for (uint32_t i = list.first; i; i = th_range_set_after(&state.ranges, i), expected++)
 		assert_range(th_range_set_at(&state.ranges, i), expected, expected + 1, 1);
 	assert_int_equal(expected, 100);
@@ -193,53 +206,23 @@ test_sample_goes_to_one_birth(void **unused)
 	assert_int_equal(th_range_set_find(&state.ranges, 40)->sample, 99);
 }
 
+/* A range that stays is not cut, either. */
 static void
-test_younger_stay(void **unused)
+test_others_stay(void **unused)
 {
-	struct th_range range = range_of(0, 10, 1);
-
 	(void)unused;
 	start_empty(NODES);
-	for (uintptr_t i = 0; i < 6; i++) {
-		range = range_of(10 * i, 10 * i + 10, 1);
-		range.born = i % 2 ? 20 : 5;
-		assert_true(th_range_set_put(&state.ranges, &range, false));
-	}
-	struct th_range_list older = th_range_set_cut(&state.ranges, 0, SPACE);
-	struct th_range_list younger = th_range_set_take_younger(&state.ranges, &older, 10);
-	th_range_set_put_back(&state.ranges, younger, false);
-	th_range_set_release(&state.ranges, older);
-	assert_int_equal(count_ranges(), 3);
-	assert_range(th_range_set_find(&state.ranges, 0), 10, 20, 1);
-	assert_range(th_range_set_find(&state.ranges, 20), 30, 40, 1);
-	assert_range(th_range_set_find(&state.ranges, 40), 50, 60, 1);
-}
-
-/* The others come back between those that stayed, and join where they are alike. */
-static void
-test_lists_come_back_in_runs(void **unused)
-{
-	struct th_range range;
-
-	(void)unused;
-	start_empty(NODES);
-	for (uintptr_t i = 0; i < 8; i++) {
-		range = range_of(10 * i, 10 * i + 10, i % 4 < 2 ? 1 : 2);
-		range.born = i % 4 < 2 ? 5 : 20;
-		range.sample = i;
-		assert_true(th_range_set_put(&state.ranges, &range, true));
-	}
-	struct th_range_list older = th_range_set_cut(&state.ranges, 0, SPACE);
-	struct th_range_list younger = th_range_set_take_younger(&state.ranges, &older, 10);
-	th_range_set_put_back(&state.ranges, younger, false);
-	for (uint32_t i = older.first; i; i = th_range_set_after(&state.ranges, i))
-		th_range_set_at(&state.ranges, i)->sample = 9;
-	th_range_set_put_back(&state.ranges, older, true);
-	assert_int_equal(count_ranges(), 6);
-	assert_range(th_range_set_find(&state.ranges, 0), 0, 20, 1);
-	assert_range(th_range_set_find(&state.ranges, 20), 20, 30, 2);
-	assert_range(th_range_set_find(&state.ranges, 40), 40, 60, 1);
-	assert_range(th_range_set_find(&state.ranges, 70), 70, 80, 2);
+	for (uint32_t i = 0; i < 6; i++)
+		assert_true(put(10 * i, 10 * i + 10, 1 + i % 2));
+	struct th_range_list list = take(5, 45, 2);
+	assert_range(th_range_set_at(&state.ranges, list.first), 10, 20, 2);
+	assert_range(th_range_set_at(&state.ranges, list.last), 30, 40, 2);
+	th_range_set_release(&state.ranges, list);
+	assert_int_equal(count_ranges(), 4);
+	assert_range(th_range_set_find(&state.ranges, 0), 0, 10, 1);
+	assert_range(th_range_set_find(&state.ranges, 10), 20, 30, 1);
+	assert_range(th_range_set_find(&state.ranges, 30), 40, 50, 1);
+	assert_range(th_range_set_find(&state.ranges, 50), 50, 60, 2);
 }
 
 /* Against the model */
@@ -251,24 +234,34 @@ is_same(const struct cell *cell, const struct th_range *range)
 	       cell->flags == range->flags;
 }
 
+/* The first cell from `at` on, before `end`, that a cut of an owner takes. */
+static uintptr_t
+next_taken(uintptr_t at, uintptr_t end, uint32_t owner)
+{
+	while (at < end &&
+		(!state.cells[at].owner || (owner && state.cells[at].owner != owner)))
+		at++;
+	return at;
+}
+
 /* The list of a cut matches the model, in order; removes it from the model. */
 static void
-compare_list(struct th_range_list list, uintptr_t start, uintptr_t end)
+compare_list(struct th_range_list list, uintptr_t start, uintptr_t end, uint32_t owner)
 {
-	uintptr_t at = start;
+	uintptr_t at = next_taken(start, end, owner);
 
 	for (uint32_t i = list.first; i; i = th_range_set_after(&state.ranges, i)) {
 		const struct th_range *range = th_range_set_at(&state.ranges, i);
 
-		assert_true(range->start >= at && range->end <= end);
-		for (; at < range->start; at++)
-			assert_int_equal(state.cells[at].owner, 0);
-		for (; at < range->end; at++)
+		assert_int_equal(range->start, at);
+		assert_true(range->end <= end);
+		for (; at < range->end; at++) {
 			assert_true(is_same(&state.cells[at], range));
+			state.cells[at] = (struct cell){0};
+		}
+		at = next_taken(at, end, owner);
 	}
-	for (; at < end; at++)
-		assert_int_equal(state.cells[at].owner, 0);
-	memset(state.cells + start, 0, (end - start) * sizeof(*state.cells));
+	assert_int_equal(at, end);
 }
 
 static void
@@ -292,11 +285,11 @@ compare_all(void)
 }
 
 static void
-remove_some(uintptr_t start, uintptr_t end)
+remove_some(uintptr_t start, uintptr_t end, uint32_t owner)
 {
-	struct th_range_list list = th_range_set_cut(&state.ranges, start, end);
+	struct th_range_list list = take(start, end, owner);
 
-	compare_list(list, start, end);
+	compare_list(list, start, end, owner);
 	th_range_set_release(&state.ranges, list);
 }
 
@@ -308,7 +301,7 @@ map_some(uintptr_t start, uintptr_t end)
 	range.sample = choose(3);
 	range.flags = (uint32_t)choose(2);
 	range.born = ++state.born;
-	remove_some(start, end);
+	remove_some(start, end, 0);
 	assert_true(th_range_set_put(&state.ranges, &range, choose(2)));
 	for (uintptr_t at = start; at < end; at++)
 		state.cells[at] = (struct cell){
@@ -321,18 +314,21 @@ move_some(uintptr_t start, uintptr_t end)
 {
 	uintptr_t to = choose(SPACE - (end - start));
 	struct cell moved[SPACE];
-	struct th_range_list list = th_range_set_cut(&state.ranges, start, end);
+	struct th_range_list list = take(start, end, 0);
 
 	memcpy(moved, state.cells + start, (end - start) * sizeof(*moved));
-	compare_list(list, start, end);
-	remove_some(to, to + (end - start));
-	for (uint32_t i = list.first; i; i = th_range_set_after(&state.ranges, i)) {
-		struct th_range *range = th_range_set_at(&state.ranges, i);
+	compare_list(list, start, end, 0);
+	remove_some(to, to + (end - start), 0);
+	bool joins = choose(2);
+	for (uint32_t next, i = list.first; i; i = next) {
+		struct th_range range = *th_range_set_at(&state.ranges, i);
 
-		range->start = range->start - start + to;
-		range->end = range->end - start + to;
+		next = th_range_set_after(&state.ranges, i);
+		th_range_set_release(&state.ranges, (struct th_range_list){i, i});
+		range.start = range.start - start + to;
+		range.end = range.end - start + to;
+		assert_true(th_range_set_put(&state.ranges, &range, joins));
 	}
-	th_range_set_put_back(&state.ranges, list, choose(2));
 	memcpy(state.cells + to, moved, (end - start) * sizeof(*moved));
 }
 
@@ -351,7 +347,7 @@ test_model(void **unused)
 		if (what < 6)
 			map_some(start, start + bytes);
 		else if (what < 9)
-			remove_some(start, start + bytes);
+			remove_some(start, start + bytes, (uint32_t)choose(4));
 		else
 			move_some(start, start + bytes);
 		if (i % COMPARE_EVERY == 0)
@@ -448,8 +444,7 @@ main(void)
 		cmocka_unit_test(test_neighbours_join_only_when_alike),
 		cmocka_unit_test(test_full_table_refuses_and_counts),
 		cmocka_unit_test(test_sample_goes_to_one_birth),
-		cmocka_unit_test(test_younger_stay),
-		cmocka_unit_test(test_lists_come_back_in_runs),
+		cmocka_unit_test(test_others_stay),
 		cmocka_unit_test(test_model),
 		cmocka_unit_test(test_copy_is_the_same),
 		cmocka_unit_test(test_copy_of_nonsense),

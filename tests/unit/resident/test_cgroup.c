@@ -78,7 +78,7 @@ test_version_2(void **state)
 	put("cgroup/service/memory.current", "7000\n");
 	put("cgroup/service/memory.stat", "anon 1\nfile 2\nkernel 3\n");
 	struct th_cgroup group = find();
-	struct th_cgroup_use use = th_cgroup_use(&group, text);
+	struct th_event_cgroup use = th_cgroup_use(&group, text);
 	/* The parent's limit is the tighter one. */
 	assert_int_equal(group.version, 2);
 	assert_int_equal(group.limit, 9000);
@@ -99,7 +99,7 @@ test_version_1(void **state)
 	put("cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
 	put("cgroup/memory/memory.usage_in_bytes", "99999\n");
 	struct th_cgroup group = find();
-	struct th_cgroup_use use = th_cgroup_use(&group, text);
+	struct th_event_cgroup use = th_cgroup_use(&group, text);
 	assert_int_equal(group.version, 1);
 	assert_int_equal(group.limit, 4096000);
 	assert_int_equal(use.current, 1234);

@@ -126,11 +126,13 @@ test_no_claims_and_too_many(void **state)
 static void
 add(struct th_breakdown_rows *rows, const char *name, uint32_t stack, uint64_t resident)
 {
-	const struct th_breakdown_key key = {TH_MEMORY_FILE, stack, name};
-	const struct th_breakdown_amount amount = {
-		.resident = resident, .size = 2 * resident, .mappings = 1};
+	const struct th_event_account_row event = {.category = TH_MEMORY_FILE,
+		.stack = stack,
+		.resident = resident,
+		.size = 2 * resident,
+		.mappings = 1};
 
-	th_breakdown_rows_add(rows, &key, &amount);
+	th_breakdown_rows_add(rows, &event, name);
 }
 
 static uint64_t
@@ -139,7 +141,7 @@ sum(const struct th_breakdown_rows *rows)
 	uint64_t resident = 0;
 
 	for (uint32_t i = 0; i < rows->count; i++)
-		resident += rows->items[i].amount.resident;
+		resident += rows->items[i].event.resident;
 	return resident;
 }
 
@@ -161,13 +163,13 @@ test_rows_add_up(void **state)
 	add(&rows, "/a", 0, 1);
 	add(&rows, "/a", 7, 1000);
 	assert_int_equal(rows.count, 3);
-	assert_int_equal(rows.items[0].amount.resident, 101);
-	assert_int_equal(rows.items[0].amount.mappings, 2);
-	assert_int_equal(rows.items[2].stack, 7);
+	assert_int_equal(rows.items[0].event.resident, 101);
+	assert_int_equal(rows.items[0].event.mappings, 2);
+	assert_int_equal(rows.items[2].event.stack, 7);
 	th_breakdown_rows_fold(&rows, TH_MEMORY_FILE, 102, "[small]");
 	assert_int_equal(rows.count, 2);
 	assert_string_equal(rows.items[1].name, "[small]");
-	assert_int_equal(rows.items[1].amount.resident, 111);
+	assert_int_equal(rows.items[1].event.resident, 111);
 	assert_int_equal(sum(&rows), 1111);
 	free(rows.items);
 }

@@ -57,15 +57,15 @@ what_is_made_and_ends_is_counted(void **state)
 	assert_true(th_tally_add(&tally, &first));
 	assert_true(th_tally_add(&tally, &second));
 	maker = &tally.makers[first.maker];
-	assert_int_equal(maker->alive, 2);
+	assert_int_equal(maker->event.alive, 2);
 	assert_int_equal(maker->births[0], 1);
 	assert_int_equal(maker->births[1], 1);
 	th_tally_remove(&tally, &first, true);
 	th_tally_grow(&tally, second.maker, 5, 1);
-	assert_int_equal(maker->made, 2);
-	assert_int_equal(maker->alive, 1);
-	assert_int_equal(maker->bytes, 15);
-	assert_int_equal(maker->parts, 3);
+	assert_int_equal(maker->event.made, 2);
+	assert_int_equal(maker->event.alive, 1);
+	assert_int_equal(maker->event.bytes, 15);
+	assert_int_equal(maker->event.parts, 3);
 	assert_int_equal(maker->births[0], 0);
 }
 
@@ -98,7 +98,7 @@ makers_are_bounded(void **state)
 		assert_true(th_tally_maker(&tally, i, 0));
 	number = th_tally_maker(&tally, 1, 0);
 	assert_true(number);
-	assert_int_equal(tally.makers[number].stack, 1);
+	assert_int_equal(tally.makers[number].event.stack, 1);
 	assert_int_equal(th_tally_maker(&tally, TH_TALLY_MAKERS_MAX, 0), 0);
 	/* Things of no maker are ignored. */
 	assert_true(th_tally_add(&tally, &(struct th_tally_item){.weight = 1}));

@@ -321,10 +321,10 @@ log_under_two_names(void *id_ret)
 
 	*(uint32_t *)id_ret = record->id;
 	prctl(PR_SET_NAME, "one");
-	th_thread_log(record);
-	th_thread_log(record);
+	th_thread_log(record, TH_NS_PER_S);
+	th_thread_log(record, 2 * TH_NS_PER_S);
 	prctl(PR_SET_NAME, "two");
-	th_thread_log(record);
+	th_thread_log(record, 3 * TH_NS_PER_S);
 	return NULL;
 }
 
@@ -358,11 +358,11 @@ rename_between_samples(void *unused)
 
 	(void)unused;
 	prctl(PR_SET_NAME, "one");
-	th_thread_log_at(record, SAMPLED_AT);
+	th_thread_log(record, SAMPLED_AT);
 	prctl(PR_SET_NAME, "unseen");
-	th_thread_log_at(record, SAMPLED_AT + NAME_NS - 1);
+	th_thread_log(record, SAMPLED_AT + NAME_NS - 1);
 	prctl(PR_SET_NAME, "two");
-	th_thread_log_at(record, SAMPLED_AT + NAME_NS);
+	th_thread_log(record, SAMPLED_AT + NAME_NS);
 	prctl(PR_SET_NAME, "no sample");
 	return NULL;
 }
@@ -391,9 +391,9 @@ log_under_a_java_name(void *unused)
 	struct th_thread_record *record = own_record();
 	th_guard_enter();
 	th_thread_rename(record, "pool-1-thread-1");
-	th_thread_log(record);
+	th_thread_log(record, TH_NS_PER_S);
 	prctl(PR_SET_NAME, "other");
-	th_thread_log(record);
+	th_thread_log(record, 2 * TH_NS_PER_S);
 	th_thread_rename(record, "pool-1-thread-1");
 	th_thread_rename(
 		record, "a name of more than sixty-three characters is cut behind them, here");
@@ -430,7 +430,7 @@ allocate_and_end(void *id_ret)
 	th_thread_postpone(LARGE);
 	if (id_ret) {
 		*(uint32_t *)id_ret = record->id;
-		th_thread_log(record);
+		th_thread_log(record, th_clock_now());
 	}
 	allocate(END_BYTES);
 	return NULL;
@@ -512,7 +512,7 @@ live(void *argument)
 	living->id = record->id;
 	th_thread_postpone(LARGE);
 	if (living->is_logged)
-		th_thread_log(record);
+		th_thread_log(record, th_clock_now());
 	allocate(100);
 	pthread_barrier_wait(&living->barrier);
 	pthread_barrier_wait(&living->barrier);
