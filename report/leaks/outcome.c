@@ -67,14 +67,11 @@ find_line(struct th_leak_lines *lines, const struct th_leaks *leaks, uint32_t pl
 		.verdict = TH_VERDICT_CHURN,
 		.prefix = prefix,
 		.place = place};
-	bool added;
 
 	if (leaks->profile->options->group_by)
 		line.group = prefix;
-	uint32_t index = th_id_map_intern(
-		&lines->ids, th_leaks_relation(leaks->work, place), &added);
-	if (added)
-		th_array_append(lines, items, line);
+	uint32_t index = th_id_map_enter(
+		&lines->ids, th_leaks_relation(leaks->work, place), lines, items, line);
 	return &lines->items[index];
 }
 

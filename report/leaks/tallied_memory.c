@@ -44,7 +44,6 @@ th_tallied_line(struct th_tallies *tallies, struct th_leak_sites *places, uint32
 		.is_application = length > 0,
 	};
 	uint32_t prefix;
-	bool added;
 
 	line.frame = length ? frames.frames[length - 1] : runtime_frame(profile, frames);
 	if (length)
@@ -52,7 +51,7 @@ th_tallied_line(struct th_tallies *tallies, struct th_leak_sites *places, uint32
 	th_path_prefixes_add(&places->ways, path, length ? length : frames.count, &prefix);
 	line.key = th_id_map_intern(&tallies->line_ids,
 		(uint64_t)prefix << 32 | th_frames_get(profile->frames, line.frame)->line,
-		&added);
+		NULL);
 	return line;
 }
 

@@ -343,16 +343,13 @@ static uint32_t
 add_place(struct th_leak_sites *places, struct th_leak_site *place)
 {
 	bool is_new;
-	bool is_first;
 	uint32_t lines = th_id_map_intern(
-		&places->line_ids, lines_of(places->profile, place), &is_new);
-	uint32_t what = th_id_map_intern(&places->what_ids,
-		key_of(place->heap, place->way, place->class_name), &is_first);
+		&places->line_ids, lines_of(places->profile, place), NULL);
+	uint32_t what = th_id_map_enter(&places->what_ids,
+		key_of(place->heap, place->way, place->class_name), places, first, TH_NO_PLACE);
 	uint32_t number = th_id_map_intern(
 		&places->place_ids, (uint64_t)what << 32 | lines, &is_new);
 
-	if (is_first)
-		th_array_append(places, first, TH_NO_PLACE);
 	if (is_new) {
 		place->next = places->first[what];
 		places->first[what] = number;

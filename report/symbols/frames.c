@@ -130,7 +130,7 @@ intern_frame(struct th_frames *frames, struct th_frame frame)
 {
 	bool added;
 	uint64_t side = (uint64_t)frame.file << 1 | frame.is_inlined;
-	uint32_t place = th_id_map_intern(&frames->place_ids, side << 32 | frame.line, &added);
+	uint32_t place = th_id_map_intern(&frames->place_ids, side << 32 | frame.line, NULL);
 	uint32_t number = th_id_map_intern(
 		&frames->frame_ids, (uint64_t)frame.function << 32 | place, &added);
 

@@ -545,11 +545,9 @@ th_symbols_lookup(struct th_symbols *symbols, const char *path, const char *buil
 {
 	struct module *module = find_module(
 		symbols, path != NULL ? path : "", build_id != NULL ? build_id : "");
-	bool is_new;
-	uint32_t number = th_id_map_intern(&module->addresses, address, &is_new);
+	uint32_t number = th_id_map_enter(&module->addresses, address, module, answers,
+		find_answer(symbols, module, address));
 
-	if (is_new)
-		th_array_append(module, answers, find_answer(symbols, module, address));
 	*frames_ret = module->answers[number].frames;
 	return module->answers[number].count;
 }
