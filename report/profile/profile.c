@@ -492,8 +492,7 @@ th_profile_create(const struct th_recording *recording, const struct th_options 
 	profile->recording = recording;
 	profile->options = options;
 	th_sampling_changes_tell(recording, warn, warn_data);
-	profile->frames = th_frames_create(recording, warn, warn_data);
-	th_frames_share_symbols(profile->frames, options->symbols);
+	profile->frames = th_frames_create(recording, options->symbols, warn, warn_data);
 	profile->paths = th_paths_create(recording, profile->frames, options->all_vm_frames);
 	profile->internal_group = th_frames_group(profile->frames, INTERNAL_GROUP);
 	profile->filter = th_filter_create(

@@ -548,11 +548,14 @@ th_frames_find_vm_threads(const struct th_frames *frames)
 /* Public functions */
 
 struct th_frames *
-th_frames_create(const struct th_recording *recording, th_symbols_warn *warn, void *warn_data)
+th_frames_create(const struct th_recording *recording, struct th_symbols *symbols,
+	th_symbols_warn *warn, void *warn_data)
 {
 	struct th_frames *frames = th_allocate(1, sizeof(*frames));
 
 	frames->recording = recording;
+	frames->symbols = symbols;
+	frames->is_shared = symbols;
 	frames->warn = warn;
 	frames->warn_data = warn_data;
 	frames->is_told = th_allocate(recording->remarks_count, sizeof(bool));
@@ -563,13 +566,6 @@ th_frames_create(const struct th_recording *recording, th_symbols_warn *warn, vo
 	for (size_t i = 0; i < recording->classes_count; i++)
 		th_java_families_add(&frames->families, recording->classes[i].signature);
 	return frames;
-}
-
-void
-th_frames_share_symbols(struct th_frames *frames, struct th_symbols *symbols)
-{
-	frames->symbols = symbols;
-	frames->is_shared = symbols;
 }
 
 void
