@@ -3,7 +3,7 @@
  * Most events are kept in the layout of the log. Definitions go to the entry of their id;
  * samples and their ends, of which there may be millions, are stored in a compact form.
  */
-#include "report/log/events.h"
+#include "report/log/recording.h"
 
 #include <ctype.h>
 
