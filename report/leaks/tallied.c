@@ -9,7 +9,6 @@
 #include "report/base/allocate.h"
 #include "report/base/sort.h"
 #include "report/leaks/evidence_rules.h"
-#include "report/leaks/tallied_memory.h"
 #include "report/statistics/load.h"
 #include "unify/shared/collector_name.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A sample of the C heap belongs to threads or classes if the VM allocated it for these below
- * the same line, or on a new thread before its Java code ran.
+ * The lines that leaked threads and classes belong to, and the memory that they hold.  A sample of the
+ * C heap belongs to threads or classes if the VM allocated it for these below the same line, or on a
+ * new thread before its Java code ran.
  */
-#include "report/leaks/tallied_memory.h"
+#include "report/leaks/tallied.h"
 
 #include <math.h>
 #include <stdlib.h>
