@@ -437,12 +437,6 @@ find_symbol(struct module *module, uint64_t address)
 	return dwfl_module_getsym(module->dwfl_module, (int)range->value, &symbol, NULL);
 }
 
-static bool
-is_mangled(const char *name)
-{
-	return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R');
-}
-
 /*
  * Whether the name of the symbol table is better than DWARF's: with little debug information
  * (-g1) a function has no linkage name, and its plain name lacks the scope.
@@ -450,7 +444,7 @@ is_mangled(const char *name)
 static bool
 is_better(const char *symbol, const struct th_dwarf_frame *frame)
 {
-	return !frame->is_linkage && (!frame->name || is_mangled(symbol));
+	return !frame->is_linkage && (!frame->name || th_is_mangled(symbol));
 }
 
 /*
