@@ -45,8 +45,7 @@ struct th_frames {
 	TH_ARRAY(struct th_frame, frames);
 	TH_ARRAY(uint8_t, kinds);            /* enum th_function_kind, by frame */
 	TH_ARRAY(uint32_t, frame_functions); /* by frame */
-	TH_ARRAY(
-		struct known_method, methods); /* by method index, up to the highest one used */
+	struct known_method *methods;        /* by method index */
 
 	struct th_id_map word_ids;       /* frame word */
 	TH_ARRAY(struct span, words);    /* by number of the word */
@@ -391,8 +390,6 @@ th_frames_intern_class(struct th_frames *frames, struct th_text signature)
 static const struct known_method *
 know_method(struct th_frames *frames, uint32_t index)
 {
-	while (frames->methods_count <= index)
-		th_array_append(frames, methods, (struct known_method){0});
 	struct known_method *known = &frames->methods[index];
 	if (!known->function) {
 		const struct th_decoded_method *method = &frames->recording->methods[index];
@@ -559,6 +556,7 @@ th_frames_create(const struct th_recording *recording, struct th_symbols *symbol
 	frames->warn = warn;
 	frames->warn_data = warn_data;
 	frames->is_told = th_allocate(recording->remarks_count, sizeof(bool));
+	frames->methods = th_allocate(recording->methods_count, sizeof(*frames->methods));
 	th_strings_init(&frames->strings);
 	th_code_sources_init(&frames->sources, recording, &frames->strings);
 	for (size_t i = 0; i < recording->methods_count; i++)
