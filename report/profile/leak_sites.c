@@ -148,17 +148,6 @@ vm_name_at(const struct th_profile *profile, const struct th_path *path, uint32_
 	return th_text_begins(name, mark) ? name + strlen(mark) : name;
 }
 
-/* Index of the leaf-most Java frame, or the path's length if none is. */
-static uint32_t
-last_java(const struct th_profile *profile, const struct th_path *path)
-{
-	for (uint32_t i = path->count; i-- > 0;) {
-		if (function_at(profile, path, i)->kind == TH_KIND_JAVA)
-			return i;
-	}
-	return path->count;
-}
-
 /*
  * Whether a Java method requests memory of the VM for its caller. The VM's own function is not
  * always on the stack: it may have been replaced by a tail call.
@@ -197,7 +186,7 @@ business_below(const struct th_profile *profile, const struct th_path *path, uin
 static const char *
 native_business(const struct th_profile *profile, const struct th_path *path)
 {
-	uint32_t java = last_java(profile, path);
+	uint32_t java = th_path_last_java(profile->frames, path);
 
 	if (java < path->count)
 		return business_below(profile, path, java);
