@@ -84,8 +84,9 @@ th_id_map_intern(struct th_id_map *map, uint64_t word, bool *added_ret)
 {
 	uint32_t number = th_id_map_find(map, word);
 
-	*added_ret = number == TH_ID_MAP_NONE;
-	if (!*added_ret)
+	if (added_ret)
+		*added_ret = number == TH_ID_MAP_NONE;
+	if (number != TH_ID_MAP_NONE)
 		return number;
 	number = map->count;
 	map->words = th_array_grow(

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report/base/allocate.h"
+
 #define TH_ID_MAP_NONE UINT32_MAX
 
 struct th_id_map {
@@ -39,8 +41,24 @@ th_id_map_find(const struct th_id_map *map, uint64_t word)
 	return th_id_map_find_slot(map, word);
 }
 
-/* The number of `word`; *added_ret is set to whether it is new. A zeroed map is empty. */
+/*
+ * The number of `word`; *added_ret, unless NULL, is set to whether it is new. A zeroed map is empty.
+ */
 uint32_t th_id_map_intern(struct th_id_map *map, uint64_t word, bool *added_ret);
+
+/*
+ * The number of `word` in a map whose words have entries in an array of `owner`; a new word gets
+ * `entry`, which is evaluated only then.  The array may move.
+ */
+#define th_id_map_enter(map, word, owner, items, entry)                      \
+	({                                                                   \
+		bool added_;                                                 \
+		uint32_t number_ = th_id_map_intern((map), (word), &added_); \
+                                                                             \
+		if (added_)                                                  \
+			th_array_append(owner, items, entry);                \
+		number_;                                                     \
+	})
 
 /* Frees the memory; the map is empty afterwards. */
 void th_id_map_deinit(struct th_id_map *map);

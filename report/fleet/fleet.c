@@ -149,12 +149,10 @@ find_line(struct addition *addition, const struct th_leak_line *entry, uint32_t 
 		.first = TH_NO_CELL,
 		.since = UINT32_MAX,
 	};
-	bool added;
-	uint32_t number = th_id_map_intern(&fleet->line_ids,
-		(uint64_t)line.key << 32 | (uint64_t)line.class_name << 2 | line.heap, &added);
+	uint32_t number = th_id_map_enter(&fleet->line_ids,
+		(uint64_t)line.key << 32 | (uint64_t)line.class_name << 2 | line.heap, fleet,
+		lines, line);
 
-	if (added)
-		th_array_append(fleet, lines, line);
 	return &fleet->lines[number];
 }
 

@@ -94,10 +94,9 @@ resolve_roots(struct th_held_samples *held)
 	const struct th_profile *profile = held->leaks->profile;
 	const struct th_recording *recording = profile->recording;
 	struct th_id_map takes = {0};
-	bool added;
 
 	for (size_t i = 0; i < recording->ledger_takes_count; i++)
-		th_id_map_intern(&takes, recording->take_records[i], &added);
+		th_id_map_intern(&takes, recording->take_records[i], NULL);
 	held->root_paths = th_allocate(held->step_max + 1, sizeof(*held->root_paths));
 	for (uint32_t i = 0; i <= held->step_max; i++) {
 		uint32_t index = held->by_number[i];

@@ -347,15 +347,12 @@ unite_lines(struct th_leaks *leaks, uint32_t count)
 {
 	const struct th_leak_cause *causes = leaks->causes;
 	struct lines lines = {0};
-	bool added;
 
 	for (uint32_t i = 0; i < count; i++) {
 		if (causes[i].line == TH_NO_FRAME || causes[i].starter != TH_NO_FRAME)
 			continue;
-		uint32_t line = th_id_map_intern(
-			&lines.ids, key_of(leaks, causes[i].line), &added);
-		if (added)
-			th_array_append(&lines, first, i);
+		uint32_t line = th_id_map_enter(
+			&lines.ids, key_of(leaks, causes[i].line), &lines, first, i);
 		unite(leaks, lines.first[line], i);
 	}
 	for (uint32_t i = 0; i < count; i++) {

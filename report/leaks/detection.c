@@ -34,7 +34,7 @@ density_in(const struct th_judge *judge, unsigned part)
 	return gap > 0 ? item->sampled / gap : HUGE_VAL;
 }
 
-/* The integral of the density between two times; before the warm-up it is that after it. */
+/* The integral of the density between two times since the warm-up. */
 static double
 exposure(const struct th_judge *judge, uint64_t from, uint64_t to)
 {
@@ -42,7 +42,7 @@ exposure(const struct th_judge *judge, uint64_t from, uint64_t to)
 	double length = (double)(density->to - density->from);
 	double start = ((double)from - (double)density->from) / length * TH_DENSITY_PARTS;
 	double end = ((double)to - (double)density->from) / length * TH_DENSITY_PARTS;
-	double sum = start < 0 ? -start * density_in(judge, 0) : 0;
+	double sum = 0;
 
 	for (unsigned i = 0; i < TH_DENSITY_PARTS; i++) {
 		double share = fmin(end, i + 1) - fmax(start, i);

@@ -480,7 +480,6 @@ th_judge_init(struct th_judge *judge, enum th_heap heap, const struct th_profile
 		&judge->density, profile->recording, heap, horizon->warm, horizon->end);
 	th_load_init(&judge->load, profile->recording, heap, horizon->start, horizon->end);
 	th_load_init_program(&judge->program, profile->recording, horizon->start, horizon->end);
-	th_sampling_clock_init(&judge->clock, &judge->density, 0);
 	judge->seconds = sampled_seconds(judge);
 	if (heap == TH_HEAP_MAPPED && residency->has_data) {
 		judge->residency = residency;

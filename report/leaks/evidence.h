@@ -159,7 +159,6 @@ struct th_judge {
 	bool collects_at_exit;    /* a full GC at exit found all owners that were garbage */
 	double seconds; /* between warm-up and horizon in which the heap was sampled */
 	struct th_sampling_density density; /* since the warm-up */
-	struct th_sampling_clock clock;     /* of any site, if that is even */
 	struct th_load load;                /* of the heap */
 	struct th_load program;             /* of the program, maybe by another heap */
 	/* State of the current site */

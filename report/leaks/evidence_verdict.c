@@ -300,23 +300,19 @@ find_births(struct th_judge *judge, const struct th_observation_window *horizon)
 void
 th_evidence_test_births(struct th_evidence *evidence, struct th_judge *judge, double size)
 {
-	struct th_sampling_clock of_site;
-	const struct th_sampling_clock *clock = &judge->clock;
+	struct th_sampling_clock clock;
 	size_t count;
 
 	find_births(judge, evidence->horizon);
 	evidence->born_since = count = judge->births_count;
 	if (!count)
 		return;
-	if (!judge->density.is_even) {
-		th_sampling_clock_init(&of_site, &judge->density, size);
-		clock = &of_site;
-	}
+	th_sampling_clock_init(&clock, &judge->density, size);
 	evidence->first_since = judge->births[0].time;
 	evidence->last_birth = judge->births[count - 1].time;
-	evidence->is_growing = goes_on(evidence, judge, clock);
-	evidence->is_slowing = slows_down(evidence, judge, clock);
-	evidence->is_steady = is_steady(evidence, judge, clock);
+	evidence->is_growing = goes_on(evidence, judge, &clock);
+	evidence->is_slowing = slows_down(evidence, judge, &clock);
+	evidence->is_steady = is_steady(evidence, judge, &clock);
 }
 
 /* Verdicts */

@@ -67,11 +67,8 @@ find_group(struct th_leaks_work *work, uint32_t number, enum th_verdict verdict)
 	uint64_t key = node == TH_NO_NODE
 			       ? (uint64_t)verdict << 40 | th_leaks_relation(work, number)
 			       : UINT64_MAX - node;
-	bool added;
-	uint32_t index = th_id_map_intern(&work->group_ids, key, &added);
+	uint32_t index = th_id_map_enter(&work->group_ids, key, work, groups, group);
 
-	if (added)
-		th_array_append(work, groups, group);
 	return &work->groups[index];
 }
 
@@ -597,14 +594,10 @@ static uint32_t
 count_lines(const struct th_leaks_work *work, const struct th_leak_group *group)
 {
 	struct th_id_map lines = {0};
-	uint32_t count = 0;
 
-	for (size_t i = 0; i < group->places_count; i++) {
-		bool added;
-
-		th_id_map_intern(&lines, work->makers[group->places[i]], &added);
-		count += added;
-	}
+	for (size_t i = 0; i < group->places_count; i++)
+		th_id_map_intern(&lines, work->makers[group->places[i]], NULL);
+	uint32_t count = lines.count;
 	th_id_map_deinit(&lines);
 	return count;
 }

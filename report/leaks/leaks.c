@@ -5,6 +5,7 @@
  */
 #include "report/leaks/leaks_work.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,19 +41,6 @@ gather(struct th_leaks_work *work, const uint32_t *places, size_t count)
 	th_sort_numbers(work->gathered, work->gathered_count);
 }
 
-/* Evaluates one site. */
-static void
-look_at_place(const struct th_leaks_work *work, struct th_judge *judge, uint32_t place,
-	struct th_evidence *ret)
-{
-	uint32_t start = work->order.starts[place];
-
-	th_evidence_init(
-		ret, judge, &work->order.samples[start], work->order.starts[place + 1] - start);
-	if (work->leaks->places.items[place].internal)
-		th_evidence_set_internal(ret);
-}
-
 void
 th_leaks_evaluate(struct th_leaks_work *work, enum th_heap heap, const uint32_t *places,
 	size_t count, double chance_limit, struct th_evidence *ret)
@@ -60,10 +48,6 @@ th_leaks_evaluate(struct th_leaks_work *work, enum th_heap heap, const uint32_t 
 	struct th_judge *judge = &work->judges[heap];
 
 	judge->chance_limit = chance_limit;
-	if (count == 1) {
-		look_at_place(work, judge, places[0], ret);
-		return;
-	}
 	gather(work, places, count);
 	th_evidence_init(ret, judge, work->gathered, work->gathered_count);
 }
@@ -146,7 +130,10 @@ judge_share(void *data)
 
 		if (i + EXPECTED_PLACES < places->items_count)
 			expect_place(work, i + EXPECTED_PLACES);
-		look_at_place(work, judge, i, &evidence);
+		th_evidence_init(&evidence, judge, &work->order.samples[work->order.starts[i]],
+			work->order.starts[i + 1] - work->order.starts[i]);
+		if (places->items[i].internal)
+			th_evidence_set_internal(&evidence);
 		work->outlines[i] = th_evidence_outline(&evidence, judge);
 	}
 	return NULL;
@@ -195,12 +182,9 @@ is_notable(
 	       (outline->live_samples && outline->live >= LEAST_PART * live);
 }
 
-/*
- * Result of th_groups_judge() in short; for a single site without owners it is already known.  Sets what
- * the group adds to the sums of a leak.
- */
+/* Result of th_groups_judge() in short; for a single site without owners it is already known. */
 static struct th_outline
-outline_group(struct th_leaks_work *work, struct th_leak_group *group)
+outline_group(struct th_leaks_work *work, const struct th_leak_group *group)
 {
 	uint32_t first = group->places[0];
 	struct th_outline one = work->outlines[first];
@@ -211,11 +195,16 @@ outline_group(struct th_leaks_work *work, struct th_leak_group *group)
 
 		one = th_evidence_outline(&finding.evidence, &work->judges[group->heap]);
 	}
-	if (one.verdict == TH_VERDICT_LEAK) {
-		group->leaked = one.live_low;
-		group->growth = one.growth;
-	}
 	return one;
+}
+
+static void
+add_leak(struct th_listed *listed, const struct th_outline *outline)
+{
+	if (outline->verdict != TH_VERDICT_LEAK)
+		return;
+	listed->leaked += outline->live_low;
+	listed->leaking += fmax(outline->growth, 0);
 }
 
 /*
@@ -255,14 +244,18 @@ list_group(struct th_leaks_work *work, uint32_t number)
 	if (listed.verdict == TH_VERDICT_LEAK &&
 		th_owners_await_finalizer(work->leaks, listed.place))
 		listed.reason = TH_REASON_UNCLOSED;
+	add_leak(&listed, &outline);
+	for (uint32_t next = group->next;
+		listed.verdict == TH_VERDICT_LEAK && next != TH_NO_GROUP;
+		next = work->groups[next].next) {
+		struct th_outline part = outline_group(work, &work->groups[next]);
+
+		add_leak(&listed, &part);
+	}
 	if (is_notable(work, group->heap, &outline) &&
 		!is_of_tallies(work->leaks, &work->leaks->places.items[listed.place])) {
 		th_array_append(work->leaks, findings, listed);
 		group->listed = listed.verdict;
-	}
-	while (listed.verdict == TH_VERDICT_LEAK && group->next != TH_NO_GROUP) {
-		group = &work->groups[group->next];
-		outline_group(work, group);
 	}
 }
 

@@ -47,6 +47,9 @@ struct th_listed {
 	enum th_reason reason;
 	double live;   /* bytes, point estimate */
 	double growth; /* bytes per second, the same */
+	/* Of a leak, in all heaps. */
+	double leaked;  /* live bytes, the lower ends of the intervals */
+	double leaking; /* bytes per second, point estimate */
 };
 
 struct th_finding {

@@ -23,8 +23,6 @@ struct th_leak_group {
 	uint32_t node;   /* of th_leaks_work; TH_NO_NODE: sites of one line */
 	uint32_t leader; /* group that leads the finding, or one that this joined; itself */
 	uint32_t next;   /* next group of the same finding; TH_NO_GROUP */
-	double leaked;   /* live bytes, the lower end of the interval; 0: no leak */
-	double growth;   /* bytes per second, of a leak */
 };
 
 /* Where growth that no single site shows became significant. */

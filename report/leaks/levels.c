@@ -232,15 +232,12 @@ find_lines(struct levels *levels)
 	const struct th_leaks_work *work = levels->work;
 	uint32_t count = (uint32_t)work->leaks->places.items_count;
 	struct th_id_map lines = {0};
-	bool added;
 
 	levels->line_of_site = th_allocate(count, sizeof(uint32_t));
 	levels->next_of_site = th_allocate(count, sizeof(uint32_t));
 	for (uint32_t i = 0; i < count; i++) {
-		uint32_t number = th_id_map_intern(&lines, th_leaks_relation(work, i), &added);
-
-		if (added)
-			th_array_append(levels, lines, ((struct line){.first = TH_NO_PLACE}));
+		uint32_t number = th_id_map_enter(&lines, th_leaks_relation(work, i), levels,
+			lines, ((struct line){.first = TH_NO_PLACE}));
 		struct line *line = &levels->lines[number];
 		levels->line_of_site[i] = number;
 		levels->next_of_site[i] = line->first;

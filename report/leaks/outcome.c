@@ -67,14 +67,11 @@ find_line(struct th_leak_lines *lines, const struct th_leaks *leaks, uint32_t pl
 		.verdict = TH_VERDICT_CHURN,
 		.prefix = prefix,
 		.place = place};
-	bool added;
 
 	if (leaks->profile->options->group_by)
 		line.group = prefix;
-	uint32_t index = th_id_map_intern(
-		&lines->ids, th_leaks_relation(leaks->work, place), &added);
-	if (added)
-		th_array_append(lines, items, line);
+	uint32_t index = th_id_map_enter(
+		&lines->ids, th_leaks_relation(leaks->work, place), lines, items, line);
 	return &lines->items[index];
 }
 
@@ -207,34 +204,21 @@ const char *const th_outcome_names[] = {
 	[TH_OUTCOME_INCONCLUSIVE] = "inconclusive",
 };
 
-/* Adds the leaks of a finding in all heaps. */
-static void
-add_totals(const struct th_leaks *leaks, const struct th_listed *listed,
-	struct th_outcome *outcome)
-{
-	const struct th_leak_group *groups = leaks->work->groups;
-
-	for (uint32_t i = listed->group; i != TH_NO_GROUP; i = groups[i].next) {
-		outcome->bytes += groups[i].leaked;
-		if (groups[i].growth > 0)
-			outcome->growth += groups[i].growth;
-	}
-}
-
 static void
 add_all(const struct th_leaks *leaks, struct th_outcome *outcome)
 {
 	/* Worst first. */
 	for (size_t i = 0; i < leaks->findings_count; i++) {
-		if (leaks->findings[i].verdict != TH_VERDICT_LEAK)
-			break;
-		uint32_t number = th_causes_number_of(leaks, &leaks->findings[i]);
+		const struct th_listed *listed = &leaks->findings[i];
 
-		if (!th_causes_is_part(leaks, number)) {
+		if (listed->verdict != TH_VERDICT_LEAK)
+			break;
+		if (!th_causes_is_part(leaks, th_causes_number_of(leaks, listed))) {
 			outcome->leaks++;
-			outcome->unclosed += leaks->findings[i].reason == TH_REASON_UNCLOSED;
+			outcome->unclosed += listed->reason == TH_REASON_UNCLOSED;
 		}
-		add_totals(leaks, &leaks->findings[i], outcome);
+		outcome->bytes += listed->leaked;
+		outcome->growth += listed->leaking;
 	}
 	for (size_t i = 0; i < leaks->tallies.leaks_count; i++) {
 		const struct th_tallied *tallied = &leaks->tallies.items[i];

@@ -72,11 +72,10 @@ th_owners_find_constructors(struct th_leaks_work *work)
 	const struct th_leak_sites *places = &work->leaks->places;
 	uint32_t functions = th_frames_function_count(work->leaks->profile->frames);
 	struct th_id_map sampled = {0};
-	bool added;
 
 	for (size_t i = 0; i < places->items_count; i++)
 		if (places->items[i].heap == TH_HEAP_JAVA)
-			th_id_map_intern(&sampled, places->items[i].class_name, &added);
+			th_id_map_intern(&sampled, places->items[i].class_name, NULL);
 	work->functions = th_allocate(functions, sizeof(*work->functions));
 	for (uint32_t i = 0; i < functions; i++)
 		find_constructor(work, i, &sampled);
@@ -120,11 +119,9 @@ evaluate_owners(struct th_leaks_work *work, uint32_t place)
 static struct th_owner
 look_at_owners(struct th_leaks_work *work, uint32_t place)
 {
-	bool is_new;
-	uint32_t index = th_id_map_intern(&work->owner_ids, place, &is_new);
+	uint32_t index = th_id_map_enter(
+		&work->owner_ids, place, work, owners, evaluate_owners(work, place));
 
-	if (is_new)
-		th_array_append(work, owners, evaluate_owners(work, place));
 	return work->owners[index];
 }
 

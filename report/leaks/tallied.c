@@ -9,7 +9,6 @@
 #include "report/base/allocate.h"
 #include "report/base/sort.h"
 #include "report/leaks/evidence_rules.h"
-#include "report/leaks/tallied_memory.h"
 #include "report/statistics/load.h"
 #include "unify/shared/collector_name.h"
 
@@ -354,14 +353,10 @@ find_group(struct work *work, const struct th_decoded_tally *tally, uint32_t pat
 				      ? th_profile_class_name(work->profile, tally->type - 1)
 				      : 0,
 	};
-	bool added;
-	uint32_t number = th_id_map_intern(&work->group_ids,
-		((uint64_t)group.key << 32 | group.class_name) * TH_TALLY_KINDS + group.kind,
-		&added);
 
-	if (added)
-		th_array_append(work->tallies, items, group);
-	return number;
+	return th_id_map_enter(&work->group_ids,
+		((uint64_t)group.key << 32 | group.class_name) * TH_TALLY_KINDS + group.kind,
+		work->tallies, items, group);
 }
 
 /* The time and the number of those alive that were made in a slot of a tally. */

@@ -115,4 +115,21 @@ double th_tallied_growth(const struct th_tallied *tallied);
 /* "threads" or "classes": the heap in JSON. */
 const char *th_tallied_heap(const struct th_tallied *tallied);
 
+/* Between tallied.c and tallied_memory.c */
+
+struct th_tallied_line {
+	uint32_t key;        /* equal for all stacks with this line, and for no others */
+	uint32_t frame;      /* of the application, else of the Java runtime, else the leaf */
+	uint32_t user;       /* as in struct th_tallied */
+	bool is_application; /* the frame is one of the application */
+};
+
+/* The line of a path. */
+struct th_tallied_line
+th_tallied_line(struct th_tallies *tallies, struct th_leak_sites *places, uint32_t path);
+
+/* Sets `resident` and `vm` of all items, as of `time`. */
+void
+th_tallied_measure(struct th_tallies *tallies, struct th_leak_sites *places, uint64_t time);
+
 #endif

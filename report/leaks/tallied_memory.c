@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A sample of the C heap belongs to threads or classes if the VM allocated it for these below
- * the same line, or on a new thread before its Java code ran.
+ * The lines that leaked threads and classes belong to, and the memory that they hold.  A sample of the
+ * C heap belongs to threads or classes if the VM allocated it for these below the same line, or on a
+ * new thread before its Java code ran.
  */
-#include "report/leaks/tallied_memory.h"
+#include "report/leaks/tallied.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,12 +12,6 @@
 #include "report/base/allocate.h"
 
 /* Lines */
-
-static bool
-is_java(const struct th_profile *profile, uint32_t frame)
-{
-	return th_frames_kind(profile->frames, frame) == TH_KIND_JAVA;
-}
 
 /* Without application code: the Java method at the leaf that started the thread. */
 static uint32_t
@@ -26,7 +21,7 @@ runtime_frame(const struct th_profile *profile, struct th_path path)
 		const char *name = th_frames_function_name(profile->frames,
 			th_frames_function_at(profile->frames, path.frames[i]));
 
-		if (is_java(profile, path.frames[i]) &&
+		if (th_frames_kind(profile->frames, path.frames[i]) == TH_KIND_JAVA &&
 			!th_text_begins(name, "java.lang.Thread."))
 			return path.frames[i];
 	}
@@ -44,7 +39,6 @@ th_tallied_line(struct th_tallies *tallies, struct th_leak_sites *places, uint32
 		.is_application = length > 0,
 	};
 	uint32_t prefix;
-	bool added;
 
 	line.frame = length ? frames.frames[length - 1] : runtime_frame(profile, frames);
 	if (length)
@@ -52,21 +46,11 @@ th_tallied_line(struct th_tallies *tallies, struct th_leak_sites *places, uint32
 	th_path_prefixes_add(&places->ways, path, length ? length : frames.count, &prefix);
 	line.key = th_id_map_intern(&tallies->line_ids,
 		(uint64_t)prefix << 32 | th_frames_get(profile->frames, line.frame)->line,
-		&added);
+		NULL);
 	return line;
 }
 
 /* The C heap */
-
-static bool
-has_java(const struct th_profile *profile, struct th_path path)
-{
-	for (uint32_t i = 0; i < path.count; i++) {
-		if (is_java(profile, path.frames[i]))
-			return true;
-	}
-	return false;
-}
 
 /* What a sample of the C heap was allocated for: 0 if for neither threads nor classes. */
 static enum th_tally_kind
@@ -83,7 +67,8 @@ purpose_of(struct th_leak_sites *places, size_t index, uint32_t *path_ret)
 	if (!internal)
 		return 0;
 	*path_ret = row->path;
-	if (has_java(profile, th_paths_get(profile->paths, row->path)))
+	struct th_path path = th_paths_get(profile->paths, row->path);
+	if (th_path_last_java(profile->frames, &path) < path.count)
 		return th_text_begins(internal, TH_PURPOSE_THREADS)   ? TH_TALLY_THREADS
 		       : th_text_begins(internal, TH_PURPOSE_CLASSES) ? TH_TALLY_LOADERS
 								      : 0;

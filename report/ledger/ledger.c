@@ -242,12 +242,11 @@ sum_up(struct work *work)
 {
 	const struct th_recording *recording = work->ledger->profile->recording;
 	size_t count = recording->ledger_takes_count;
-	bool added;
 
 	work->ends = th_allocate(count + 1, sizeof(*work->ends));
 	work->committed = th_allocate(count + 1, sizeof(*work->committed));
 	for (size_t i = 0; i < count; i++) {
-		th_id_map_intern(&work->records, recording->take_records[i], &added);
+		th_id_map_intern(&work->records, recording->take_records[i], NULL);
 		work->ends[i] = UINT64_MAX;
 	}
 	match_ends(work);

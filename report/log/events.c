@@ -3,7 +3,7 @@
  * Most events are kept in the layout of the log. Definitions go to the entry of their id;
  * samples and their ends, of which there may be millions, are stored in a compact form.
  */
-#include "report/log/events.h"
+#include "report/log/recording.h"
 
 #include <ctype.h>
 
@@ -11,16 +11,9 @@
 #include "report/log/limits.h"
 
 /* The index of `id` in a table of the recording, which gets an empty entry if it is new. */
-#define intern(recording, table, id)                                                          \
-	({                                                                                    \
-		bool added_;                                                                  \
-		uint32_t index_ = th_id_map_intern(&(recording)->table##_ids, (id), &added_); \
-                                                                                              \
-		if (added_)                                                                   \
-			th_array_append(                                                      \
-				(recording), table, (__typeof__(*(recording)->table)){0});    \
-		index_;                                                                       \
-	})
+#define intern(recording, table, id)                                     \
+	th_id_map_enter(&(recording)->table##_ids, id, recording, table, \
+		((__typeof__(*(recording)->table)){0}))
 
 /* Stores a definition in the entry of its id. */
 #define define(recording, table, event, id)                               \
@@ -156,12 +149,8 @@ is_possible(const struct th_recording *recording, uint64_t size, uint64_t interv
 uint32_t
 th_recording_intern_interval(struct th_recording *recording, uint64_t interval)
 {
-	bool added;
-	uint32_t index = th_id_map_intern(&recording->interval_ids, interval, &added);
-
-	if (added)
-		th_array_append(recording, intervals, interval);
-	return index;
+	return th_id_map_enter(
+		&recording->interval_ids, interval, recording, intervals, interval);
 }
 
 static bool

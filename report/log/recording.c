@@ -9,7 +9,6 @@
 #include "report/base/line.h"
 #include "report/base/progress.h"
 #include "report/base/sort.h"
-#include "report/log/events.h"
 #include "unify/shared/bisect.h"
 #include "unify/shared/heaps.h"
 

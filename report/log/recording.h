@@ -325,4 +325,12 @@ struct th_pid_text th_recording_pid(const struct th_recording *recording);
 /* Seconds from the start of the recording to its last event. */
 double th_recording_duration(const struct th_recording *recording);
 
+/* Between recording.c and events.c */
+
+/* Adds one record, in the order of the log. Malformed records are counted and skipped. */
+void th_recording_add_event(struct th_recording *recording, const struct th_record *record);
+
+/* The index of an interval in `intervals`. */
+uint32_t th_recording_intern_interval(struct th_recording *recording, uint64_t interval);
+
 #endif

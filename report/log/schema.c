@@ -241,14 +241,10 @@ th_schema_decode(
 static struct th_schema_event *
 find_or_add_event(struct th_schema *schema, uint32_t type)
 {
-	struct th_schema_event event = {.type = type};
-	bool added;
-
 	if (schema->events_count >= EVENTS_MAX)
 		return th_schema_find(schema, type);
-	uint32_t index = th_id_map_intern(&schema->types, type, &added);
-	if (added)
-		th_array_append(schema, events, event);
+	uint32_t index = th_id_map_enter(
+		&schema->types, type, schema, events, ((struct th_schema_event){.type = type}));
 	return &schema->events[index];
 }
 

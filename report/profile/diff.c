@@ -49,13 +49,10 @@ find_entry(struct work *work, uint32_t side, uint32_t number)
 	uint32_t stack = th_stack_names_find(&work->names[side], place->way);
 	uint32_t class = th_strings_intern(&work->keys.strings,
 		th_frames_string(places->profile->frames, place->class_name));
-	bool added;
-	uint32_t found = th_id_map_intern(&work->ids,
-		(uint64_t)stack << 32 | (uint64_t) class << 2 | place->heap, &added);
+	uint32_t found = th_id_map_enter(&work->ids,
+		(uint64_t)stack << 32 | (uint64_t) class << 2 | place->heap, work, entries,
+		((struct entry){.places = {TH_NO_PLACE, TH_NO_PLACE}}));
 
-	if (added)
-		th_array_append(
-			work, entries, ((struct entry){.places = {TH_NO_PLACE, TH_NO_PLACE}}));
 	work->entries[found].places[side] = number;
 	return found;
 }

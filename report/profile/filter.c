@@ -227,18 +227,13 @@ uint32_t
 th_filter_shape(struct th_filter *filter, const struct th_subject *subject)
 {
 	enum th_group_by by = filter->options->group_by;
-	bool added;
 
 	if (!th_options_shape_stacks(filter->options))
 		return subject->path;
 	uint32_t group = by ? th_filter_group(filter, by, subject) + 1 : 0;
-	uint32_t number = th_id_map_intern(
-		&filter->shaped_ids, (uint64_t)group << 32 | subject->path, &added);
-	if (added) {
-		uint32_t path = shape(filter, subject, group);
-
-		th_array_append(filter, shaped, path);
-	}
+	uint32_t number = th_id_map_enter(&filter->shaped_ids,
+		(uint64_t)group << 32 | subject->path, filter, shaped,
+		shape(filter, subject, group));
 	return filter->shaped[number];
 }
 

@@ -148,17 +148,6 @@ vm_name_at(const struct th_profile *profile, const struct th_path *path, uint32_
 	return th_text_begins(name, mark) ? name + strlen(mark) : name;
 }
 
-/* Index of the leaf-most Java frame, or the path's length if none is. */
-static uint32_t
-last_java(const struct th_profile *profile, const struct th_path *path)
-{
-	for (uint32_t i = path->count; i-- > 0;) {
-		if (function_at(profile, path, i)->kind == TH_KIND_JAVA)
-			return i;
-	}
-	return path->count;
-}
-
 /*
  * Whether a Java method requests memory of the VM for its caller. The VM's own function is not
  * always on the stack: it may have been replaced by a tail call.
@@ -197,7 +186,7 @@ business_below(const struct th_profile *profile, const struct th_path *path, uin
 static const char *
 native_business(const struct th_profile *profile, const struct th_path *path)
 {
-	uint32_t java = last_java(profile, path);
+	uint32_t java = th_path_last_java(profile->frames, path);
 
 	if (java < path->count)
 		return business_below(profile, path, java);
@@ -343,16 +332,13 @@ static uint32_t
 add_place(struct th_leak_sites *places, struct th_leak_site *place)
 {
 	bool is_new;
-	bool is_first;
 	uint32_t lines = th_id_map_intern(
-		&places->line_ids, lines_of(places->profile, place), &is_new);
-	uint32_t what = th_id_map_intern(&places->what_ids,
-		key_of(place->heap, place->way, place->class_name), &is_first);
+		&places->line_ids, lines_of(places->profile, place), NULL);
+	uint32_t what = th_id_map_enter(&places->what_ids,
+		key_of(place->heap, place->way, place->class_name), places, first, TH_NO_PLACE);
 	uint32_t number = th_id_map_intern(
 		&places->place_ids, (uint64_t)what << 32 | lines, &is_new);
 
-	if (is_first)
-		th_array_append(places, first, TH_NO_PLACE);
 	if (is_new) {
 		place->next = places->first[what];
 		places->first[what] = number;

@@ -79,15 +79,27 @@ set_pattern(
 	return th_error_create(TH_ERROR_USAGE, "--%s %s: %s", entry->name, argument, reason);
 }
 
+/* A finite, non-negative number without trailing text, but for `unit` if it is not NULL. */
+static bool
+parse_number(const char *text, const char *unit, double *ret)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	if (end == text || (*end && (!unit || strcmp(end, unit) != 0)) || !isfinite(value) ||
+		value < 0)
+		return false;
+	*ret = value;
+	return true;
+}
+
 static struct th_error *
 set_seconds(
 	struct th_options *options, const struct th_option_entry *entry, const char *argument)
 {
-	char *end;
-	double seconds = strtod(argument, &end);
+	double seconds;
 
-	if (end == argument || (*end && strcmp(end, "s") != 0) || !(seconds >= 0.1) ||
-		seconds > 86400)
+	if (!parse_number(argument, "s", &seconds) || seconds < 0.1 || seconds > 86400)
 		return expect(
 			false, entry, argument, "a number of seconds between 0.1 and 86400");
 	*(uint64_t *)(void *)((char *)options +
@@ -139,26 +151,13 @@ set_heaps(struct th_options *options, const struct th_option_entry *entry, const
 		"all, both, java, native, mapped, or several as java,mapped");
 }
 
-/* A finite, non-negative number without trailing text. */
-static bool
-parse_number(const char *text, double *ret)
-{
-	char *end;
-	double value = strtod(text, &end);
-
-	if (end == text || *end || !isfinite(value) || value < 0)
-		return false;
-	*ret = value;
-	return true;
-}
-
-/* The same of a whole number. */
+/* A whole number. */
 static bool
 parse_count(const char *text, uint64_t *ret)
 {
 	double value;
 
-	if (!parse_number(text, &value) || value != floor(value) || value > 1e9)
+	if (!parse_number(text, NULL, &value) || value != floor(value) || value > 1e9)
 		return false;
 	*ret = (uint64_t)value;
 	return true;
@@ -181,7 +180,8 @@ set_range(struct th_options *options, const struct th_option_entry *entry, const
 	const char **mark = is_from ? &options->from_mark : &options->to_mark;
 
 	*mark = parse_mark(argument);
-	return expect(*mark || parse_number(argument, is_from ? &options->from : &options->to),
+	return expect(
+		*mark || parse_number(argument, NULL, is_from ? &options->from : &options->to),
 		entry, argument, "seconds since the start of the recording or mark:NAME");
 }
 
@@ -190,23 +190,11 @@ th_option_parse_moment(const char *text, struct th_options *options)
 {
 	static const char *const names[] = {
 		[TH_AT_END] = "end", [TH_AT_EXIT] = "exit", [TH_AT_PEAK] = "peak"};
-	char number[32];
-	size_t length = strlen(text);
 
 	if (choose(names, text, options->at))
 		return true;
 	options->at_mark = parse_mark(text);
-	if (options->at_mark) {
-		options->at = TH_AT_SECONDS;
-		return true;
-	}
-	if (length && text[length - 1] == 's')
-		length--;
-	if (length >= sizeof(number))
-		return false;
-	memcpy(number, text, length);
-	number[length] = '\0';
-	if (!parse_number(number, &options->at_seconds))
+	if (!options->at_mark && !parse_number(text, "s", &options->at_seconds))
 		return false;
 	options->at = TH_AT_SECONDS;
 	return true;
@@ -238,7 +226,8 @@ static struct th_error *
 set_min(struct th_options *options, const struct th_option_entry *entry, const char *argument)
 {
 	options->has_min = true;
-	return expect(parse_number(argument, &options->min_share) && options->min_share <= 100,
+	return expect(
+		parse_number(argument, NULL, &options->min_share) && options->min_share <= 100,
 		entry, argument, "a percentage");
 }
 
@@ -270,16 +259,15 @@ set_duration(
 static struct th_error *
 set_pause(struct th_options *options, const struct th_option_entry *entry, const char *argument)
 {
-	char *end;
-	double value = strtod(argument, &end);
-	bool is_ms = !strcmp(end, "ms");
-	bool is_valid = end != argument && (is_ms || !*end || !strcmp(end, "s"));
+	double value = 0;
 
-	value *= is_ms ? 1 : 1000;
-	if (!is_valid || !(value >= 1) || value > PAUSE_MAX_MS)
-		return expect(false, entry, argument, "a time such as 500ms or 2s");
-	options->max_pause_ms = (uint32_t)value;
-	return NULL;
+	if (parse_number(argument, "s", &value))
+		value *= 1000;
+	else
+		parse_number(argument, "ms", &value);
+	options->max_pause_ms = (uint32_t)fmin(value, UINT32_MAX);
+	return expect(value >= 1 && value <= PAUSE_MAX_MS, entry, argument,
+		"a time such as 500ms or 2s");
 }
 
 static struct th_error *

@@ -121,15 +121,12 @@ builder_deinit(struct builder *builder)
 static uint32_t
 add_row(struct builder *builder, const struct th_row *row)
 {
-	bool added;
 	uint32_t label = th_id_map_intern(
-		&builder->label_ids, (uint64_t)row->thread << 32 | row->class_name, &added);
-	uint32_t number = th_id_map_intern(
-		&builder->row_ids, (uint64_t)label << 32 | row->path, &added);
+		&builder->label_ids, (uint64_t)row->thread << 32 | row->class_name, NULL);
 
-	if (added)
-		th_array_append(builder->profile, rows, *row);
-	return builder->first_row + number;
+	return builder->first_row + th_id_map_enter(&builder->row_ids,
+					    (uint64_t)label << 32 | row->path, builder->profile,
+					    rows, *row);
 }
 
 static bool
@@ -183,17 +180,10 @@ row_of(struct builder *builder, enum th_heap heap, const struct th_sample *sampl
 {
 	uint64_t who = (uint64_t)builder->thread_labels[sample->name] << 1 |
 		       is_internal(builder, sample);
-	bool added;
-	uint32_t actor = th_id_map_intern(
-		&builder->actor_ids, who << 32 | sample->class, &added);
-	uint32_t raw = th_id_map_intern(
-		&builder->raw_ids, (uint64_t)actor << 32 | sample->stack, &added);
+	uint32_t actor = th_id_map_intern(&builder->actor_ids, who << 32 | sample->class, NULL);
+	uint32_t raw = th_id_map_enter(&builder->raw_ids, (uint64_t)actor << 32 | sample->stack,
+		builder, raw_rows, find_row(builder, heap, sample));
 
-	if (added) {
-		uint32_t row = find_row(builder, heap, sample);
-
-		th_array_append(builder, raw_rows, row);
-	}
 	return builder->raw_rows[raw];
 }
 
@@ -502,8 +492,7 @@ th_profile_create(const struct th_recording *recording, const struct th_options 
 	profile->recording = recording;
 	profile->options = options;
 	th_sampling_changes_tell(recording, warn, warn_data);
-	profile->frames = th_frames_create(recording, warn, warn_data);
-	th_frames_share_symbols(profile->frames, options->symbols);
+	profile->frames = th_frames_create(recording, options->symbols, warn, warn_data);
 	profile->paths = th_paths_create(recording, profile->frames, options->all_vm_frames);
 	profile->internal_group = th_frames_group(profile->frames, INTERNAL_GROUP);
 	profile->filter = th_filter_create(

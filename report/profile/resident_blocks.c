@@ -73,11 +73,10 @@ th_resident_mappings_init(struct th_resident_mappings *residency,
 {
 	struct th_id_map records = {0};
 	struct th_resident_blocks blocks;
-	bool added;
 
 	*residency = (struct th_resident_mappings){0};
 	for (size_t i = 0; i < recording->mappings.items_count; i++)
-		th_id_map_intern(&records, recording->mappings.items[i].record, &added);
+		th_id_map_intern(&records, recording->mappings.items[i].record, NULL);
 	for (size_t i = 0; i < recording->accounts_count; i++) {
 		const struct th_decoded_account *account = &recording->accounts[i];
 

@@ -131,14 +131,11 @@ struct site_maps {
 static struct th_site *
 find_site(struct th_sites *sites, struct site_maps *maps, const struct th_site *site)
 {
-	bool added;
-	uint32_t place = th_id_map_intern(&maps->places,
-		(uint64_t)site->place.function << 32 | site->place.caller, &added);
-	uint32_t number = th_id_map_intern(
-		&maps->sites, (uint64_t)place << 32 | site->class_name, &added);
+	uint32_t place = th_id_map_intern(
+		&maps->places, (uint64_t)site->place.function << 32 | site->place.caller, NULL);
+	uint32_t number = th_id_map_enter(
+		&maps->sites, (uint64_t)place << 32 | site->class_name, sites, items, *site);
 
-	if (added)
-		th_array_append(sites, items, *site);
 	return &sites->items[number];
 }
 

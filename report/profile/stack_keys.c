@@ -69,13 +69,9 @@ name_of(struct th_stack_names *names, uint32_t function)
 static uint32_t
 find_child(struct th_stack_keys *keys, uint32_t parent, uint32_t name)
 {
-	bool added;
-	uint32_t number = th_id_map_intern(&keys->ids, (uint64_t)parent << 32 | name, &added) +
-			  1;
-
-	if (added)
-		th_array_append(keys, items, ((struct th_stack_key){parent, name}));
-	return number;
+	return th_id_map_enter(&keys->ids, (uint64_t)parent << 32 | name, keys, items,
+		       ((struct th_stack_key){parent, name})) +
+	       1;
 }
 
 /*

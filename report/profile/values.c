@@ -194,10 +194,12 @@ print_field(FILE *file, struct field *field, const struct th_box **boxes)
 		fputs(th_terminal_code(file, TH_STYLE_PLAIN), file);
 		return;
 	}
+	bool is_counted = !field->is_starred || (*boxes)->type == TH_BOX_INTEGER;
 	if (field->is_starred)
 		field->columns = (int)take(boxes)->integer;
 	const struct th_box *box = take(boxes);
-	if (!fits(field, box->type) || (field->kind == '%' && !fits(field, take(boxes)->type)))
+	if (!is_counted || !fits(field, box->type) ||
+		(field->kind == '%' && !fits(field, take(boxes)->type)))
 		fputc('?', file);
 	else if (field->kind == '#')
 		fputs(th_terminal_code(file, (enum th_style)box->integer), file);
@@ -351,59 +353,4 @@ th_json_print(FILE *file, json_t *json)
 	fprintf(file, "%s\n", text);
 	json_decref(json);
 	free(text);
-}
-
-/* Calls */
-
-/* Whether the types that a field takes from *types fit it. */
-static bool
-takes(const struct field *field, const char **types)
-{
-	int count = field->kind == '%' ? 2 : field->kind != '/';
-
-	if (field->is_starred && *(*types)++ != TH_BOX_INTEGER)
-		return false;
-	for (; count; count--, (*types)++) {
-		if (!fits(field, (enum th_box_type) * *types))
-			return false;
-	}
-	return true;
-}
-
-static bool
-print_fits(const char *format, const char *types)
-{
-	while ((format = strchr(format, '{'))) {
-		const char *closed = strchr(format++, '}');
-		struct field field = parse(&format);
-
-		if (format != closed + 1 || !takes(&field, &types))
-			return false;
-	}
-	return !*types;
-}
-
-static bool
-keys_fit(const char *keys, const char *types)
-{
-	for (; *types; types++) {
-		size_t length = strcspn(keys, " ?");
-		bool or_null = keys[length] == '?';
-
-		if (!length || length > KEY_MAX)
-			return false;
-		if (or_null && *types != TH_BOX_STRING && *types != TH_BOX_TEXT &&
-			*types != TH_BOX_INTEGER)
-			return false;
-		keys += length + or_null;
-		keys += *keys == ' ';
-	}
-	return !*keys;
-}
-
-bool
-th_values_call_fits(const struct th_values_call *call)
-{
-	return call->is_json ? keys_fit(call->format, call->types)
-			     : print_fits(call->format, call->types);
 }

@@ -121,9 +121,6 @@ struct th_values_call {
 		{__VA_OPT__(TH_EACH_4(TH_EACH(TH_BOX_TYPE, __VA_ARGS__)))}}
 /* clang-format on */
 
-/* Whether the values of a call are of the number and of the types that its format or keys ask for. */
-bool th_values_call_fits(const struct th_values_call *call);
-
 /*
  * Prints text with fields: "{}" is a string, an integer or a frame, and
  *

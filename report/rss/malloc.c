@@ -144,17 +144,15 @@ add_block(struct th_breakdown *account, struct live_sums *sums, size_t index, ui
 		&profile->recording->samples[TH_HEAP_NATIVE].items[index];
 	enum th_breakdown_kind kind = (enum th_breakdown_kind)account->row_kinds[row];
 	const struct th_calibration *calibration = &profile->heaps[TH_HEAP_NATIVE];
-	double keep = (double)sample->keep *
-		      th_lifetimes_keep(&profile->lifetimes, TH_HEAP_NATIVE, &profile->at);
-	double factor = th_calibration_factor(calibration, sample);
-	uint64_t interval = th_recording_sample_interval(profile->recording, sample);
 	enum place place = word & TH_TOUCHED_OWN_MAPPING ? OWN_MAPPING : IN_HEAP;
 	double part = th_touched_bytes(sample, word);
 
 	struct th_estimator touched = {0}, live = {0};
 
-	th_estimator_add_part(&touched, part, sample->size, interval, keep, factor);
-	th_estimator_add(&live, sample->size, interval, keep, factor);
+	th_lifetimes_add_part(&profile->lifetimes, calibration, TH_HEAP_NATIVE, sample,
+		&profile->at, part, &touched);
+	th_lifetimes_add_part(&profile->lifetimes, calibration, TH_HEAP_NATIVE, sample,
+		&profile->at, (double)sample->size, &live);
 	th_estimator_merge(&sums->touched[kind][place], &touched);
 	th_estimator_merge(&account->row_touched[row], &touched);
 	th_estimator_merge(&sums->all_touched, &touched);
@@ -171,7 +169,8 @@ add_block(struct th_breakdown *account, struct live_sums *sums, size_t index, ui
 	 */
 	double head = (th_chunk_bytes(sample->size) - (double)sample->size) * part /
 		      (double)sample->size;
-	th_estimator_add_part(&sums->overhead, head, sample->size, interval, keep, factor);
+	th_lifetimes_add_part(&profile->lifetimes, calibration, TH_HEAP_NATIVE, sample,
+		&profile->at, head, &sums->overhead);
 	trim_add(&sums->trim, th_recording_address(profile->recording, sample), part + head,
 		live.objects.seen + live.objects.unseen);
 }

@@ -123,14 +123,12 @@ pool_of(const struct th_sample *sample)
 static struct few_group *
 group_of(struct few_groups *few, const struct th_sample *sample)
 {
-	bool added;
 	uint32_t site = th_id_map_intern(
-		&few->sites, (uint64_t)sample->class << 32 | sample->stack, &added);
+		&few->sites, (uint64_t)sample->class << 32 | sample->stack, NULL);
 	uint32_t pool = pool_of(sample);
-	uint32_t number = th_id_map_intern(&few->numbers, (uint64_t)site << 8 | pool, &added);
+	uint32_t number = th_id_map_enter(&few->numbers, (uint64_t)site << 8 | pool, few,
+		groups, ((struct few_group){.pool = pool}));
 
-	if (added)
-		th_array_append(few, groups, ((struct few_group){.pool = pool}));
 	return &few->groups[number];
 }
 

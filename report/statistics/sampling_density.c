@@ -37,20 +37,6 @@ add_sample(struct part_sums *sums, const struct th_recording *recording,
 				recorded;
 }
 
-static bool
-is_even(const struct th_sampling_density *density)
-{
-	const struct th_sampling_density_part *first = &density->parts[0];
-
-	for (unsigned i = 1; i < TH_DENSITY_PARTS; i++) {
-		const struct th_sampling_density_part *part = &density->parts[i];
-
-		if (part->sampled != first->sampled || part->interval != first->interval)
-			return false;
-	}
-	return true;
-}
-
 void
 th_sampling_density_init(struct th_sampling_density *density,
 	const struct th_recording *recording, enum th_heap heap, uint64_t from, uint64_t to)
@@ -59,7 +45,6 @@ th_sampling_density_init(struct th_sampling_density *density,
 
 	memset(sums, 0, sizeof(sums));
 	*density = (struct th_sampling_density){.from = from, .to = to};
-	density->is_even = true;
 	if (from >= to)
 		return;
 	for (size_t i = 0; i < recording->samples[heap].items_count; i++)
@@ -82,7 +67,6 @@ th_sampling_density_init(struct th_sampling_density *density,
 			density->parts[i].interval = sums[known].intervals /
 						     sums[known].samples;
 	}
-	density->is_even = is_even(density);
 }
 
 /* Expected samples of a steady allocation in a part, up to a factor. */
@@ -101,7 +85,7 @@ th_sampling_clock_init(
 	double sum = 0;
 
 	*clock = (struct th_sampling_clock){.from = density->from, .to = density->to};
-	for (unsigned i = 0; i < TH_DENSITY_PARTS && !density->is_even; i++) {
+	for (unsigned i = 0; i < TH_DENSITY_PARTS; i++) {
 		clock->starts[i] = sum;
 		sum += speed(&density->parts[i], size);
 	}

@@ -29,7 +29,6 @@ struct th_sampling_density_part {
 struct th_sampling_density {
 	uint64_t from;
 	uint64_t to;
-	bool is_even; /* the same in all parts */
 	struct th_sampling_density_part parts[TH_DENSITY_PARTS];
 };
 

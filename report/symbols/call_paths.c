@@ -314,6 +314,15 @@ th_paths_intern(struct th_paths *paths, const uint32_t *frames, uint32_t count)
 	return intern_path(paths, false);
 }
 
+uint32_t
+th_path_last_java(const struct th_frames *frames, const struct th_path *path)
+{
+	for (uint32_t i = path->count; i-- > 0;)
+		if (th_frames_kind(frames, path->frames[i]) == TH_KIND_JAVA)
+			return i;
+	return path->count;
+}
+
 /* Public functions */
 
 struct th_paths *

@@ -41,6 +41,9 @@ uint32_t th_paths_resolve(struct th_paths *paths, uint32_t stack, enum th_heap h
 /* The number of the path with these frames, root first. */
 uint32_t th_paths_intern(struct th_paths *paths, const uint32_t *frames, uint32_t count);
 
+/* Index of the Java frame nearest to the leaf; the path's length: there is none. */
+uint32_t th_path_last_java(const struct th_frames *frames, const struct th_path *path);
+
 /* By number; valid until the next path is numbered. */
 struct th_path th_paths_get(const struct th_paths *paths, uint32_t path);
 

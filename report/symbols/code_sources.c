@@ -55,11 +55,9 @@ static void
 learn(struct th_code_sources *sources, const struct th_decoded_code_source *source)
 {
 	uint32_t location = th_strings_intern_text(sources->strings, source->location);
-	bool is_new;
 
-	th_id_map_intern(&sources->packages, intern_package(sources, source->package), &is_new);
-	if (is_new)
-		th_array_append(sources, locations, location);
+	th_id_map_enter(&sources->packages, intern_package(sources, source->package), sources,
+		locations, location);
 	if (source->flags & TH_CODE_SOURCE_PROGRAM && !sources->program)
 		sources->program = location;
 }

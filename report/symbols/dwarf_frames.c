@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "report/base/allocate.h"
-#include "report/base/sort.h"
+#include "report/base/id_map.h"
 #include "report/symbols/names.h"
 
 /* Namespaces, classes, functions and blocks around a function; a limit for damaged files. */
@@ -31,14 +31,10 @@ struct scope {
 	Dwarf_Die *die;
 };
 
-struct scoped_name {
-	Dwarf_Off offset; /* of the function's entry */
-	char *name;
-};
-
 /* Names of one unit. Empty when zeroed. */
 struct names {
-	TH_ARRAY(struct scoped_name, scoped); /* by offset */
+	struct th_id_map offsets; /* of entries of functions */
+	TH_ARRAY(char *, scoped); /* by number of the offset */
 };
 
 struct unit {
@@ -103,20 +99,14 @@ find_declaration(Dwarf_Die *die)
 	return at;
 }
 
-TH_COMPARE(compare, struct scoped_name, th_order(left->offset, right->offset))
-
 /* The scoped name, NULL if it has none or its scopes are in another unit. */
 static const char *
 find_scoped(const struct names *names, Dwarf_Die *die)
 {
 	Dwarf_Die declaration = find_declaration(die);
-	const struct scoped_name wanted = {.offset = dwarf_dieoffset(&declaration)};
-	const struct scoped_name *found;
+	uint32_t number = th_id_map_find(&names->offsets, dwarf_dieoffset(&declaration));
 
-	if (names->scoped_count == 0)
-		return NULL;
-	found = bsearch(&wanted, names->scoped, names->scoped_count, sizeof(wanted), compare);
-	return found != NULL ? found->name : NULL;
+	return number != TH_ID_MAP_NONE ? names->scoped[number] : NULL;
 }
 
 /* The name of a function or of an inlined instance of one; strings live as long as `names`. */
@@ -180,20 +170,18 @@ join_scopes(const struct names *names, const struct scope *scope, const char *na
 	return tail;
 }
 
-/* Records a function entry. Must be called in the order of a walk from first to last. */
+/* Records a function entry, after those around it. */
 static void
 add_name(struct names *names, Dwarf_Die *function, const struct scope *scope)
 {
 	const char *name = dwarf_diename(function);
-	struct scoped_name scoped;
 
 	if (!scope || !name || dwarf_hasattr(function, DW_AT_linkage_name) ||
 		dwarf_hasattr(function, DW_AT_abstract_origin) ||
 		dwarf_hasattr(function, DW_AT_specification))
 		return;
-	scoped.offset = dwarf_dieoffset(function);
-	scoped.name = join_scopes(names, scope, name);
-	th_array_append(names, scoped, scoped);
+	th_id_map_enter(&names->offsets, dwarf_dieoffset(function), names, scoped,
+		join_scopes(names, scope, name));
 }
 
 /* Filling the indexes */
@@ -314,8 +302,9 @@ th_dwarf_destroy(struct th_dwarf *dwarf)
 
 		th_address_index_deinit(&unit->functions);
 		for (size_t k = 0; k < unit->names.scoped_count; k++)
-			free(unit->names.scoped[k].name);
+			free(unit->names.scoped[k]);
 		free(unit->names.scoped);
+		th_id_map_deinit(&unit->names.offsets);
 		free(unit->function_dies);
 	}
 	th_address_index_deinit(&dwarf->unit_index);

@@ -45,8 +45,7 @@ struct th_frames {
 	TH_ARRAY(struct th_frame, frames);
 	TH_ARRAY(uint8_t, kinds);            /* enum th_function_kind, by frame */
 	TH_ARRAY(uint32_t, frame_functions); /* by frame */
-	TH_ARRAY(
-		struct known_method, methods); /* by method index, up to the highest one used */
+	struct known_method *methods;        /* by method index */
 
 	struct th_id_map word_ids;       /* frame word */
 	TH_ARRAY(struct span, words);    /* by number of the word */
@@ -169,7 +168,7 @@ intern_frame(struct th_frames *frames, struct th_frame frame)
 {
 	bool added;
 	uint64_t side = (uint64_t)frame.file << 1 | frame.is_inlined;
-	uint32_t place = th_id_map_intern(&frames->place_ids, side << 32 | frame.line, &added);
+	uint32_t place = th_id_map_intern(&frames->place_ids, side << 32 | frame.line, NULL);
 	uint32_t number = th_id_map_intern(
 		&frames->frame_ids, (uint64_t)frame.function << 32 | place, &added);
 
@@ -429,8 +428,6 @@ th_frames_intern_class(struct th_frames *frames, struct th_text signature)
 static const struct known_method *
 know_method(struct th_frames *frames, uint32_t index)
 {
-	while (frames->methods_count <= index)
-		th_array_append(frames, methods, (struct known_method){0});
 	struct known_method *known = &frames->methods[index];
 	if (!known->function) {
 		const struct th_decoded_method *method = &frames->recording->methods[index];
@@ -586,14 +583,18 @@ th_frames_find_vm_threads(const struct th_frames *frames)
 /* Public functions */
 
 struct th_frames *
-th_frames_create(const struct th_recording *recording, th_symbols_warn *warn, void *warn_data)
+th_frames_create(const struct th_recording *recording, struct th_symbols *symbols,
+	th_symbols_warn *warn, void *warn_data)
 {
 	struct th_frames *frames = th_allocate(1, sizeof(*frames));
 
 	frames->recording = recording;
+	frames->symbols = symbols;
+	frames->is_shared = symbols;
 	frames->warn = warn;
 	frames->warn_data = warn_data;
 	frames->is_told = th_allocate(recording->remarks_count, sizeof(bool));
+	frames->methods = th_allocate(recording->methods_count, sizeof(*frames->methods));
 	th_strings_init(&frames->strings);
 	th_code_sources_init(&frames->sources, recording, &frames->strings);
 	for (size_t i = 0; i < recording->methods_count; i++)
@@ -601,13 +602,6 @@ th_frames_create(const struct th_recording *recording, th_symbols_warn *warn, vo
 	for (size_t i = 0; i < recording->classes_count; i++)
 		th_java_families_add(&frames->families, recording->classes[i].signature);
 	return frames;
-}
-
-void
-th_frames_share_symbols(struct th_frames *frames, struct th_symbols *symbols)
-{
-	frames->symbols = symbols;
-	frames->is_shared = symbols;
 }
 
 void

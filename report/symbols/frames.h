@@ -49,13 +49,13 @@ struct th_frame {
 
 struct th_frames;
 
-/* The recording must outlive the frames; `warn` as in symbols.h. */
-struct th_frames *
-th_frames_create(const struct th_recording *recording, th_symbols_warn *warn, void *warn_data);
+/*
+ * The recording must outlive the frames, and so must `symbols`; NULL: the frames create their own on
+ * demand, with `warn` as in symbols.h.
+ */
+struct th_frames *th_frames_create(const struct th_recording *recording,
+	struct th_symbols *symbols, th_symbols_warn *warn, void *warn_data);
 void th_frames_destroy(struct th_frames *frames);
-
-/* Before the first lookup: symbols that outlive the frames; NULL: the frames create their own. */
-void th_frames_share_symbols(struct th_frames *frames, struct th_symbols *symbols);
 
 /*
  * The numbers of the frames of a word, innermost first; returns their number, at least 1.

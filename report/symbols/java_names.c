@@ -133,7 +133,7 @@ th_java_families_add(struct th_java_families *families, struct th_text signature
 {
 	struct th_text name = element_of(signature);
 	struct th_text number = number_in(name);
-	bool is_new, is_first;
+	bool is_new;
 
 	if (!number.length)
 		return;
@@ -141,9 +141,8 @@ th_java_families_add(struct th_java_families *families, struct th_text signature
 		th_hash_bytes(TH_HASH_START, name.bytes, name.length), &is_new);
 	if (!is_new)
 		return;
-	uint32_t family = th_id_map_intern(&families->ids, family_of(name, number), &is_first);
-	if (is_first)
-		th_array_append(families, sizes, 0);
+	uint32_t family = th_id_map_enter(
+		&families->ids, family_of(name, number), families, sizes, 0);
 	families->sizes[family]++;
 }
 

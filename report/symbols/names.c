@@ -59,8 +59,8 @@ append(const char *text, size_t length, void *data)
 		longjmp(decoding->full, 1);
 }
 
-static bool
-is_mangled(const char *name)
+bool
+th_is_mangled(const char *name)
 {
 	return th_text_begins(name, "_Z") || th_text_begins(name, "_R") ||
 	       th_text_begins(name, "___Z") || th_text_begins(name, "_GLOBAL_");
@@ -291,7 +291,7 @@ th_demangle(const char *name)
 		return abbreviate(name);
 	memcpy(stem, name, length);
 	stem[length] = '\0';
-	if (!is_mangled(stem) || !decode(stem, &decoding)) {
+	if (!th_is_mangled(stem) || !decode(stem, &decoding)) {
 		tidy(stem);
 		return abbreviate(stem);
 	}

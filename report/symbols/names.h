@@ -14,6 +14,9 @@
  */
 char *th_demangle(const char *name);
 
+/* Whether a symbol is the mangled name of a function of C++ or Rust. */
+bool th_is_mangled(const char *name);
+
 /*
  * The path of a module without what differs from run to run in the names of temporary files:
  * "*" instead of a UUID, of 9 or more consecutive decimal digits, and of a word of 16 or more

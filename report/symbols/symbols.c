@@ -437,12 +437,6 @@ find_symbol(struct module *module, uint64_t address)
 	return dwfl_module_getsym(module->dwfl_module, (int)range->value, &symbol, NULL);
 }
 
-static bool
-is_mangled(const char *name)
-{
-	return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R');
-}
-
 /*
  * Whether the name of the symbol table is better than DWARF's: with little debug information
  * (-g1) a function has no linkage name, and its plain name lacks the scope.
@@ -450,7 +444,7 @@ is_mangled(const char *name)
 static bool
 is_better(const char *symbol, const struct th_dwarf_frame *frame)
 {
-	return !frame->is_linkage && (!frame->name || is_mangled(symbol));
+	return !frame->is_linkage && (!frame->name || th_is_mangled(symbol));
 }
 
 /*
@@ -545,11 +539,9 @@ th_symbols_lookup(struct th_symbols *symbols, const char *path, const char *buil
 {
 	struct module *module = find_module(
 		symbols, path != NULL ? path : "", build_id != NULL ? build_id : "");
-	bool is_new;
-	uint32_t number = th_id_map_intern(&module->addresses, address, &is_new);
+	uint32_t number = th_id_map_enter(&module->addresses, address, module, answers,
+		find_answer(symbols, module, address));
 
-	if (is_new)
-		th_array_append(module, answers, find_answer(symbols, module, address));
 	*frames_ret = module->answers[number].frames;
 	return module->answers[number].count;
 }

@@ -365,7 +365,7 @@ th_bundle_write(FILE *file, const struct th_recording *recording, bool compresse
 		put_ring(&bundle);
 		bundle.records_end = bundle.metadata_end + bundle.kept.items_count;
 	}
-	bundle.frames = th_frames_create(recording, put_remark, &bundle);
+	bundle.frames = th_frames_create(recording, NULL, put_remark, &bundle);
 	put_descriptions(&bundle);
 	put_origin(&bundle);
 	put_names(&bundle);

@@ -333,7 +333,7 @@ test_warnings_about_missing_files(void **state)
 		add_stack(&log, 1, WORK_FRAME(0x100));
 		small_log_native(&log, 1, 1, 100);
 		show(&shown, &log, NULL);
-		frames = th_frames_create(shown.recording, count_warning, &warnings);
+		frames = th_frames_create(shown.recording, NULL, count_warning, &warnings);
 		th_frames_expand(frames, WORK_FRAME(0x100), &numbers);
 		assert_int_equal(warnings, !named);
 		th_frames_destroy(frames);

@@ -187,7 +187,7 @@ test_names(void **state)
 	struct th_recording *original = load(log.bytes, log.length);
 	void *made = bundle(original, false, warnings, &length);
 	struct th_recording *bundled = load(made, length);
-	struct th_frames *frames = th_frames_create(bundled, collect, again);
+	struct th_frames *frames = th_frames_create(bundled, NULL, collect, again);
 
 	assert_int_equal(bundled->named_frames_count, 2);
 	assert_string_equal(again, "");
