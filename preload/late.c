@@ -7,15 +7,10 @@
  */
 #include "preload/late.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <limits.h>
-#include <linux/futex.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "preload/allocator.h"
 #include "preload/entry.h"
@@ -24,9 +19,8 @@
 #include "preload/next.h"
 #include "preload/operators.h"
 #include "preload/slots.h"
-#include "unify/base/align.h"
 #include "unify/base/atomic.h"
-#include "unify/base/real_dlsym.h"
+#include "unify/base/system.h"
 #include "unify/log/log.h"
 #include "unify/log/module.h"
 #include "unify/recording/control.h"
@@ -34,16 +28,14 @@
 #include "unify/shared/clock.h"
 #include "unify/shared/heaps.h"
 
-/* After a call of dlopen(): until the object has appeared in the loader's list. */
-#define LOADING_NS 200000000
-#define LOADING_TURN_NS 20000000
 /*
  * Longest wait of a native method's first call: the agent thread needs some 10 ms of CPU time for
  * its first turn, which on a busy machine may take 0.5 s.  After a wait in vain, as behind a
- * constructor that keeps the loader's lock, the next ones are short.
+ * constructor that keeps the loader's lock, the next ones are short.  A nap takes 0.15 ms.
  */
-#define BOUND_WAIT_NS (2 * TH_NS_PER_S)
-#define NEXT_WAIT_NS 20000000
+#define NAP_NS 100000
+#define BOUND_NAPS 13000
+#define NEXT_NAPS 130
 #define HEAPS (1u << TH_HEAP_NATIVE | 1u << TH_HEAP_MAPPED)
 
 #define USURPED                                                                           \
@@ -71,7 +63,7 @@ static const char *const exported[] = {"munmap", "mremap", "mmap", "mmap64", "mp
 	"setuid", "seteuid", "setreuid", "setresuid", "chroot", "dlsym"};
 
 #define EXPORTED (sizeof(exported) / sizeof(exported[0]))
-/* Twelve of libc, nineteen exported, dlopen, twenty operators, five of jemalloc. */
+/* Twelve of libc, nineteen exported, twenty operators, five of jemalloc. */
 #define FUNCTIONS_MAX 64
 
 static struct {
@@ -81,10 +73,7 @@ static struct {
 	uint64_t next_look; /* at all slots */
 	uint64_t searched;  /* objects searched for them */
 	uint32_t asked;     /* atomic: threads wait for a turn */
-	uint32_t turns;     /* atomic, futex */
-	uint32_t in_vain;   /* atomic: a thread has waited as long as it may */
-	void *(*dlopen)(const char *path, int flags);
-	uint64_t loading_until; /* atomic: set by each call of dlopen(), on any thread */
+	uint32_t in_vain;   /* atomic: the last one has waited as long as it may */
 } late;
 
 /* Entries */
@@ -197,10 +186,10 @@ add(const char *name, const void *original, const void *ours)
 static void
 add_exported(void)
 {
-	void *handle = dlopen(th_next_path_of(&late), RTLD_LAZY | RTLD_NOLOAD);
+	const char *path = th_next_path_of(&late);
 
-	for (size_t i = 0; handle && i < EXPORTED; i++) {
-		const void *ours = th_real_dlsym(handle, exported[i]);
+	for (size_t i = 0; i < EXPORTED; i++) {
+		const void *ours = th_next_in_object(path, exported[i]);
 		const void *original = th_next_find(exported[i]);
 
 		/* Ours make system calls themselves, which would pass over another tool. */
@@ -208,35 +197,6 @@ add_exported(void)
 			append(&(struct th_slot_function){
 				.name = exported[i], .original = original, .ours = ours});
 	}
-	if (handle)
-		dlclose(handle);
-}
-
-/*
- * A call of dlopen(), which comes before the object is in the loader's list: the agent thread looks
- * for it from now on.  The call itself is a jump: the loader searches in the caller's RUNPATH, and
- * opens in its namespace.
- */
-static void *
-notice_dlopen(const char *path, int flags)
-{
-	uint64_t now = th_clock_now();
-
-	/* In the first half the agent thread is awake often enough to see the new end. */
-	if (th_exchange_acquire(&late.loading_until, now + LOADING_NS) < now + LOADING_NS / 2)
-		th_server_wake();
-	return late.dlopen(path, flags);
-}
-
-static void
-add_dlopen(void)
-{
-	const void *original = th_next_find("dlopen");
-	void *ours;
-
-	memcpy(&late.dlopen, &original, sizeof(late.dlopen));
-	memcpy(&ours, &(__typeof(&notice_dlopen)){notice_dlopen}, sizeof(ours));
-	append(&(struct th_slot_function){"dlopen", original, ours, .is_notice = true});
 }
 
 static void
@@ -251,7 +211,6 @@ find_functions(void)
 	ALLOCATION(L)
 #undef L
 	add_exported();
-	add_dlopen();
 	th_operators_each_late(add);
 	th_mallocx_each_late(add);
 }
@@ -365,28 +324,6 @@ look(void)
 		give_up();
 }
 
-static void
-answer_waiting(void)
-{
-	th_store_relaxed(&late.asked, 0);
-	th_store_relaxed(&late.in_vain, 0);
-	th_add_acq_rel(&late.turns, 1);
-	syscall(SYS_futex, &late.turns, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
-}
-
-static uint64_t
-next_turn(uint64_t now)
-{
-	uint64_t next = late.next_look;
-
-	if (!th_load_relaxed(&late.heaps))
-		return UINT64_MAX;
-	/* An object that was opened lately may not be in the loader's list yet. */
-	if (now < th_load_acquire(&late.loading_until))
-		next = th_min(next, now + LOADING_TURN_NS);
-	return next;
-}
-
 uint64_t
 th_late_turn(void)
 {
@@ -400,34 +337,32 @@ th_late_turn(void)
 		is_search_due = now >= late.next_look;
 		late.next_look = th_clock_next_second(now);
 	}
+	/* Pairs with the acquire in th_late_bound(): the slots are written. */
 	if (is_asked)
-		answer_waiting();
+		th_store_release(&late.asked, 0);
 	/* Later than new slots, for which threads wait; constructors of new objects are over. */
 	if (is_search_due && th_load_relaxed(&late.heaps))
 		th_slots_search(log_copies);
-	return next_turn(now);
+	return th_load_relaxed(&late.heaps) ? late.next_look : UINT64_MAX;
 }
 
-/* False: the time is over. */
-static bool
-wait_for_turn(uint32_t turns)
+void
+th_late_looked_up(void)
 {
-	uint64_t ns = th_load_relaxed(&late.in_vain) ? NEXT_WAIT_NS : BOUND_WAIT_NS;
-	const struct timespec limit = {(time_t)(ns / TH_NS_PER_S), (long)(ns % TH_NS_PER_S)};
-
-	return !syscall(SYS_futex, &late.turns, FUTEX_WAIT_PRIVATE, turns, &limit, NULL, 0) ||
-	       errno != ETIMEDOUT;
+	if (th_load_relaxed(&late.heaps) && th_slots_have_changed())
+		th_server_wake();
 }
 
 void
 th_late_bound(void)
 {
-	uint32_t turns = th_load_acquire(&late.turns);
+	uint32_t naps = th_load_relaxed(&late.in_vain) ? NEXT_NAPS : BOUND_NAPS;
 
 	if (!th_load_relaxed(&late.heaps) || !th_slots_have_changed())
 		return;
 	th_store_release(&late.asked, 1);
 	th_server_wake();
-	if (!wait_for_turn(turns))
-		th_store_relaxed(&late.in_vain, 1);
+	for (; th_load_acquire(&late.asked) && th_load_relaxed(&late.heaps) && naps; naps--)
+		th_system_nap(NAP_NS);
+	th_store_relaxed(&late.in_vain, !naps);
 }

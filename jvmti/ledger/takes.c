@@ -15,7 +15,7 @@
 #include "unify/log/log.h"
 #include "unify/sample/capture.h"
 #include "unify/sample/in_flight.h"
-#include "unify/sample/throttle.h"
+#include "unify/sample/sample.h"
 #include "unify/shared/clock.h"
 
 #define SLOW __attribute__((noinline, cold))
@@ -159,10 +159,7 @@ th_take_sample(struct th_take *take)
 	th_registers_here(&registers);
 	th_guard_enter();
 	if (th_in_flight_begin()) {
-		uint64_t begun = th_throttle_capture_begins(th_clock_now());
-
-		take->stack = th_capture_stack(&registers, take->thread->id, TH_HEAP_NATIVE).id;
-		th_throttle_capture_ends(begun, false);
+		take->stack = th_sample_stack(&registers, TH_HEAP_NATIVE, 0, th_clock_now());
 		if (take->stack)
 			th_thread_log(th_thread.record, th_clock_now());
 		else

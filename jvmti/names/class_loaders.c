@@ -17,19 +17,15 @@
 #include "unify/log/log.h"
 #include "unify/recording/server.h"
 #include "unify/sample/admission.h"
-#include "unify/sample/capture.h"
 #include "unify/sample/in_flight.h"
-#include "unify/sample/stack_memo.h"
+#include "unify/sample/sample.h"
 #include "unify/sample/tally.h"
 #include "unify/sample/thread.h"
-#include "unify/sample/throttle.h"
 #include "unify/shared/clock.h"
-#include "unify/shared/hash.h"
 
 /* Loaders followed at most; 60 ns each in a pause (bench/live-cost), 0.25 ms in all. */
 #define ENTRIES_MAX 4096
 #define ENTRIES_MIN 1024
-#define BUCKETS 4096
 /*
  * Metaspace of a class, in bytes: a linear fit over 5,000 classes of java.base on JDK 11 to 25,
  * within 30 % on the average of any 500 of similar size.
@@ -50,8 +46,6 @@
 
 struct entry {
 	jweak reference;
-	uint32_t hash; /* identity hash code */
-	uint32_t next; /* entry of the same bucket; 0 = none */
 	bool is_hidden;
 	uint64_t data_bytes; /* metaspace of its classes, without unused ends of chunks */
 	uint64_t klass_bytes;
@@ -62,12 +56,11 @@ static struct {
 	uint32_t is_on;          /* atomic */
 	uint32_t must_thin;      /* atomic: too many are made to follow each */
 	struct th_spinlock lock; /* protects the fields below */
-	struct entry *entries;   /* number 0 is unused */
-	uint32_t buckets[BUCKETS];
-	uint32_t count;   /* read without the lock */
-	uint32_t touched; /* entries ever used; read without the lock */
-	uint32_t unused;  /* first of those that are free, linked by `next`; 0 = none */
-	uint32_t limit;   /* of `count` */
+	struct entry *entries;
+	uint32_t keys[ENTRIES_MAX]; /* of the entries; 0: free */
+	uint32_t count;             /* read without the lock */
+	uint32_t touched;           /* entries ever used; read without the lock */
+	uint32_t limit;             /* of `count` */
 	/* At the last adapt_rate(); agent thread. */
 	uint64_t adapted; /* ns */
 	uint64_t cpu;     /* ns of CPU time of the process */
@@ -86,61 +79,45 @@ lock(void)
 
 /* Entries; under the lock */
 
-static uint32_t *
-bucket_of(uint32_t hash)
-{
-	return &loaders.buckets[(hash * 0x9e3779b1u) >> 20];
-}
-_Static_assert(BUCKETS == 1 << 12, "bucket_of() uses 12 bits");
-
 /*
- * Hidden classes from the class archive bring hash codes of the process that wrote it, which
- * had the same random numbers: they equal those of loaders here.
+ * The identity hash code, which is not 0 and has 31 bits at most.  Hidden classes from the class archive
+ * bring hash codes of the process that wrote it, which had the same random numbers: they equal those of
+ * loaders here.
  */
-static struct entry *
-find(const struct entry *like)
+static uint32_t
+key_of(jint hash, bool is_hidden)
 {
-	uint32_t number = *bucket_of(like->hash);
-
-	while (number && (loaders.entries[number].hash != like->hash ||
-				 loaders.entries[number].is_hidden != like->is_hidden))
-		number = loaders.entries[number].next;
-	return number ? &loaders.entries[number] : NULL;
+	return (uint32_t)hash << 1 | is_hidden;
 }
 
-/* NULL: as many are followed as may be. */
+/* The entry with this key; 0: a free one.  NULL: there is none. */
 static struct entry *
-insert(const struct entry *entry)
+find(uint32_t key)
 {
-	uint32_t number = loaders.unused;
-	uint32_t *bucket = bucket_of(entry->hash);
+	uint32_t touched = loaders.touched;
+
+	for (uint32_t i = 0; i < touched; i++)
+		if (loaders.keys[i] == key)
+			return &loaders.entries[i];
+	return NULL;
+}
+
+/* False: as many are followed as may be. */
+static bool
+insert(uint32_t key, const struct entry *entry)
+{
+	struct entry *unused = find(0);
 
 	if (loaders.count >= loaders.limit)
-		return NULL;
-	if (number)
-		loaders.unused = loaders.entries[number].next;
-	else
-		th_store_relaxed(&loaders.touched, number = loaders.touched + 1);
-	loaders.entries[number] = *entry;
-	loaders.entries[number].next = *bucket;
-	*bucket = number;
+		return false;
+	if (!unused) {
+		unused = &loaders.entries[loaders.touched];
+		th_store_relaxed(&loaders.touched, loaders.touched + 1);
+	}
+	*unused = *entry;
+	loaders.keys[unused - loaders.entries] = key;
 	loaders.count++;
-	return &loaders.entries[number];
-}
-
-static void
-unlink_entry(uint32_t number)
-{
-	struct entry *entry = &loaders.entries[number];
-	uint32_t *at = bucket_of(entry->hash);
-
-	while (*at != number)
-		at = &loaders.entries[*at].next;
-	*at = entry->next;
-	entry->reference = NULL;
-	entry->next = loaders.unused;
-	loaders.unused = number;
-	loaders.count--;
+	return true;
 }
 
 /* Metaspace */
@@ -181,7 +158,7 @@ add_class(struct entry *entry, uint64_t data_bytes, uint64_t *bytes_ret)
 
 /* Adds a class to a followed loader; false: the loader is not followed yet. */
 static bool
-add_to_known(const struct entry *like, uint64_t data_bytes)
+add_to_known(uint32_t key, uint64_t data_bytes)
 {
 	struct entry *entry;
 	uint32_t maker = 0;
@@ -189,7 +166,7 @@ add_to_known(const struct entry *like, uint64_t data_bytes)
 
 	if (!lock())
 		return true;
-	entry = find(like);
+	entry = find(key);
 	if (entry) {
 		add_class(entry, data_bytes, &bytes);
 		maker = entry->item.maker;
@@ -209,54 +186,34 @@ class_id(jvmtiEnv *jvmti, JNIEnv *env, jobject loader)
 	return id;
 }
 
-/* 0: unknown.  Samples have other keys: theirs have another detail. */
-static uint64_t
-stack_key(const struct th_registers *registers)
-{
-	uint64_t key = 0;
-
-	if (th_throttle_is_adaptive())
-		key = th_capture_key(registers);
-	return key ? th_hash_mix(key ^ STACK_KEYS) : 0;
-}
-
 /* The stack that defines the class, which has often defined others; 0: it was not captured. */
 static uint32_t
 capture(const struct th_registers *registers, uint64_t now)
 {
-	const struct th_thread_record *record = th_thread_record();
-	struct th_remembered found;
-	uint64_t begun, key;
+	uint32_t stack;
 
 	if (!th_in_flight_begin())
 		return 0;
-	begun = th_throttle_capture_begins(now);
-	key = stack_key(registers);
-	if (!th_stack_memo_find(key, th_hash_mix(key ^ now), &found)) {
-		found = (struct th_remembered){.stack = th_capture_stack(registers,
-						       record ? record->id : 0, TH_HEAP_JAVA)};
-		th_stack_memo_learn(key, &found);
-	}
-	th_throttle_capture_ends(begun, false);
+	stack = th_sample_stack(registers, TH_HEAP_JAVA, STACK_KEYS, now);
 	th_in_flight_end();
-	return found.stack.id;
+	return stack;
 }
 
 /* False: it is full, or another thread was faster. */
 static bool
-enter(const struct entry *entry)
+enter(uint32_t key, const struct entry *entry)
 {
 	bool is_new;
 
 	if (!lock())
 		return false;
-	is_new = !find(entry) && insert(entry);
+	is_new = !find(key) && insert(key, entry);
 	th_unlock(&loaders.lock);
 	return is_new;
 }
 
 static void
-follow(jvmtiEnv *jvmti, JNIEnv *env, jobject object, struct entry *entry,
+follow(jvmtiEnv *jvmti, JNIEnv *env, jobject object, uint32_t key, struct entry *entry,
 	const struct th_registers *registers)
 {
 	struct th_tally_item *item = &entry->item;
@@ -271,7 +228,7 @@ follow(jvmtiEnv *jvmti, JNIEnv *env, jobject object, struct entry *entry,
 		return;
 	item->maker = th_tally_maker(&tally, item->stack, type);
 	entry->reference = th_references_new_weak(env, object);
-	if (entry->reference && item->maker && enter(entry)) {
+	if (entry->reference && item->maker && enter(key, entry)) {
 		th_tally_add(&tally, item);
 		if (th_load_relaxed(&loaders.count) == loaders.limit / 4 * 3)
 			th_server_wake();
@@ -318,14 +275,14 @@ defined(jvmtiEnv *jvmti, JNIEnv *env, jclass type, jobject loader,
 	jobject object = entry.is_hidden ? type : loader;
 	if ((*jvmti)->GetObjectHashCode(jvmti, object, &hash))
 		return;
-	entry.hash = (uint32_t)hash;
-	if (!th_live_keeps(entry.hash, th_load_relaxed(&tally.level)))
+	uint32_t key = key_of(hash, entry.is_hidden);
+	if (!th_live_keeps(key, th_load_relaxed(&tally.level)))
 		return;
 	uint64_t data_bytes = data_bytes_of(env, type);
-	if (add_to_known(&entry, data_bytes))
+	if (add_to_known(key, data_bytes))
 		return;
 	add_class(&entry, data_bytes, &bytes);
-	follow(jvmti, env, object, &entry, registers);
+	follow(jvmti, env, object, key, &entry, registers);
 }
 
 void
@@ -349,15 +306,18 @@ th_class_loaders_defined(jvmtiEnv *jvmti, JNIEnv *env, jclass type)
 
 /* Ends; on the agent thread */
 
-/* A copy of a followed loader's entry; false: the entry is not in use. */
-static bool
+/* A copy of a followed loader's entry; its key, 0: the entry is not in use. */
+static uint32_t
 read_entry(uint32_t number, struct entry *ret)
 {
+	uint32_t key;
+
 	if (!lock())
-		return false;
+		return 0;
+	key = loaders.keys[number];
 	*ret = loaders.entries[number];
 	th_unlock(&loaders.lock);
-	return ret->reference != NULL;
+	return key;
 }
 
 static void
@@ -368,41 +328,47 @@ remove_entry(JNIEnv *env, uint32_t number, bool is_made)
 	if (!lock())
 		return;
 	entry = loaders.entries[number];
-	unlink_entry(number);
+	loaders.keys[number] = 0;
+	loaders.count--;
 	th_unlock(&loaders.lock);
 	th_tally_remove(&tally, &entry.item, is_made);
 	th_references_delete_weak(env, entry.reference);
 }
 
-/* Removes the entries that `is_gone`; `is_made` as for th_tally_remove(). */
+/* Removes the entries that are `is_gone`; `is_made` as for th_tally_remove(). */
 static void
-sweep(JNIEnv *env, bool (*is_gone)(JNIEnv *env, const struct entry *entry), bool is_made)
+sweep(JNIEnv *env, bool (*is_gone)(JNIEnv *env, uint32_t key, const struct entry *entry),
+	bool is_made)
 {
 	uint32_t touched = th_load_relaxed(&loaders.touched);
 	struct entry entry;
 
-	for (uint32_t i = 1; i <= touched; i++)
-		if (read_entry(i, &entry) && is_gone(env, &entry))
+	for (uint32_t i = 0; i < touched; i++) {
+		uint32_t key = read_entry(i, &entry);
+
+		if (key && is_gone(env, key, &entry))
 			remove_entry(env, i, is_made);
+	}
 }
 
 static bool
-is_dead(JNIEnv *env, const struct entry *entry)
+is_dead(JNIEnv *env, uint32_t key, const struct entry *entry)
 {
+	(void)key;
 	return (*env)->IsSameObject(env, entry->reference, NULL);
 }
 
 static bool
-is_thinned(JNIEnv *env, const struct entry *entry)
+is_thinned(JNIEnv *env, uint32_t key, const struct entry *entry)
 {
-	(void)env;
-	return !th_live_keeps(entry->hash, tally.level);
+	(void)env, (void)entry;
+	return !th_live_keeps(key, tally.level);
 }
 
 static bool
-is_any(JNIEnv *env, const struct entry *entry)
+is_any(JNIEnv *env, uint32_t key, const struct entry *entry)
 {
-	(void)env, (void)entry;
+	(void)env, (void)key, (void)entry;
 	return true;
 }
 
@@ -459,7 +425,7 @@ th_class_loaders_each(th_class_loaders_visit *visit, void *data)
 	uint32_t touched = th_load_relaxed(&loaders.touched);
 	struct entry entry;
 
-	for (uint32_t i = 1; makers && i <= touched; i++)
+	for (uint32_t i = 0; makers && i < touched; i++)
 		if (read_entry(i, &entry) && !entry.is_hidden)
 			visit(entry.reference, entry.item.stack,
 				makers[entry.item.maker].event.type, data);
@@ -486,7 +452,7 @@ void
 th_class_loaders_start(void)
 {
 	if (!loaders.entries)
-		loaders.entries = th_memory_map((ENTRIES_MAX + 1) * sizeof(*loaders.entries));
+		loaders.entries = th_memory_map(ENTRIES_MAX * sizeof(*loaders.entries));
 	th_tally_restart(&tally);
 	loaders.limit = ENTRIES_MAX;
 	if (loaders.entries && th_admission_wants(TH_HEAP_JAVA))

@@ -115,6 +115,25 @@ th_sample_take(struct th_sample *sample, const struct th_registers *registers)
 	return id;
 }
 
+uint32_t
+th_sample_stack(
+	const struct th_registers *registers, enum th_heap heap, uint64_t salt, uint64_t now)
+{
+	const struct th_thread_record *record = th_thread_record();
+	uint64_t begun = th_throttle_capture_begins(now);
+	uint64_t key = salt && th_throttle_is_adaptive() ? th_capture_key(registers) : 0;
+	struct th_remembered found;
+
+	key = key ? th_hash_mix(key ^ salt) : 0;
+	if (!th_stack_memo_find(key, th_hash_mix(key ^ now), &found)) {
+		found = (struct th_remembered){
+			.stack = th_capture_stack(registers, record ? record->id : 0, heap)};
+		th_stack_memo_learn(key, &found);
+	}
+	th_throttle_capture_ends(begun, false);
+	return found.stack.id;
+}
+
 void
 th_sample_drop(void)
 {

@@ -70,6 +70,14 @@ struct th_sample {
 uint64_t th_sample_take(struct th_sample *sample, const struct th_registers *registers);
 
 /*
+ * The id of the calling thread's stack, for something else than a sample; 0: it was dropped, and counted.
+ * `salt`: a random number of the caller, by which its keys differ from those of samples; 0: its stack is
+ * captured in any case.  Within a capture in flight, under the guard. [any]
+ */
+uint32_t th_sample_stack(
+	const struct th_registers *registers, enum th_heap heap, uint64_t salt, uint64_t now);
+
+/*
  * Counts a sample as dropped that is due when recording has ended or the log belongs to another
  * process. [in-malloc]
  */

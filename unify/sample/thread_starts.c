@@ -5,9 +5,8 @@
 
 #include "unify/log/log.h"
 #include "unify/sample/admission.h"
-#include "unify/sample/capture.h"
 #include "unify/sample/in_flight.h"
-#include "unify/sample/throttle.h"
+#include "unify/sample/sample.h"
 #include "unify/shared/clock.h"
 
 static struct th_tally threads = {.kind = TH_TALLY_THREADS};
@@ -20,19 +19,6 @@ static bool
 is_wanted(void)
 {
 	return th_admission_wants(TH_HEAP_NATIVE) || th_admission_wants(TH_HEAP_MAPPED);
-}
-
-/* Within a capture; 0: none. */
-static uint32_t
-find_stack(const struct th_registers *registers, uint64_t now)
-{
-	const struct th_thread_record *record = th_thread_record();
-	uint64_t begun = th_throttle_capture_begins(now);
-	uint32_t stack =
-		th_capture_stack(registers, record ? record->id : 0, TH_HEAP_NATIVE).id;
-
-	th_throttle_capture_ends(begun, false);
-	return stack;
 }
 
 static void
@@ -61,7 +47,7 @@ is_counted(uint64_t now, uint32_t *weight_ret)
 static void
 add(const struct th_registers *registers, struct th_tally_item *item)
 {
-	item->stack = find_stack(registers, item->born);
+	item->stack = th_sample_stack(registers, TH_HEAP_NATIVE, 0, item->born);
 	if (item->stack)
 		item->maker = th_tally_maker(&threads, item->stack, 0);
 	if (!th_tally_add(&threads, item))
