@@ -47,7 +47,6 @@ struct th_slot_function {
 	const char *name;
 	const void *original; /* what the program calls */
 	const void *ours;
-	bool is_notice; /* only tells of calls: another tool's function in a slot is no matter */
 	bool is_allocation; /* of blocks of the C heap, or their release */
 };
 

@@ -356,6 +356,7 @@ dlsym(void *restrict handle, const char *restrict name)
 	}
 	/* Before glibc 2.35: what dlopen() has loaded is known before its first call. */
 	th_module_refresh();
+	th_late_looked_up();
 	return th_real_dlsym(handle, name);
 }
 

@@ -24,7 +24,6 @@
 #include "preload/next.h"
 #include "preload/operators.h"
 #include "preload/slots.h"
-#include "unify/base/align.h"
 #include "unify/base/atomic.h"
 #include "unify/base/real_dlsym.h"
 #include "unify/log/log.h"
@@ -34,9 +33,6 @@
 #include "unify/shared/clock.h"
 #include "unify/shared/heaps.h"
 
-/* After a call of dlopen(): until the object has appeared in the loader's list. */
-#define LOADING_NS 200000000
-#define LOADING_TURN_NS 20000000
 /*
  * Longest wait of a native method's first call: the agent thread needs some 10 ms of CPU time for
  * its first turn, which on a busy machine may take 0.5 s.  After a wait in vain, as behind a
@@ -71,7 +67,7 @@ static const char *const exported[] = {"munmap", "mremap", "mmap", "mmap64", "mp
 	"setreuid", "setresuid", "chroot", "dlsym"};
 
 #define EXPORTED (sizeof(exported) / sizeof(exported[0]))
-/* Twelve of libc, seventeen exported, dlopen, twenty operators, five of jemalloc. */
+/* Twelve of libc, seventeen exported, twenty operators, five of jemalloc. */
 #define FUNCTIONS_MAX 64
 
 static struct {
@@ -83,8 +79,6 @@ static struct {
 	uint32_t asked;     /* atomic: threads wait for a turn */
 	uint32_t turns;     /* atomic, futex */
 	uint32_t in_vain;   /* atomic: a thread has waited as long as it may */
-	void *(*dlopen)(const char *path, int flags);
-	uint64_t loading_until; /* atomic: set by each call of dlopen(), on any thread */
 } late;
 
 /* Entries */
@@ -212,33 +206,6 @@ add_exported(void)
 		dlclose(handle);
 }
 
-/*
- * A call of dlopen(), which comes before the object is in the loader's list: the agent thread looks
- * for it from now on.  The call itself is a jump: the loader searches in the caller's RUNPATH, and
- * opens in its namespace.
- */
-static void *
-notice_dlopen(const char *path, int flags)
-{
-	uint64_t now = th_clock_now();
-
-	/* In the first half the agent thread is awake often enough to see the new end. */
-	if (th_exchange_acquire(&late.loading_until, now + LOADING_NS) < now + LOADING_NS / 2)
-		th_server_wake();
-	return late.dlopen(path, flags);
-}
-
-static void
-add_dlopen(void)
-{
-	const void *original = th_next_find("dlopen");
-	void *ours;
-
-	memcpy(&late.dlopen, &original, sizeof(late.dlopen));
-	memcpy(&ours, &(__typeof(&notice_dlopen)){notice_dlopen}, sizeof(ours));
-	append(&(struct th_slot_function){"dlopen", original, ours, .is_notice = true});
-}
-
 static void
 find_functions(void)
 {
@@ -251,7 +218,6 @@ find_functions(void)
 	ALLOCATION(L)
 #undef L
 	add_exported();
-	add_dlopen();
 	th_operators_each_late(add);
 	th_mallocx_each_late(add);
 }
@@ -374,19 +340,6 @@ answer_waiting(void)
 	syscall(SYS_futex, &late.turns, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
-static uint64_t
-next_turn(uint64_t now)
-{
-	uint64_t next = late.next_look;
-
-	if (!th_load_relaxed(&late.heaps))
-		return UINT64_MAX;
-	/* An object that was opened lately may not be in the loader's list yet. */
-	if (now < th_load_acquire(&late.loading_until))
-		next = th_min(next, now + LOADING_TURN_NS);
-	return next;
-}
-
 uint64_t
 th_late_turn(void)
 {
@@ -405,7 +358,7 @@ th_late_turn(void)
 	/* Later than new slots, for which threads wait; constructors of new objects are over. */
 	if (is_search_due && th_load_relaxed(&late.heaps))
 		th_slots_search(log_copies);
-	return next_turn(now);
+	return th_load_relaxed(&late.heaps) ? late.next_look : UINT64_MAX;
 }
 
 /* False: the time is over. */
@@ -417,6 +370,13 @@ wait_for_turn(uint32_t turns)
 
 	return !syscall(SYS_futex, &late.turns, FUTEX_WAIT_PRIVATE, turns, &limit, NULL, 0) ||
 	       errno != ETIMEDOUT;
+}
+
+void
+th_late_looked_up(void)
+{
+	if (th_load_relaxed(&late.heaps) && th_slots_have_changed())
+		th_server_wake();
 }
 
 void

@@ -20,11 +20,17 @@ void th_late_redirect(unsigned heaps);
 /*
  * The agent's turn: redirects the slots of new objects.  Once a second it examines all slots: if
  * another tool has overwritten ours, the C heap and mapped memory are closed and the other slots
- * restored.  Returns when the next turn is due (CLOCK_MONOTONIC, ns): every 20 ms while objects are
- * being loaded, otherwise at the next whole second; UINT64_MAX: nothing is redirected.
+ * restored.  Returns when the next turn is due (CLOCK_MONOTONIC, ns): at the next whole second;
+ * UINT64_MAX: nothing is redirected.
  * [agent-thread]
  */
 uint64_t th_late_turn(void);
+
+/*
+ * The program looks up a function by its name, as it does in objects that it has loaded: wakes the agent
+ * thread if there are new ones.  Does not wait, as a constructor may call under the loader's lock. [any]
+ */
+void th_late_looked_up(void);
 
 /*
  * The VM is about to call a native method for the first time: if objects were loaded since the last

@@ -120,7 +120,7 @@ count_slot(const struct th_import_slot *slot, void *data)
 		counter->contents.originals++;
 	else if (!value || is_stub(counter->object, slot, value))
 		counter->contents.stubs++;
-	else if (!slot->is_data && !function->is_notice)
+	else if (!slot->is_data)
 		counter->contents.others++;
 }
 

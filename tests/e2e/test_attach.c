@@ -388,7 +388,7 @@ starting_vm(const struct th_jdk *jdk)
 	th_outcome_deinit(&outcome);
 }
 
-/* An object that is not loaded by the VM is announced by the call of dlopen(). */
+/* An object that is not loaded by the VM is noticed when a function of it is looked up. */
 static void
 library_loaded_later(const struct th_jdk *jdk)
 {
