@@ -132,29 +132,6 @@ arena_posix_memalign(void **block_ret, size_t alignment, size_t size)
 	return 0;
 }
 
-static void *
-arena_valloc(size_t size)
-{
-	(void)size;
-	return NULL;
-}
-
-static void *
-arena_sbrk(intptr_t increment)
-{
-	(void)increment;
-	errno = ENOMEM;
-	return (void *)-1;
-}
-
-static int
-arena_brk(void *address)
-{
-	(void)address;
-	errno = ENOMEM;
-	return -1;
-}
-
 static int
 unavailable(void)
 {
@@ -163,8 +140,11 @@ unavailable(void)
 }
 
 #define arena_aligned_alloc arena_memalign
-#define arena_pvalloc arena_valloc
+#define arena_valloc(size) NULL
+#define arena_pvalloc(size) NULL
 #define arena_malloc_usable_size th_next_bootstrap_bytes
+#define arena_sbrk(...) (void *)(intptr_t)unavailable()
+#define arena_brk(...) unavailable()
 #define arena_exit _exit
 #define arena_quick_exit _exit
 #define arena_setuid(...) unavailable()
