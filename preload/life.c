@@ -17,6 +17,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -29,7 +30,6 @@
 #include "preload/message.h"
 #include "preload/next.h"
 #include "preload/operators.h"
-#include "preload/process.h"
 #include "preload/settings.h"
 #include "preload/threads.h"
 #include "unify/base/memory.h"
@@ -52,7 +52,13 @@
 #include "unify/sample/thread.h"
 #include "unify/shared/clock.h"
 #include "unify/shared/heaps.h"
+#include "unify/shared/size.h"
 #include "unify/unwind/libunwind.h"
+
+/* Matches any path of libtwinheap.so or libtwinheap.so.1. */
+#define LIBRARY "libtwinheap"
+/* Longest environment variable examined; LD_PRELOAD lists are far shorter. */
+#define VARIABLE_MAX 4096
 
 /* Positions among the words of the setting. */
 enum unwinder { OWN_UNWINDER, LIBUNWIND };
@@ -143,12 +149,30 @@ log_process(void)
 	th_log_append(TH_EVENT_PROCESS, &event, parts, 4);
 }
 
+/*
+ * A number for the pid namespace of this process in this boot of the machine: two processes
+ * with the same number, pid and start time are the same process.  0 where either is unknown, as
+ * without /proc.
+ */
+static uint64_t
+process_space(void)
+{
+	char boot[64];
+	size_t length = th_proc_file_read(
+		"/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
+	struct stat status;
+
+	if (!length || stat("/proc/self/ns/pid", &status))
+		return 0;
+	return th_log_process_space(boot, (uint32_t)length, status.st_ino);
+}
+
 static bool
 create_log(void)
 {
 	const struct th_log_identity identity = {
 		.process_start = th_proc_start_time("/proc/self/stat"),
-		.process_space = th_process_space(),
+		.process_space = process_space(),
 		.interval = life.settings.number[TH_SETTING_NAME_INTERVAL],
 		.rate = life.settings.number[TH_SETTING_NAME_RATE],
 		.overhead = life.settings.number[TH_SETTING_NAME_MAX_OVERHEAD],
@@ -544,6 +568,72 @@ watch_forks(void)
 		add(th_loader_before_fork, th_loader_after_fork, in_forked_child, NULL);
 }
 
+/* Children */
+
+static bool
+is_preload_of_ours(const char *variable)
+{
+	static const char name[] = "LD_PRELOAD=";
+
+	return !strncmp(variable, name, sizeof(name) - 1) && strstr(variable, LIBRARY);
+}
+
+/* Variables end with NUL; longer ones are truncated to VARIABLE_MAX. */
+static bool
+has_preload(int descriptor)
+{
+	char variable[VARIABLE_MAX];
+	char chunk[4096];
+	size_t length = 0;
+	ssize_t got;
+
+	while ((got = th_system_read(descriptor, chunk, sizeof(chunk))) > 0) {
+		for (ssize_t i = 0; i < got; i++) {
+			variable[length] = chunk[i];
+			if (!chunk[i] && is_preload_of_ours(variable))
+				return true;
+			length = !chunk[i] ? 0 : length + (length < VARIABLE_MAX - 2);
+		}
+	}
+	return false;
+}
+
+/*
+ * By the variable that `twinheap run` sets: it names the process that was started, whatever the
+ * parents are now.
+ */
+static bool
+is_other_than(const char *root)
+{
+	uint64_t pid;
+
+	return !th_number_parse(root, &pid) || pid != (uint64_t)getpid();
+}
+
+/*
+ * Whether this process is not the one that the user started: by TH_ROOT_VARIABLE or, if that is
+ * not set, by whether its parent was itself started with this library preloaded.  False without
+ * /proc, or when the parent belongs to another user.
+ */
+static bool
+is_followed_child(void)
+{
+	const char *root = getenv(TH_ROOT_VARIABLE);
+	char path[64];
+	int descriptor;
+	bool found;
+
+	if (root && *root)
+		return is_other_than(root);
+	snprintf(path, sizeof(path), "/proc/%d/environ", (int)getppid());
+	descriptor = th_system_open(path, O_RDONLY | O_CLOEXEC, 0);
+	if (descriptor < 0)
+		return false;
+	found = has_preload(descriptor);
+	th_system_close(descriptor);
+	return found;
+}
+
 /* What every process needs whose settings have been read. */
 static void
 prepare(void)
@@ -558,7 +648,7 @@ static void
 begin(void)
 {
 	bool follows_all = life.settings.number[TH_SETTING_NAME_FOLLOW] == TH_FOLLOW_ALL;
-	bool is_followed = th_process_is_followed_child();
+	bool is_followed = is_followed_child();
 
 	map_unrecorded();
 	th_allocator_init();
