@@ -48,7 +48,7 @@ struct waiting {
 static struct {
 	const struct th_hotspot *hotspot; /* NULL: not used */
 	th_few_followed_prove *prove;
-	void (*report)(uint64_t sample);
+	void (*report)(uint64_t sample, uint64_t time);
 	/*
 	 * Protects what follows.  No call into the VM is made while it is held: a thread may be
 	 * suspended there.
@@ -141,7 +141,7 @@ th_choice_offer(struct th_choice *choice, struct th_random *random, uint64_t sit
 
 void
 th_few_followed_init(const struct th_hotspot *hotspot, th_few_followed_prove *prove,
-	void (*report)(uint64_t sample))
+	void (*report)(uint64_t sample, uint64_t time))
 {
 	few.prove = prove;
 	few.report = report;
@@ -261,7 +261,7 @@ th_few_followed_reap(JNIEnv *env)
 	for (struct waiting *object = few.queue; object < few.queue + count; object++) {
 		if (!object->reference || !(*env)->IsSameObject(env, object->reference, NULL))
 			continue;
-		few.report(object->sample);
+		few.report(object->sample, th_clock_now());
 		th_references_delete_weak(env, object->reference);
 		object->reference = NULL;
 	}

@@ -33,10 +33,10 @@ typedef void th_few_followed_prove(JNIEnv *env, jweak reference, uint64_t sample
 
 /*
  * Starts.  `hotspot` stays the caller's.  `prove` receives judged objects that are alive, `report` the
- * samples whose object is dead; both run on the agent thread. [jvmti]
+ * samples whose object is found dead at a time; both run on the agent thread. [jvmti]
  */
 void th_few_followed_init(const struct th_hotspot *hotspot, th_few_followed_prove *prove,
-	void (*report)(uint64_t sample));
+	void (*report)(uint64_t sample, uint64_t time));
 
 /* Whether th_few_followed_init() was called, so that objects are offered here. [jvmti] */
 bool th_few_followed_is_used(void);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Allocating threads put their objects into a ring, from which the agent thread takes them.  Only the
- * agent thread uses the table.
+ * Allocating threads append to the table, under the lock; everything else belongs to the agent thread,
+ * which alone removes from it, and so reads it without the lock.
  */
 #include "jvmti/heap/live_objects.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include "jvmti/vm/references.h"
@@ -16,10 +17,10 @@
 #include "unify/shared/clock.h"
 #include "unify/shared/log_format.h"
 
-/* Samples between two turns of the agent thread, */
-#define QUEUE_CELLS 8192
+/* With room for samples between two turns of the agent thread, */
+#define TABLE_MAX (TH_LIVE_OBJECTS_MAX + 8192)
 /* which is woken after so many: it has the time of the others, 20 ms at 300,000 per second. */
-#define QUEUE_WAKE 2048
+#define ADDED_WAKE 2048
 /* So many references are always allowed. */
 #define OLD_AT_LEAST 128
 #define NEW_AT_LEAST 16
@@ -36,63 +37,24 @@ struct followed {
 };
 
 static struct {
-	struct followed *queue; /* a reference is atomic here; NULL: not written yet */
-	uint64_t written;       /* atomic: objects so far */
-	uint64_t read;          /* atomic: of them; writer: agent thread */
 	struct followed *table;
-	uint32_t count;        /* agent thread */
+	/* Held by writers of `count`.  No call into the VM is made while it is held. */
+	pthread_mutex_t lock;
+	uint32_t count;        /* atomic */
+	uint64_t added;        /* atomic: references to new objects so far */
 	uint32_t level;        /* atomic; writer: agent thread */
 	uint32_t limit;        /* agent thread: of `count`, at most TH_LIVE_OBJECTS_MAX */
 	struct {               /* agent thread */
 		uint64_t time; /* when it began */
 		uint32_t pauses;
-		uint64_t added; /* references to new objects added since */
+		uint64_t added; /* by then */
 	} window;
-} live = {.limit = TH_LIVE_OBJECTS_MAX};
+} live = {.lock = PTHREAD_MUTEX_INITIALIZER, .limit = TH_LIVE_OBJECTS_MAX};
 
 bool
 th_live_objects_init(void)
 {
-	if (live.queue)
-		return true;
-	live.table = th_memory_map(TH_LIVE_OBJECTS_MAX * sizeof(*live.table));
-	live.queue = th_memory_map(QUEUE_CELLS * sizeof(*live.queue));
-	return live.table && live.queue;
-}
-
-/* The queue */
-
-static bool
-push(const struct followed *object)
-{
-	uint64_t turn = th_load_relaxed(&live.written);
-
-	do {
-		/* Pairs with the release in pop(): the cell is empty.  `turn` may be outdated. */
-		if ((int64_t)(turn - th_load_acquire(&live.read)) >= QUEUE_CELLS)
-			return false;
-	} while (!th_cas_acq_rel(&live.written, &turn, turn + 1));
-	struct followed *cell = &live.queue[turn % QUEUE_CELLS];
-	cell->sample = object->sample;
-	/* Pairs with the acquire in pop(): the sample is written. */
-	th_store_release(&cell->reference, object->reference);
-	if ((turn + 1) % QUEUE_WAKE == 0)
-		th_server_wake();
-	return true;
-}
-
-static bool
-pop(struct followed *object_ret)
-{
-	struct followed *cell = &live.queue[live.read % QUEUE_CELLS];
-
-	object_ret->reference = th_load_acquire(&cell->reference);
-	if (!object_ret->reference)
-		return false;
-	object_ret->sample = cell->sample;
-	th_store_relaxed(&cell->reference, NULL);
-	th_store_release(&live.read, live.read + 1);
-	return true;
+	return th_memory_map_once(&live.table, TABLE_MAX * sizeof(*live.table));
 }
 
 /* Events */
@@ -106,17 +68,11 @@ log_level(uint32_t level)
 }
 
 static void
-log_death_at(uint64_t sample, uint64_t time)
+log_death(uint64_t sample, uint64_t time)
 {
 	struct th_event_java_death event = {.time = time, .sample = sample};
 
 	th_log_append(TH_EVENT_JAVA_DEATH, &event, NULL, 0);
-}
-
-static void
-log_death(uint64_t sample)
-{
-	log_death_at(sample, th_clock_now());
 }
 
 static void
@@ -268,14 +224,15 @@ th_humongous_look(uint64_t now)
 			continue;
 		slot->gone_at = now;
 		/*
-		 * Pairs with the acquire in reap_humongous(); fails if the slot was thinned.
+		 * Pairs with the acquire in sweep_humongous(); fails if the slot was thinned.
 		 */
 		th_cas_acq_rel(&slot->state, &state, state - FOLLOWED + GONE);
 	}
 }
 
+/* Logs those that have died, and stops following those that `level` does not keep. */
 static void
-reap_humongous(void)
+sweep_humongous(uint32_t level)
 {
 	uint32_t used = humongous.slots ? th_load_relaxed(&humongous.used) : 0;
 
@@ -283,10 +240,13 @@ reap_humongous(void)
 		struct slot *slot = &humongous.slots[i];
 		uint32_t state = th_load_acquire(&slot->state);
 
-		if ((state & STATE_MASK) != GONE)
-			continue;
-		log_death_at(slot->sample, slot->gone_at);
-		th_store_release(&slot->state, state - GONE + FREE);
+		if ((state & STATE_MASK) == GONE) {
+			log_death(slot->sample, slot->gone_at);
+			th_store_release(&slot->state, state - GONE + FREE);
+		} else if ((state & STATE_MASK) == FOLLOWED &&
+			   !th_live_keeps(slot->sample, level)) {
+			th_cas_acq_rel(&slot->state, &state, state - FOLLOWED + FREE);
+		}
 	}
 }
 
@@ -304,32 +264,37 @@ th_humongous_each(void (*visit)(uintptr_t address, uint64_t sample, void *data),
 	}
 }
 
-static void
-thin_humongous(uint32_t level)
-{
-	uint32_t used = humongous.slots ? th_load_relaxed(&humongous.used) : 0;
-
-	for (uint32_t i = 0; i < used; i++) {
-		struct slot *slot = &humongous.slots[i];
-		uint32_t state = th_load_acquire(&slot->state);
-
-		if ((state & STATE_MASK) == FOLLOWED && !th_live_keeps(slot->sample, level))
-			th_cas_acq_rel(&slot->state, &state, state - FOLLOWED + FREE);
-	}
-}
-
 /* The table */
+
+/* On any thread.  False: there is no room. */
+static bool
+append(jweak reference, uint64_t sample)
+{
+	uint32_t count;
+
+	pthread_mutex_lock(&live.lock);
+	count = live.count;
+	if (count < TABLE_MAX) {
+		live.table[count] = (struct followed){reference, sample};
+		/* Pairs with the acquire in th_live_objects_count(): the object is written. */
+		th_store_release(&live.count, count + 1);
+	}
+	pthread_mutex_unlock(&live.lock);
+	return count < TABLE_MAX;
+}
 
 static bool
 follow_by_reference(JNIEnv *env, const struct th_sampled_object *object)
 {
-	struct followed followed = {.sample = object->sample};
+	jweak reference = th_references_new_weak(env, object->reference);
 
-	followed.reference = th_references_new_weak(env, object->reference);
-	if (followed.reference && push(&followed))
-		return true;
-	th_references_delete_weak(env, followed.reference);
-	return false;
+	if (!reference || !append(reference, object->sample)) {
+		th_references_delete_weak(env, reference);
+		return false;
+	}
+	if ((th_add_relaxed(&live.added, 1) + 1) % ADDED_WAKE == 0)
+		th_server_wake();
+	return true;
 }
 
 static bool
@@ -345,10 +310,51 @@ follow(JNIEnv *env, const struct th_sampled_object *object)
 void
 th_live_objects_follow(JNIEnv *env, const struct th_sampled_object *object)
 {
-	if (object->sample && live.queue &&
+	if (object->sample && live.table &&
 		th_live_keeps(object->sample, th_load_relaxed(&live.level)) &&
 		!follow(env, object))
 		log_lost(object->sample);
+}
+
+uint32_t
+th_live_objects_count(void)
+{
+	return th_load_acquire(&live.count);
+}
+
+static bool
+is_alive(JNIEnv *env, const struct followed *object)
+{
+	if (!(*env)->IsSameObject(env, object->reference, NULL))
+		return true;
+	log_death(object->sample, th_clock_now());
+	return false;
+}
+
+/*
+ * Removes objects that have died, and those that `level` does not keep: some may have been appended
+ * under an earlier one.  What is appended meanwhile stays.
+ */
+static void
+sweep(JNIEnv *env, uint32_t level)
+{
+	uint32_t count = th_live_objects_count();
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct followed *object = &live.table[i];
+
+		if (th_live_keeps(object->sample, level) && is_alive(env, object))
+			live.table[kept++] = *object;
+		else
+			th_references_delete_weak(env, object->reference);
+	}
+	pthread_mutex_lock(&live.lock);
+	memmove(&live.table[kept], &live.table[count],
+		(live.count - count) * sizeof(*live.table));
+	th_store_relaxed(&live.count, live.count - count + kept);
+	pthread_mutex_unlock(&live.lock);
+	sweep_humongous(level);
 }
 
 /* From now on half as many objects are followed, including those in the table. */
@@ -356,45 +362,36 @@ static void
 raise_level(JNIEnv *env)
 {
 	uint32_t level = live.level + 1;
-	uint32_t kept = 0;
 
 	log_level(level);
 	th_store_relaxed(&live.level, level);
-	for (uint32_t i = 0; i < live.count; i++) {
-		if (th_live_keeps(live.table[i].sample, level))
-			live.table[kept++] = live.table[i];
-		else
-			th_references_delete_weak(env, live.table[i].reference);
-	}
-	live.count = kept;
-	thin_humongous(level);
+	sweep(env, level);
 }
 
-/* Halves the table; repeats if by chance nearly all objects were kept. */
+/* Halves a full table; repeats if by chance nearly all objects were kept. */
 static void
 thin(JNIEnv *env)
 {
-	while (live.count > live.limit / 4 * 3)
+	if (th_live_objects_count() < live.limit)
+		return;
+	while (th_live_objects_count() > live.limit / 4 * 3)
 		raise_level(env);
 }
 
 static void
-add(JNIEnv *env, jweak reference, uint64_t sample)
+add_judged(JNIEnv *env, jweak reference, uint64_t sample)
 {
-	if (live.count >= live.limit)
-		thin(env);
-	/* It may have been queued under an earlier level. */
-	if (th_live_keeps(sample, live.level))
-		live.table[live.count++] = (struct followed){reference, sample};
-	else
-		th_references_delete_weak(env, reference);
+	if (append(reference, sample))
+		return;
+	th_references_delete_weak(env, reference);
+	log_lost(sample);
 }
 
 void
 th_live_objects_begin(const struct th_hotspot *hotspot, enum th_collector collector)
 {
 	if (collector == TH_COLLECTOR_GENERATIONAL_Z)
-		th_few_followed_init(hotspot, add, log_death);
+		th_few_followed_init(hotspot, add_judged, log_death);
 	if (collector == TH_COLLECTOR_G1)
 		init_humongous(hotspot);
 }
@@ -402,10 +399,7 @@ th_live_objects_begin(const struct th_hotspot *hotspot, enum th_collector collec
 void
 th_live_objects_collect(JNIEnv *env)
 {
-	struct followed object;
-
-	for (; live.queue && pop(&object); live.window.added++)
-		add(env, object.reference, object.sample);
+	thin(env);
 	th_few_followed_turn(env);
 }
 
@@ -414,15 +408,16 @@ bound_new(JNIEnv *env, uint64_t pause_ns, uint32_t pauses, uint64_t now)
 {
 	uint32_t passed = pauses - live.window.pauses;
 	uint64_t bound = th_references_allowed(pause_ns, TH_REFERENCE_NEW_NS, NEW_AT_LEAST);
+	uint64_t added = th_load_relaxed(&live.added);
 
 	if (live.window.time && (passed < WINDOW_PAUSES || now < live.window.time + WINDOW_NS))
 		return;
-	for (uint64_t each = live.window.time ? live.window.added / passed : 0; each > bound;
-		each /= 2)
+	for (uint64_t each = live.window.time ? (added - live.window.added) / passed : 0;
+		each > bound; each /= 2)
 		raise_level(env);
 	live.window.time = now;
 	live.window.pauses = pauses;
-	live.window.added = 0;
+	live.window.added = added;
 }
 
 void
@@ -432,63 +427,38 @@ th_live_objects_bound(JNIEnv *env, uint64_t pause_ns, uint32_t pauses, uint64_t 
 		return;
 	live.limit = (uint32_t)th_min(TH_LIVE_OBJECTS_MAX,
 		th_references_allowed(pause_ns, TH_REFERENCE_OLD_NS, OLD_AT_LEAST));
-	if (live.count >= live.limit)
-		thin(env);
+	thin(env);
 	bound_new(env, pause_ns, pauses, now);
 }
 
 void
 th_live_objects_reap(JNIEnv *env)
 {
-	uint32_t kept = 0;
-
 	th_live_objects_collect(env);
-	for (uint32_t i = 0; i < live.count; i++) {
-		struct followed *object = &live.table[i];
-
-		if (!(*env)->IsSameObject(env, object->reference, NULL)) {
-			live.table[kept++] = *object;
-			continue;
-		}
-		log_death(object->sample);
-		th_references_delete_weak(env, object->reference);
-	}
-	live.count = kept;
-	reap_humongous();
+	sweep(env, live.level);
 	th_few_followed_reap(env);
 }
 
 void
 th_live_objects_each(void (*visit)(jweak reference, uint64_t sample, void *data), void *data)
 {
-	for (uint32_t i = 0; i < live.count; i++)
-		visit(live.table[i].reference, live.table[i].sample, data);
-}
+	uint32_t count = th_live_objects_count();
 
-uint32_t
-th_live_objects_count(void)
-{
-	return live.count;
+	for (uint32_t i = 0; i < count; i++)
+		visit(live.table[i].reference, live.table[i].sample, data);
 }
 
 void
 th_live_objects_release(JNIEnv *env)
 {
-	th_live_objects_collect(env);
-	thin_humongous(UINT32_MAX);
 	th_few_followed_release(env);
-	for (uint32_t i = 0; i < live.count; i++)
-		th_references_delete_weak(env, live.table[i].reference);
-	live.count = 0;
+	sweep(env, UINT32_MAX);
 }
 
 void
 th_live_objects_restart(JNIEnv *env)
 {
-	struct followed object;
-
-	while (live.queue && pop(&object))
-		th_references_delete_weak(env, object.reference);
+	sweep(env, UINT32_MAX);
 	live.limit = TH_LIVE_OBJECTS_MAX;
 	th_store_relaxed(&live.level, 0);
 	memset(&live.window, 0, sizeof(live.window));

@@ -45,7 +45,7 @@ void th_live_objects_begin(const struct th_hotspot *hotspot, enum th_collector c
 /* Follows an object on the thread that allocated it. [jvmti] */
 void th_live_objects_follow(JNIEnv *env, const struct th_sampled_object *object);
 
-/* Takes in the objects queued by th_live_objects_follow(). [agent-thread] */
+/* Keeps the table from getting full, and judges objects that have waited. [agent-thread] */
 void th_live_objects_collect(JNIEnv *env);
 
 /*
