@@ -9,13 +9,9 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <limits.h>
-#include <linux/futex.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "preload/allocator.h"
 #include "preload/entry.h"
@@ -26,6 +22,7 @@
 #include "preload/slots.h"
 #include "unify/base/atomic.h"
 #include "unify/base/real_dlsym.h"
+#include "unify/base/system.h"
 #include "unify/log/log.h"
 #include "unify/log/module.h"
 #include "unify/recording/control.h"
@@ -36,10 +33,11 @@
 /*
  * Longest wait of a native method's first call: the agent thread needs some 10 ms of CPU time for
  * its first turn, which on a busy machine may take 0.5 s.  After a wait in vain, as behind a
- * constructor that keeps the loader's lock, the next ones are short.
+ * constructor that keeps the loader's lock, the next ones are short.  A nap takes 0.15 ms.
  */
-#define BOUND_WAIT_NS (2 * TH_NS_PER_S)
-#define NEXT_WAIT_NS 20000000
+#define NAP_NS 100000
+#define BOUND_NAPS 13000
+#define NEXT_NAPS 130
 #define HEAPS (1u << TH_HEAP_NATIVE | 1u << TH_HEAP_MAPPED)
 
 #define USURPED                                                                           \
@@ -77,8 +75,7 @@ static struct {
 	uint64_t next_look; /* at all slots */
 	uint64_t searched;  /* objects searched for them */
 	uint32_t asked;     /* atomic: threads wait for a turn */
-	uint32_t turns;     /* atomic, futex */
-	uint32_t in_vain;   /* atomic: a thread has waited as long as it may */
+	uint32_t in_vain;   /* atomic: the last one has waited as long as it may */
 } late;
 
 /* Entries */
@@ -331,15 +328,6 @@ look(void)
 		give_up();
 }
 
-static void
-answer_waiting(void)
-{
-	th_store_relaxed(&late.asked, 0);
-	th_store_relaxed(&late.in_vain, 0);
-	th_add_acq_rel(&late.turns, 1);
-	syscall(SYS_futex, &late.turns, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
-}
-
 uint64_t
 th_late_turn(void)
 {
@@ -353,23 +341,13 @@ th_late_turn(void)
 		is_search_due = now >= late.next_look;
 		late.next_look = th_clock_next_second(now);
 	}
+	/* Pairs with the acquire in th_late_bound(): the slots are written. */
 	if (is_asked)
-		answer_waiting();
+		th_store_release(&late.asked, 0);
 	/* Later than new slots, for which threads wait; constructors of new objects are over. */
 	if (is_search_due && th_load_relaxed(&late.heaps))
 		th_slots_search(log_copies);
 	return th_load_relaxed(&late.heaps) ? late.next_look : UINT64_MAX;
-}
-
-/* False: the time is over. */
-static bool
-wait_for_turn(uint32_t turns)
-{
-	uint64_t ns = th_load_relaxed(&late.in_vain) ? NEXT_WAIT_NS : BOUND_WAIT_NS;
-	const struct timespec limit = {(time_t)(ns / TH_NS_PER_S), (long)(ns % TH_NS_PER_S)};
-
-	return !syscall(SYS_futex, &late.turns, FUTEX_WAIT_PRIVATE, turns, &limit, NULL, 0) ||
-	       errno != ETIMEDOUT;
 }
 
 void
@@ -382,12 +360,13 @@ th_late_looked_up(void)
 void
 th_late_bound(void)
 {
-	uint32_t turns = th_load_acquire(&late.turns);
+	uint32_t naps = th_load_relaxed(&late.in_vain) ? NEXT_NAPS : BOUND_NAPS;
 
 	if (!th_load_relaxed(&late.heaps) || !th_slots_have_changed())
 		return;
 	th_store_release(&late.asked, 1);
 	th_server_wake();
-	if (!wait_for_turn(turns))
-		th_store_relaxed(&late.in_vain, 1);
+	for (; th_load_acquire(&late.asked) && th_load_relaxed(&late.heaps) && naps; naps--)
+		th_system_nap(NAP_NS);
+	th_store_relaxed(&late.in_vain, !naps);
 }
