@@ -141,47 +141,6 @@ is_destroyed_after(int64_t ending)
 	return false;
 }
 
-/* What the VM knows of a thread. */
-struct look {
-	bool is_daemon;
-	bool is_destroyer; /* by its name, which its record may not have: it was "main" before */
-};
-
-static bool
-look_at(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, struct look *ret)
-{
-	jvmtiThreadInfo info;
-
-	if ((*jvmti)->GetThreadInfo(jvmti, thread, &info))
-		return false;
-	ret->is_daemon = info.is_daemon;
-	ret->is_destroyer = !strcmp(info.name, DESTROYER);
-	th_vm_free(jvmti, info.name);
-	(*env)->DeleteLocalRef(env, info.thread_group);
-	(*env)->DeleteLocalRef(env, info.context_class_loader);
-	return true;
-}
-
-void
-th_shutdown_init(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
-{
-	struct th_thread_record *record = th_thread_record();
-	const int64_t *live = th_perf_data_long("java.threads.live");
-	struct look look;
-
-	threads.daemons = th_perf_data_long("java.threads.daemon");
-	if (th_perf_data_exists() && (!live || !threads.daemons))
-		th_missed_names_add("counter", "java.threads.live or daemon");
-	/* In a VM that has run for a while others may be starting and ending. */
-	if (!live || !threads.daemons || !record || *live - *threads.daemons != 1 ||
-		!look_at(jvmti, env, thread, &look) || look.is_daemon)
-		return;
-	record->keeps_vm = true;
-	threads.creator = record;
-	threads.count = 1;
-	threads.live = live;
-}
-
 /* Before anything is released: the VM's own hooks do so, such as that of File.deleteOnExit(). */
 static void
 vm_ends(void)
@@ -203,19 +162,43 @@ hooks_begin(void)
 static void
 count_thread(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, struct th_thread_record *record)
 {
-	struct look look;
+	jvmtiThreadInfo info;
 
 	/* The event of the thread that made the VM may come after VMInit. */
 	if (!threads.live || !record || record->keeps_vm ||
-		!look_at(jvmti, env, thread, &look) || look.is_daemon)
+		!th_vm_thread_info(jvmti, env, thread, &info))
+		return;
+	/* By this name, which its record may not have: it was "main" before. */
+	bool is_destroyer = record == threads.creator && !strcmp(info.name, DESTROYER);
+	th_vm_free(jvmti, info.name);
+	if (info.is_daemon)
 		return;
 	record->keeps_vm = true;
 	th_add_acq_rel(&threads.count, 1);
-	if (!look.is_destroyer || record != threads.creator)
+	if (!is_destroyer)
 		return;
 	th_store_release(&threads.main_returned, 1);
 	if (is_destroyed_after(0))
 		vm_ends();
+}
+
+void
+th_shutdown_init(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
+{
+	struct th_thread_record *record = th_thread_record();
+	const int64_t *live = th_perf_data_long("java.threads.live");
+
+	threads.daemons = th_perf_data_long("java.threads.daemon");
+	if (th_perf_data_exists() && (!live || !threads.daemons))
+		th_missed_names_add("counter", "java.threads.live or daemon");
+	/* In a VM that has run for a while others may be starting and ending. */
+	if (!live || !threads.daemons || !record || *live - *threads.daemons != 1)
+		return;
+	threads.live = live;
+	count_thread(jvmti, env, thread, record);
+	threads.creator = record;
+	if (!record->keeps_vm)
+		threads.live = NULL;
 }
 
 void

@@ -203,13 +203,11 @@ name_thread(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, struct th_thread_recor
 {
 	jvmtiThreadInfo info;
 
-	if ((*jvmti)->GetThreadInfo(jvmti, thread, &info))
+	if (!th_vm_thread_info(jvmti, env, thread, &info))
 		return;
 	if (!record->java_named || !is_destroying(info.name))
 		th_thread_rename(record, info.name);
 	th_vm_free(jvmti, info.name);
-	(*env)->DeleteLocalRef(env, info.thread_group);
-	(*env)->DeleteLocalRef(env, info.context_class_loader);
 }
 
 /*

@@ -227,16 +227,14 @@ static void
 tag_thread(struct th_holder_tags *tags, jthread thread, jthread own)
 {
 	struct th_holder_tag *item = intern(tags, thread);
-	jvmtiThreadInfo info = {.name = NULL};
+	jvmtiThreadInfo info;
 
-	if (!item || (*tags->jvmti)->GetThreadInfo(tags->jvmti, thread, &info))
+	if (!item || !th_vm_thread_info(tags->jvmti, tags->env, thread, &info))
 		return;
 	item->flags |= TH_HOLDER_TAG_THREAD;
 	if ((*tags->env)->IsSameObject(tags->env, thread, own))
 		item->flags |= TH_HOLDER_TAG_OWN;
 	item->name = info.name;
-	(*tags->env)->DeleteLocalRef(tags->env, info.thread_group);
-	(*tags->env)->DeleteLocalRef(tags->env, info.context_class_loader);
 }
 
 static bool

@@ -86,6 +86,16 @@ th_vm_field(JNIEnv *env, const char *type, const char *name, const char *signatu
 }
 
 bool
+th_vm_thread_info(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jvmtiThreadInfo *ret)
+{
+	if ((*jvmti)->GetThreadInfo(jvmti, thread, ret))
+		return false;
+	(*env)->DeleteLocalRef(env, ret->thread_group);
+	(*env)->DeleteLocalRef(env, ret->context_class_loader);
+	return true;
+}
+
+bool
 th_vm_heap_use(uint64_t *committed_ret, uint64_t *used_ret)
 {
 	if (!th_vm_functions.total_memory || !th_vm_functions.free_memory)

@@ -31,6 +31,12 @@ th_vm_free(jvmtiEnv *jvmti, void *memory)
 	(*jvmti)->Deallocate(jvmti, memory);
 }
 
+/*
+ * What the VM knows of a thread, without the references; false: it has ended.  The name is to be freed.
+ * [jvmti]
+ */
+bool th_vm_thread_info(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jvmtiThreadInfo *ret);
+
 /* Written before the VM is live. */
 extern struct th_vm_functions th_vm_functions __attribute__((visibility("hidden")));
 
