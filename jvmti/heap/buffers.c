@@ -248,45 +248,28 @@ walk(struct count *count)
 
 /* Reference types that do not keep their referent alive are not followed. */
 static bool
-tag_reference(const struct count *count, jclass type, jclass reference)
+tag_reference(jclass type, jint i, int referent, void *data)
 {
-	int referent = field_index(count, type, reference, "referent");
-
-	return referent >= 0 &&
-	       set_tag(count, type, make_tag(ROLE_REFERENCE, 0, referent, NO_FIELD));
+	(void)i;
+	return set_tag(data, type, make_tag(ROLE_REFERENCE, 0, referent, NO_FIELD));
 }
 
 static bool
-is_collected(JNIEnv *env, jclass type, jclass reference, jclass soft)
+tag_references(struct count *count)
 {
-	return (*env)->IsAssignableFrom(env, type, reference) &&
-	       !(*env)->IsAssignableFrom(env, type, soft);
-}
-
-static bool
-tag_references(const struct count *count)
-{
+	jvmtiEnv *jvmti = count->jvmti;
 	JNIEnv *env = count->env;
-	jclass reference = th_loaded_class_find(env, "java.lang.ref.Reference");
-	jclass soft = th_loaded_class_find(env, "java.lang.ref.SoftReference");
-	bool all_tagged = reference && soft;
 	jclass *types;
 	jint type_count = 0;
 
-	if (!all_tagged || (*count->jvmti)->GetLoadedClasses(count->jvmti, &type_count, &types))
+	if ((*jvmti)->GetLoadedClasses(jvmti, &type_count, &types))
 		return false;
-	for (jint i = 0; i < type_count; i++) {
-		jint status = 0;
-
-		/* A class that is not prepared has no instances. */
-		if (is_collected(env, types[i], reference, soft) &&
-			!(*count->jvmti)->GetClassStatus(count->jvmti, types[i], &status) &&
-			status & JVMTI_CLASS_STATUS_PREPARED)
-			all_tagged &= tag_reference(count, types[i], reference);
+	bool are_tagged = th_referents_each(
+		jvmti, env, types, type_count, tag_reference, count);
+	for (jint i = 0; i < type_count; i++)
 		(*env)->DeleteLocalRef(env, types[i]);
-	}
-	th_vm_free(count->jvmti, types);
-	return all_tagged;
+	th_vm_free(jvmti, types);
+	return are_tagged;
 }
 
 static bool
@@ -353,7 +336,7 @@ tag_known(const struct count *count, const struct known *class)
 
 /* Cleaners after references, because Cleaner is itself a subclass of Reference. */
 static bool
-tag_classes(const struct count *count)
+tag_classes(struct count *count)
 {
 	bool are_tagged = tag_references(count) && tag_cleaners(count);
 

@@ -189,36 +189,14 @@ tag_classes(struct th_holder_tags *tags, jint count)
 	return set_class_of_classes(tags, count);
 }
 
-/* A class that is not prepared has no instances. */
 static bool
-is_prepared(const struct th_holder_tags *tags, jclass type)
+note_referent(jclass type, jint i, int referent, void *data)
 {
-	jint status = 0;
+	struct th_holder_tags *tags = data;
 
-	return !(*tags->jvmti)->GetClassStatus(tags->jvmti, type, &status) &&
-	       status & JVMTI_CLASS_STATUS_PREPARED;
-}
-
-/* References that do not keep their referent alive: weak, phantom and final ones. */
-static bool
-find_referents(struct th_holder_tags *tags, jint count)
-{
-	JNIEnv *env = tags->env;
-	jclass reference = th_loaded_class_find(env, "java.lang.ref.Reference");
-	jclass soft = th_loaded_class_find(env, "java.lang.ref.SoftReference");
-
-	for (jint i = 1; reference && soft && i <= count; i++) {
-		jclass type = tags->items[i].object;
-
-		if (!(*env)->IsAssignableFrom(env, type, reference) ||
-			(*env)->IsAssignableFrom(env, type, soft) || !is_prepared(tags, type))
-			continue;
-		int index = th_field_index(tags->jvmti, env, type, reference, "referent");
-		if (index < 0)
-			return false;
-		tags->items[i].referent = (uint16_t)index;
-	}
-	return reference && soft;
+	(void)type;
+	tags->items[i + 1].referent = (uint16_t)referent;
+	return true;
 }
 
 /* Threads */
@@ -291,7 +269,8 @@ tags_init(struct th_holder_tags *tags, jvmtiEnv *jvmti, JNIEnv *env, uint32_t ro
 	tags->items = th_memory_reserve(table_bytes(tags));
 	tags->objects = th_memory_reserve(room * sizeof(*tags->objects));
 	return tags->items && tags->objects && tag_classes(tags, count) &&
-	       find_referents(tags, count) && tag_threads(tags);
+	       th_referents_each(jvmti, env, tags->classes, count, note_referent, tags) &&
+	       tag_threads(tags);
 }
 
 /* The environment is disposed of by the caller, which removes the tags. */

@@ -179,3 +179,32 @@ th_field_index_name(jvmtiEnv *jvmti, JNIEnv *env, jclass type, int index, jclass
 	*declaring_ret = (*env)->PopLocalFrame(env, *declaring_ret);
 	return name;
 }
+
+/* A class that is not prepared has no instances. */
+static bool
+is_prepared(jvmtiEnv *jvmti, jclass type)
+{
+	jint status = 0;
+
+	return !(*jvmti)->GetClassStatus(jvmti, type, &status) &&
+	       status & JVMTI_CLASS_STATUS_PREPARED;
+}
+
+bool
+th_referents_each(jvmtiEnv *jvmti, JNIEnv *env, const jclass *types, jint count,
+	th_referent_visit *visit, void *data)
+{
+	jclass reference = th_loaded_class_find(env, "java.lang.ref.Reference");
+	jclass soft = th_loaded_class_find(env, "java.lang.ref.SoftReference");
+	bool is_done = reference && soft;
+
+	for (jint i = 0; is_done && i < count; i++) {
+		if (!(*env)->IsAssignableFrom(env, types[i], reference) ||
+			(*env)->IsAssignableFrom(env, types[i], soft) ||
+			!is_prepared(jvmti, types[i]))
+			continue;
+		int index = th_field_index(jvmti, env, types[i], reference, "referent");
+		is_done = index >= 0 && visit(types[i], i, index, data);
+	}
+	return is_done;
+}

@@ -8,6 +8,7 @@
 #define TH_JVMTI_VM_FIELD_INDEX_H
 
 #include <jvmti.h>
+#include <stdbool.h>
 
 /*
  * The index of the field `name`, declared in `declaring`, in instances of `type`, which is that
@@ -25,5 +26,14 @@ th_field_index(jvmtiEnv *jvmti, JNIEnv *env, jclass type, jclass declaring, cons
  */
 char *th_field_index_name(
 	jvmtiEnv *jvmti, JNIEnv *env, jclass type, int index, jclass *declaring_ret);
+
+/*
+ * Calls `visit` for each of the classes that has references that do not keep their referent alive (weak,
+ * phantom and final ones), with the index of the referent.  False: `visit` has failed, or the VM does not
+ * provide it. [agent-thread]
+ */
+typedef bool th_referent_visit(jclass type, jint i, int referent, void *data);
+bool th_referents_each(jvmtiEnv *jvmti, JNIEnv *env, const jclass *types, jint count,
+	th_referent_visit *visit, void *data);
 
 #endif
