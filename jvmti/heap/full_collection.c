@@ -48,7 +48,8 @@
 #define WAIT_NAP_NS 1000000
 #define WAIT_NAPS (TH_FULL_COLLECTION_WAIT_S * 1000)
 
-enum exit_state { EXIT_IDLE, EXIT_WANTED, EXIT_DONE };
+/* In place of a time. */
+#define WANTED UINT64_MAX
 
 static struct {
 	struct th_full_collection_plan plan; /* written before is_served */
@@ -59,8 +60,7 @@ static struct {
 	uint64_t exit_took;  /* and how long it took */
 	uint64_t ended;      /* threads, before it */
 	uint32_t is_served;  /* atomic */
-	uint32_t exit;       /* atomic: enum exit_state */
-	uint64_t exit_time;  /* atomic: when the last one at exit was over */
+	uint64_t exit; /* atomic: when the last one at exit was over, 0: none; or WANTED */
 } full;
 
 void
@@ -83,7 +83,7 @@ th_full_collection_stop(void)
 static bool
 is_awaited(void)
 {
-	return th_load_acquire(&full.exit) == EXIT_WANTED;
+	return th_load_acquire(&full.exit) == WANTED;
 }
 
 /* Returns after the VM has updated its counters.  `at_exit`: only while somebody waits for it. */
@@ -238,9 +238,8 @@ await_threads(jvmtiEnv *jvmti)
 static void
 end_wait(void)
 {
-	th_store_relaxed(&full.exit_time, th_clock_now());
-	/* Pairs with the acquire in th_full_collection_at_exit(): deaths are in the log. */
-	th_store_release(&full.exit, EXIT_DONE);
+	/* Pairs with the acquire in is_awaited(): deaths are in the log. */
+	th_store_release(&full.exit, th_clock_now());
 }
 
 void
@@ -266,25 +265,20 @@ th_full_collection_exit_turn(jvmtiEnv *jvmti, void (*log)(void))
 bool
 th_full_collection_abandon(void)
 {
-	uint32_t state = EXIT_WANTED;
+	uint64_t wanted = WANTED;
 
-	if (!is_awaited())
-		return false;
-	th_store_relaxed(&full.exit_time, th_clock_now());
-	return th_cas_acq_rel(&full.exit, &state, EXIT_DONE);
+	return th_cas_acq_rel(&full.exit, &wanted, th_clock_now());
 }
 
 /* True: it is wanted, by this call or an earlier one. */
 static bool
 want_at_exit(void)
 {
-	uint32_t state = th_load_acquire(&full.exit);
+	uint64_t over = th_load_acquire(&full.exit);
 
-	if (state == EXIT_DONE &&
-		th_clock_now() - th_load_relaxed(&full.exit_time) < SAME_END_NS)
+	if (over && over != WANTED && th_clock_now() - over < SAME_END_NS)
 		return false;
-	if (state != EXIT_WANTED)
-		th_cas_acq_rel(&full.exit, &state, EXIT_WANTED);
+	th_cas_acq_rel(&full.exit, &over, WANTED);
 	return true;
 }
 
@@ -296,8 +290,7 @@ th_full_collection_at_exit(void)
 		return;
 	th_server_wake();
 	for (int i = 0; i < WAIT_NAPS; i++) {
-		if (th_load_acquire(&full.exit) == EXIT_DONE ||
-			!th_load_acquire(&full.is_served))
+		if (!is_awaited() || !th_load_acquire(&full.is_served))
 			return;
 		th_system_nap(WAIT_NAP_NS);
 	}
