@@ -21,10 +21,12 @@
 /* A node: itself, and its place in the queue. */
 #define NODE_BYTES (sizeof(struct th_holder_node) + sizeof(uint32_t))
 
-static void *
-reserve(struct th_holder_graph *graph, uint64_t bytes)
+void *
+th_holder_graph_reserve(struct th_holder_graph *graph, uint64_t bytes)
 {
-	void *start = th_memory_reserve(bytes);
+	void *start = graph->reservation_count < TH_HOLDER_RESERVATIONS_MAX
+			      ? th_memory_reserve(bytes)
+			      : NULL;
 
 	if (!start)
 		return NULL;
@@ -45,14 +47,19 @@ th_holder_graph_init(struct th_holder_graph *graph, uint32_t object_bytes, uint6
 	graph->chunk_max = (uint32_t)th_min(bytes_max / graph->chunk_bytes + 1, UINT32_MAX / 2);
 	graph->node_max = (uint32_t)th_min(bytes_max / NODE_BYTES, NODES_MAX);
 	graph->reference_max = (uint32_t)th_min(bytes_max / REFERENCE_BYTES, UINT32_MAX - 1);
-	graph->top = reserve(graph, TOP * sizeof(*graph->top));
-	graph->blocks = reserve(graph, BLOCKS_MAX * CHUNKS_PER_BLOCK * sizeof(*graph->blocks));
-	graph->ids = reserve(graph, (uint64_t)graph->chunk_max * graph->chunk_bytes);
-	graph->nodes = reserve(graph, (graph->node_max + 1ull) * sizeof(*graph->nodes));
-	graph->queue = reserve(graph, (graph->node_max + 1ull) * sizeof(*graph->queue));
-	graph->targets = reserve(
+	graph->top = th_holder_graph_reserve(graph, TOP * sizeof(*graph->top));
+	graph->blocks = th_holder_graph_reserve(
+		graph, BLOCKS_MAX * CHUNKS_PER_BLOCK * sizeof(*graph->blocks));
+	graph->ids = th_holder_graph_reserve(
+		graph, (uint64_t)graph->chunk_max * graph->chunk_bytes);
+	graph->nodes = th_holder_graph_reserve(
+		graph, (graph->node_max + 1ull) * sizeof(*graph->nodes));
+	graph->queue = th_holder_graph_reserve(
+		graph, (graph->node_max + 1ull) * sizeof(*graph->queue));
+	graph->targets = th_holder_graph_reserve(
 		graph, (graph->reference_max + 1ull) * sizeof(*graph->targets));
-	graph->hows = reserve(graph, (graph->reference_max + 1ull) * sizeof(*graph->hows));
+	graph->hows = th_holder_graph_reserve(
+		graph, (graph->reference_max + 1ull) * sizeof(*graph->hows));
 	/* No list of references begins at 0. */
 	graph->reference_count = 1;
 	return graph->reservation_count == 7;

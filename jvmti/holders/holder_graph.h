@@ -30,13 +30,14 @@ struct th_holder_node {
 	uint16_t flags;  /* enum th_holder_node_flag */
 };
 
+#define TH_HOLDER_RESERVATIONS_MAX 16
 struct th_holder_reservation {
 	void *start;
 	size_t bytes;
 };
 
 struct th_holder_graph {
-	struct th_holder_reservation reservations[7];
+	struct th_holder_reservation reservations[TH_HOLDER_RESERVATIONS_MAX];
 	uint32_t reservation_count;
 	uint64_t bytes_max;
 	uint64_t bytes; /* used */
@@ -76,6 +77,9 @@ th_holder_graph_init(struct th_holder_graph *graph, uint32_t object_bytes, uint6
 
 /* Releases all memory; legal after a failed init. [agent-thread] */
 void th_holder_graph_deinit(struct th_holder_graph *graph);
+
+/* Zeroed memory that lives as long as the graph, and does not count as used; NULL: there is none. */
+void *th_holder_graph_reserve(struct th_holder_graph *graph, uint64_t bytes);
 
 /* The node of an address; 0 = none. [any] */
 uint32_t th_holder_graph_find(const struct th_holder_graph *graph, uintptr_t address);

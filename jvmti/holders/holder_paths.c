@@ -10,7 +10,6 @@
 
 #include "jvmti/vm/field_index.h"
 #include "jvmti/vm/vm_exports.h"
-#include "unify/base/memory.h"
 #include "unify/log/log.h"
 #include "unify/shared/hash.h"
 
@@ -29,16 +28,10 @@ bool
 th_holder_paths_init(struct th_holder_paths *paths, struct th_holder_walk *walk)
 {
 	*paths = (struct th_holder_paths){.walk = walk, .step_count = ABOVE + 1};
-	paths->steps = th_memory_reserve(TH_HOLDER_STEPS_MAX * sizeof(*paths->steps));
-	paths->slots = th_memory_reserve(SLOTS * sizeof(*paths->slots));
+	paths->steps = th_holder_graph_reserve(
+		&walk->graph, TH_HOLDER_STEPS_MAX * sizeof(*paths->steps));
+	paths->slots = th_holder_graph_reserve(&walk->graph, SLOTS * sizeof(*paths->slots));
 	return paths->steps && paths->slots;
-}
-
-void
-th_holder_paths_deinit(struct th_holder_paths *paths)
-{
-	th_memory_release(paths->steps, TH_HOLDER_STEPS_MAX * sizeof(*paths->steps));
-	th_memory_release(paths->slots, SLOTS * sizeof(*paths->slots));
 }
 
 /* Steps */

@@ -34,9 +34,8 @@ struct th_holder_paths {
 	uint32_t *slots; /* hash table of steps */
 };
 
-/* Maps the tables; false: out of memory. [agent-thread] */
+/* Reserves the tables, for as long as the graph; false: there is no memory. [agent-thread] */
 bool th_holder_paths_init(struct th_holder_paths *paths, struct th_holder_walk *walk);
-void th_holder_paths_deinit(struct th_holder_paths *paths);
 
 /* Adds the path to a node; the number of its last step, 0: it was not reached. [agent-thread] */
 uint32_t th_holder_paths_add(struct th_holder_paths *paths, uint32_t node);

@@ -14,7 +14,6 @@
 
 #include "jvmti/ledger/takes.h"
 #include "unify/base/atomic.h"
-#include "unify/base/memory.h"
 #include "unify/base/observed.h"
 #include "unify/shared/clock.h"
 
@@ -388,8 +387,9 @@ th_holder_walk_run(struct th_holder_walk *walk, uint64_t pause_max)
 	uint64_t begin;
 	jvmtiError error;
 
-	walk->roots = th_memory_reserve(ROOTS_MAX * sizeof(*walk->roots));
-	walk->references = th_memory_reserve(TH_LIVE_BLOCKS_MAX * sizeof(*walk->references));
+	walk->roots = th_holder_graph_reserve(&walk->graph, ROOTS_MAX * sizeof(*walk->roots));
+	walk->references = th_holder_graph_reserve(
+		&walk->graph, TH_LIVE_BLOCKS_MAX * sizeof(*walk->references));
 	if (!walk->roots || !walk->references)
 		return false;
 	walk->root_count = 1; /* 0: permanent classes */
@@ -403,13 +403,6 @@ th_holder_walk_run(struct th_holder_walk *walk, uint64_t pause_max)
 	th_holder_graph_end(&walk->graph);
 	return !error && !walk->is_late && !walk->is_wrong && !walk->graph.is_full &&
 	       !walk->graph.is_broken && walk->verified;
-}
-
-void
-th_holder_walk_deinit(struct th_holder_walk *walk)
-{
-	th_memory_release(walk->roots, ROOTS_MAX * sizeof(*walk->roots));
-	th_memory_release(walk->references, TH_LIVE_BLOCKS_MAX * sizeof(*walk->references));
 }
 
 /* Paths */

@@ -125,7 +125,6 @@ struct th_holder_walk {
  * False: is_late, is_wrong, graph.is_full or is_broken, or the VM refused. [agent-thread]
  */
 bool th_holder_walk_run(struct th_holder_walk *walk, uint64_t pause_max);
-void th_holder_walk_deinit(struct th_holder_walk *walk);
 
 /* Computes paths: graph.nodes[].parent.  Prefers static fields to other roots, and all to stacks. */
 void th_holder_walk_find_paths(struct th_holder_walk *walk);

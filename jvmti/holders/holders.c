@@ -14,7 +14,6 @@
 #include "jvmti/vm/field_index.h"
 #include "jvmti/vm/vm_exports.h"
 #include "unify/base/align.h"
-#include "unify/base/memory.h"
 #include "unify/base/proc_file.h"
 #include "unify/log/log.h"
 #include "unify/resident/cgroup.h"
@@ -234,12 +233,6 @@ tag_threads(struct th_holder_tags *tags)
 	return true;
 }
 
-static size_t
-table_bytes(const struct th_holder_tags *tags)
-{
-	return tags->max * sizeof(*tags->items);
-}
-
 /* For -Xcheck:jni, which warns of local references beyond those announced. */
 static void
 announce_references(JNIEnv *env, jint count)
@@ -256,8 +249,9 @@ announce_references(JNIEnv *env, jint count)
  * allow it, or there is no memory.
  */
 static bool
-tags_init(struct th_holder_tags *tags, jvmtiEnv *jvmti, JNIEnv *env, uint32_t room)
+tags_init(struct th_holder_walk *walk, jvmtiEnv *jvmti, JNIEnv *env, uint32_t room)
 {
+	struct th_holder_tags *tags = &walk->tags;
 	jint count;
 
 	*tags = (struct th_holder_tags){.jvmti = jvmti, .env = env, .count = 1};
@@ -266,8 +260,8 @@ tags_init(struct th_holder_tags *tags, jvmtiEnv *jvmti, JNIEnv *env, uint32_t ro
 	announce_references(env, count);
 	tags->max = 1 + (uint32_t)count + THREADS_MAX + LOADERS_MAX + room;
 	tags->object_max = room;
-	tags->items = th_memory_reserve(table_bytes(tags));
-	tags->objects = th_memory_reserve(room * sizeof(*tags->objects));
+	tags->items = th_holder_graph_reserve(&walk->graph, tags->max * sizeof(*tags->items));
+	tags->objects = th_holder_graph_reserve(&walk->graph, room * sizeof(*tags->objects));
 	return tags->items && tags->objects && tag_classes(tags, count) &&
 	       th_referents_each(jvmti, env, tags->classes, count, note_referent, tags) &&
 	       tag_threads(tags);
@@ -280,8 +274,6 @@ tags_deinit(struct th_holder_tags *tags)
 	for (uint32_t i = 1; tags->items && i < tags->count; i++)
 		if (tags->items[i].name)
 			th_vm_free(tags->jvmti, tags->items[i].name);
-	th_memory_release(tags->items, table_bytes(tags));
-	th_memory_release(tags->objects, tags->object_max * sizeof(*tags->objects));
 	if (tags->classes)
 		th_vm_free(tags->jvmti, tags->classes);
 }
@@ -386,22 +378,20 @@ static bool
 find_paths(struct holders *holders)
 {
 	struct th_holder_walk *walk = &holders->walk;
-	bool has_room = th_holder_paths_init(&holders->paths, walk);
 
-	if (has_room) {
-		th_holder_walk_find_paths(walk);
-		for (uint32_t i = 0; i < walk->tags.object_count; i++) {
-			struct th_held_object *object = &walk->tags.objects[i];
+	if (!th_holder_paths_init(&holders->paths, walk))
+		return false;
+	th_holder_walk_find_paths(walk);
+	for (uint32_t i = 0; i < walk->tags.object_count; i++) {
+		struct th_held_object *object = &walk->tags.objects[i];
 
-			find_path(holders, object, walk->tags.items[object->tag].node);
-		}
-		th_humongous_each(add_humongous, holders);
-		history.walks++;
-		th_holder_paths_log(&holders->paths, history.walks, holders->time);
-		log_walk(holders);
+		find_path(holders, object, walk->tags.items[object->tag].node);
 	}
-	th_holder_paths_deinit(&holders->paths);
-	return has_room;
+	th_humongous_each(add_humongous, holders);
+	history.walks++;
+	th_holder_paths_log(&holders->paths, history.walks, holders->time);
+	log_walk(holders);
+	return true;
 }
 
 /* In an environment of its own; disposing of it removes all tags. */
@@ -412,7 +402,7 @@ walk_tagged(struct holders *holders, jvmtiEnv *jvmti, JNIEnv *env,
 	const jvmtiCapabilities needed = {.can_tag_objects = 1};
 	struct th_holder_walk *walk = &holders->walk;
 	bool is_done = !(*jvmti)->AddCapabilities(jvmti, &needed) &&
-		       tags_init(&walk->tags, jvmti, env,
+		       tags_init(walk, jvmti, env,
 			       th_live_objects_count() + TH_HUMONGOUS_MAX + HELD_LOADERS_MAX);
 
 	if (is_done) {
@@ -425,7 +415,6 @@ walk_tagged(struct holders *holders, jvmtiEnv *jvmti, JNIEnv *env,
 		is_done = find_paths(holders);
 	}
 	enum th_control_answer answer = is_done ? TH_CONTROL_DONE : explain(walk);
-	th_holder_walk_deinit(walk);
 	tags_deinit(&walk->tags);
 	return answer;
 }

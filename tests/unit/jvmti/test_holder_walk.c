@@ -178,7 +178,6 @@ begin(struct th_holder_walk *walk)
 static void
 end(struct th_holder_walk *walk)
 {
-	th_holder_walk_deinit(walk);
 	th_holder_graph_deinit(&walk->graph);
 }
 
