@@ -521,7 +521,7 @@ go_live(JNIEnv *env, jthread thread)
 		note(1, "this VM does not export enough of its layout: native stacks carry no "
 			"Java frames");
 	th_heap_init(agent.jvmti, env, &agent.hotspot, !agent.host.tells_names);
-	th_live_objects_begin(&agent.hotspot, th_collector_find(&agent.hotspot));
+	th_live_objects_begin(env, &agent.hotspot, th_collector_find(&agent.hotspot));
 	start_sampling(env);
 	th_class_loaders_start();
 	th_code_sources_start(agent.jvmti, env);
@@ -727,9 +727,8 @@ th_agent_has_ended(void)
  * For another recording.  What callbacks read that may still be in progress stays as it is.
  */
 static void
-restart(JavaVM *vm)
+restart(void)
 {
-	th_live_objects_restart(own_env(vm));
 	th_methods_restart();
 	th_classes_restart();
 	th_heap_restart();
@@ -748,7 +747,7 @@ th_agent_start(const struct th_agent_host *host, JavaVM *vm, enum th_agent_phase
 	bool has_ended = th_load_acquire(&agent.state) == ENDED;
 
 	if (has_ended)
-		restart(vm);
+		restart();
 	if (!agent.vm || has_ended) {
 		agent.host = *host;
 		agent.vm = vm;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "jvmti/heap/collector.h"
+#include "jvmti/heap/live_objects.h"
 #include "jvmti/vm/references.h"
 #include "unify/log/log.h"
 #include "unify/recording/recorder.h"
@@ -47,8 +48,6 @@ struct waiting {
 
 static struct {
 	const struct th_hotspot *hotspot; /* NULL: not used */
-	th_few_followed_prove *prove;
-	void (*report)(uint64_t sample, uint64_t time);
 	/*
 	 * Protects what follows.  No call into the VM is made while it is held: a thread may be
 	 * suspended there.
@@ -140,11 +139,8 @@ th_choice_offer(struct th_choice *choice, struct th_random *random, uint64_t sit
 /* Start */
 
 void
-th_few_followed_init(const struct th_hotspot *hotspot, th_few_followed_prove *prove,
-	void (*report)(uint64_t sample, uint64_t time))
+th_few_followed_init(const struct th_hotspot *hotspot)
 {
-	few.prove = prove;
-	few.report = report;
 	pthread_mutex_lock(&few.lock);
 	th_random_seed(&few.random, th_recorder_settings()->seed);
 	th_choice_init(&few.choice, th_collector_heap_max(hotspot) / OBJECT_PART,
@@ -261,7 +257,7 @@ th_few_followed_reap(JNIEnv *env)
 	for (struct waiting *object = few.queue; object < few.queue + count; object++) {
 		if (!object->reference || !(*env)->IsSameObject(env, object->reference, NULL))
 			continue;
-		few.report(object->sample, th_clock_now());
+		th_live_objects_died(object->sample, th_clock_now());
 		th_references_delete_weak(env, object->reference);
 		object->reference = NULL;
 	}
@@ -307,7 +303,7 @@ judge(JNIEnv *env, uint32_t count, uint64_t births)
 	for (uint32_t i = 0; i < count; i++) {
 		log_followed(&few.queue[i]);
 		if (few.queue[i].reference)
-			few.prove(env, few.queue[i].reference, few.queue[i].sample);
+			th_live_objects_add(env, few.queue[i].reference, few.queue[i].sample);
 	}
 	remove_first(count);
 }

@@ -28,15 +28,8 @@ struct th_sampled_object {
 	uint64_t site;   /* the same number for all objects of one stack and class */
 };
 
-/* Takes over a judged object that is alive, with its reference. */
-typedef void th_few_followed_prove(JNIEnv *env, jweak reference, uint64_t sample);
-
-/*
- * Starts.  `hotspot` stays the caller's.  `prove` receives judged objects that are alive, `report` the
- * samples whose object is found dead at a time; both run on the agent thread. [jvmti]
- */
-void th_few_followed_init(const struct th_hotspot *hotspot, th_few_followed_prove *prove,
-	void (*report)(uint64_t sample, uint64_t time));
+/* Starts.  `hotspot` stays the caller's. [jvmti] */
+void th_few_followed_init(const struct th_hotspot *hotspot);
 
 /* Whether th_few_followed_init() was called, so that objects are offered here. [jvmti] */
 bool th_few_followed_is_used(void);

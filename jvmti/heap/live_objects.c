@@ -67,8 +67,8 @@ log_level(uint32_t level)
 	th_log_append(TH_EVENT_JAVA_LEVEL, &event, NULL, 0);
 }
 
-static void
-log_death(uint64_t sample, uint64_t time)
+void
+th_live_objects_died(uint64_t sample, uint64_t time)
 {
 	struct th_event_java_death event = {.time = time, .sample = sample};
 
@@ -241,7 +241,7 @@ sweep_humongous(uint32_t level)
 		uint32_t state = th_load_acquire(&slot->state);
 
 		if ((state & STATE_MASK) == GONE) {
-			log_death(slot->sample, slot->gone_at);
+			th_live_objects_died(slot->sample, slot->gone_at);
 			th_store_release(&slot->state, state - GONE + FREE);
 		} else if ((state & STATE_MASK) == FOLLOWED &&
 			   !th_live_keeps(slot->sample, level)) {
@@ -327,7 +327,7 @@ is_alive(JNIEnv *env, const struct followed *object)
 {
 	if (!(*env)->IsSameObject(env, object->reference, NULL))
 		return true;
-	log_death(object->sample, th_clock_now());
+	th_live_objects_died(object->sample, th_clock_now());
 	return false;
 }
 
@@ -378,8 +378,8 @@ thin(JNIEnv *env)
 		raise_level(env);
 }
 
-static void
-add_judged(JNIEnv *env, jweak reference, uint64_t sample)
+void
+th_live_objects_add(JNIEnv *env, jweak reference, uint64_t sample)
 {
 	if (append(reference, sample))
 		return;
@@ -388,10 +388,15 @@ add_judged(JNIEnv *env, jweak reference, uint64_t sample)
 }
 
 void
-th_live_objects_begin(const struct th_hotspot *hotspot, enum th_collector collector)
+th_live_objects_begin(
+	JNIEnv *env, const struct th_hotspot *hotspot, enum th_collector collector)
 {
+	sweep(env, UINT32_MAX);
+	live.limit = TH_LIVE_OBJECTS_MAX;
+	th_store_relaxed(&live.level, 0);
+	memset(&live.window, 0, sizeof(live.window));
 	if (collector == TH_COLLECTOR_GENERATIONAL_Z)
-		th_few_followed_init(hotspot, add_judged, log_death);
+		th_few_followed_init(hotspot);
 	if (collector == TH_COLLECTOR_G1)
 		init_humongous(hotspot);
 }
@@ -453,13 +458,4 @@ th_live_objects_release(JNIEnv *env)
 {
 	th_few_followed_release(env);
 	sweep(env, UINT32_MAX);
-}
-
-void
-th_live_objects_restart(JNIEnv *env)
-{
-	sweep(env, UINT32_MAX);
-	live.limit = TH_LIVE_OBJECTS_MAX;
-	th_store_relaxed(&live.level, 0);
-	memset(&live.window, 0, sizeof(live.window));
 }

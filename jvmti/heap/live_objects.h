@@ -39,11 +39,21 @@
 /* Maps the table; false: out of memory, no object is followed. */
 bool th_live_objects_init(void);
 
-/* Starts following objects, as the collector allows.  `hotspot` stays the caller's. [jvmti] */
-void th_live_objects_begin(const struct th_hotspot *hotspot, enum th_collector collector);
+/*
+ * Starts following objects, as the collector allows, and drops what a callback may have left after the
+ * release of another recording.  `hotspot` stays the caller's. [jvmti]
+ */
+void th_live_objects_begin(
+	JNIEnv *env, const struct th_hotspot *hotspot, enum th_collector collector);
 
 /* Follows an object on the thread that allocated it. [jvmti] */
 void th_live_objects_follow(JNIEnv *env, const struct th_sampled_object *object);
+
+/* Takes over a judged object that is alive, with its reference. [agent-thread] */
+void th_live_objects_add(JNIEnv *env, jweak reference, uint64_t sample);
+
+/* Logs that the object of a sample was found dead at a time (ns). [agent-thread] */
+void th_live_objects_died(uint64_t sample, uint64_t time);
 
 /* Keeps the table from getting full, and judges objects that have waited. [agent-thread] */
 void th_live_objects_collect(JNIEnv *env);
@@ -80,8 +90,5 @@ uint32_t th_live_objects_count(void);
 
 /* Stops following objects and deletes all references. [agent-thread] */
 void th_live_objects_release(JNIEnv *env);
-
-/* For another recording: drops what a callback may have left after the release. [jvmti] */
-void th_live_objects_restart(JNIEnv *env);
 
 #endif

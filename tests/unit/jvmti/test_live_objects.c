@@ -83,7 +83,6 @@ tear_down(void **state)
 {
 	(void)state;
 	th_live_objects_release(&env);
-	th_live_objects_restart(&env);
 	return references != 0;
 }
 
@@ -119,9 +118,10 @@ test_references_add_little_to_pauses(void **state)
 	static const uint64_t pauses_ns[] = {2000000, 20000000, 100000000};
 
 	(void)state;
-	th_live_objects_begin(&hotspot, TH_COLLECTOR_PAUSES);
 	for (size_t i = 0; i < 3; i++) {
 		uint64_t bound = pauses_ns[i] / PAUSE_PARTS / OLD_NS;
+
+		th_live_objects_begin(&env, &hotspot, TH_COLLECTOR_PAUSES);
 		uint32_t most = follow_many(pauses_ns[i], 10);
 
 		print_message("pauses of %g ms: at most %u followed\n",
@@ -130,7 +130,6 @@ test_references_add_little_to_pauses(void **state)
 		/* A thinning keeps half of three quarters at least, give or take some. */
 		assert_true(most >= bound / 4);
 		th_live_objects_release(&env);
-		th_live_objects_restart(&env);
 	}
 }
 
@@ -139,7 +138,7 @@ static void
 test_some_are_followed_in_any_case(void **state)
 {
 	(void)state;
-	th_live_objects_begin(&hotspot, TH_COLLECTOR_G1);
+	th_live_objects_begin(&env, &hotspot, TH_COLLECTOR_G1);
 	uint32_t most = follow_many(10000, 10);
 	assert_in_range(most, 32, 128);
 }
@@ -202,10 +201,9 @@ test_new_references_add_little_to_pauses(void **state)
 	(void)state;
 	for (all_die = false;; all_die = true) {
 		for (uint64_t pause_ns = 1000000; pause_ns <= 4000000; pause_ns *= 2) {
-			th_live_objects_begin(&hotspot, TH_COLLECTOR_PAUSES);
+			th_live_objects_begin(&env, &hotspot, TH_COLLECTOR_PAUSES);
 			check_windows(pause_ns, (uint32_t)(pause_ns / 500));
 			th_live_objects_release(&env);
-			th_live_objects_restart(&env);
 		}
 		if (all_die)
 			break;
@@ -217,7 +215,7 @@ static void
 test_concurrent_collectors_have_the_whole_table(void **state)
 {
 	(void)state;
-	th_live_objects_begin(&hotspot, TH_COLLECTOR_CONCURRENT);
+	th_live_objects_begin(&env, &hotspot, TH_COLLECTOR_CONCURRENT);
 	uint32_t most = follow_many(0, 10);
 	assert_in_range(most, TH_LIVE_OBJECTS_MAX / 2, TH_LIVE_OBJECTS_MAX);
 }
@@ -257,7 +255,7 @@ test_threads(void **state)
 	pthread_t threads[THREADS];
 
 	(void)state;
-	th_live_objects_begin(&hotspot, TH_COLLECTOR_CONCURRENT);
+	th_live_objects_begin(&env, &hotspot, TH_COLLECTOR_CONCURRENT);
 	for (uintptr_t i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, follow_some,
 					 (void *)(i * PER_THREAD + 1)),
