@@ -729,9 +729,7 @@ th_agent_has_ended(void)
 static void
 restart(void)
 {
-	th_methods_restart();
 	th_classes_restart();
-	th_heap_restart();
 	agent.samples_java = false;
 	agent.has_begun = false;
 	agent.is_biased = false;

@@ -56,6 +56,9 @@ th_heap_init(jvmtiEnv *jvmti, JNIEnv *env, const struct th_hotspot *hotspot, boo
 {
 	heap.hotspot = th_hotspot_has_bytes(hotspot) ? hotspot : NULL;
 	heap.asks_names = asks_names;
+	th_store_release(&heap.is_begun, 0);
+	th_store_relaxed(&heap.quiet_bytes, 0);
+	heap.quiet_bytes_logged = 0;
 	th_admission_read_java_by(heap.hotspot ? read_for_admission : NULL);
 	th_older_threads_meet(jvmti, env, heap.hotspot);
 }
@@ -80,14 +83,6 @@ void
 th_heap_set_interval(uint64_t interval)
 {
 	th_store_relaxed(&heap.interval, interval);
-}
-
-void
-th_heap_restart(void)
-{
-	th_store_release(&heap.is_begun, 0);
-	th_store_relaxed(&heap.quiet_bytes, 0);
-	heap.quiet_bytes_logged = 0;
 }
 
 /* Samples */

@@ -17,7 +17,7 @@
 /*
  * `hotspot` stays the caller's.  Notes the existing threads: each is counted from now on
  * (thread_bytes.h).  `asks_names`: each Java sample reads the name of its thread, at a cost of about 1 us,
- * because th_agent_renamed() is not called.  Before samples are recorded. [jvmti]
+ * because th_agent_renamed() is not called.  For each recording, before samples are recorded. [jvmti]
  */
 void
 th_heap_init(jvmtiEnv *jvmti, JNIEnv *env, const struct th_hotspot *hotspot, bool asks_names);
@@ -46,9 +46,6 @@ void th_heap_look_at_names(jvmtiEnv *jvmti, JNIEnv *env);
  * countdown of a thread still uses the previous interval.
  */
 void th_heap_set_interval(uint64_t interval);
-
-/* For another recording of the same process. */
-void th_heap_restart(void);
 
 /* The SampledObjectAlloc callback. */
 void JNICALL th_heap_sampled(

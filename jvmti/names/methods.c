@@ -52,18 +52,13 @@ static struct {
 bool
 th_methods_init(void)
 {
-	return th_memory_map_once(&methods.names, sizeof(*methods.names)) &&
-	       th_memory_map_once(
-		       &methods.remembered, REMEMBERED * sizeof(*methods.remembered));
-}
-
-void
-th_methods_restart(void)
-{
 	th_memory_retire(methods.names);
 	th_memory_retire(methods.remembered);
 	th_hash_set_reset(&methods.known);
 	memset(&methods, 0, sizeof(methods));
+	return th_memory_map_once(&methods.names, sizeof(*methods.names)) &&
+	       th_memory_map_once(
+		       &methods.remembered, REMEMBERED * sizeof(*methods.remembered));
 }
 
 enum th_method_mount

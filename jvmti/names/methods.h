@@ -16,11 +16,8 @@
 
 #include "jvmti/vm/vm_method.h"
 
-/* Maps the table; false: out of memory. */
+/* Maps the tables, for each recording; false: out of memory.  No capture is in flight. */
 bool th_methods_init(void);
-
-/* For another recording: forgets all methods.  No capture is in flight. */
-void th_methods_restart(void);
 
 /*
  * The id (1..) of a method that is on the caller's stack; appends its METHOD record if it is new.  0:
