@@ -7,7 +7,6 @@
  */
 #include "preload/late.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,7 +20,6 @@
 #include "preload/operators.h"
 #include "preload/slots.h"
 #include "unify/base/atomic.h"
-#include "unify/base/real_dlsym.h"
 #include "unify/base/system.h"
 #include "unify/log/log.h"
 #include "unify/log/module.h"
@@ -188,10 +186,10 @@ add(const char *name, const void *original, const void *ours)
 static void
 add_exported(void)
 {
-	void *handle = dlopen(th_next_path_of(&late), RTLD_LAZY | RTLD_NOLOAD);
+	const char *path = th_next_path_of(&late);
 
-	for (size_t i = 0; handle && i < EXPORTED; i++) {
-		const void *ours = th_real_dlsym(handle, exported[i]);
+	for (size_t i = 0; i < EXPORTED; i++) {
+		const void *ours = th_next_in_object(path, exported[i]);
 		const void *original = th_next_find(exported[i]);
 
 		/* Ours make system calls themselves, which would pass over another tool. */
@@ -199,8 +197,6 @@ add_exported(void)
 			append(&(struct th_slot_function){
 				.name = exported[i], .original = original, .ours = ours});
 	}
-	if (handle)
-		dlclose(handle);
 }
 
 static void
