@@ -329,39 +329,36 @@ end_of(uint32_t number)
 /*
  * When the pauses that are not logged yet may be.  The VM updates its counters shortly after it
  * reports the end of a collection; where the next one follows at once, the last one may be counted
- * with those that are logged later.
+ * with those that are logged later.  UINT64_MAX: all are logged.
  */
 static uint64_t
 counted_at(uint32_t finished)
 {
-	uint64_t all = end_of(finished - 1) + TH_COLLECTIONS_COUNT_NS;
-
-	return th_min(all, end_of(collections.logged) + 2 * TH_COLLECTIONS_COUNT_NS);
+	if (finished == collections.logged)
+		return UINT64_MAX;
+	return th_min(end_of(finished - 1) + TH_COLLECTIONS_COUNT_NS,
+		end_of(collections.logged) + 2 * TH_COLLECTIONS_COUNT_NS);
 }
 
-static void
-log_counted(uint32_t finished, uint64_t now)
+/* When the heap is looked at next; UINT64_MAX: not before another pause. */
+static uint64_t
+look_at(uint32_t finished)
 {
-	/* The cause, too, is valid only then. */
-	if (finished != collections.logged && now >= counted_at(finished))
-		log_pauses(finished);
-}
-
-static bool
-is_later_look_due(uint32_t finished, uint64_t now)
-{
-	if (collections.looks == LATER_COUNT ||
-		now < end_of(finished - 1) + later[collections.looks])
-		return false;
-	collections.looks++;
-	return true;
+	if (finished != collections.noticed)
+		return 0;
+	return collections.looks < LATER_COUNT ? end_of(finished - 1) + later[collections.looks]
+					       : UINT64_MAX;
 }
 
 static bool
 is_look_due(uint32_t finished, uint64_t now)
 {
-	if (finished == collections.noticed)
-		return is_later_look_due(finished, now);
+	if (now < look_at(finished))
+		return false;
+	if (finished == collections.noticed) {
+		collections.looks++;
+		return true;
+	}
 	collections.noticed = finished;
 	collections.looks = 0;
 	th_store_relaxed(&collections.next_look, now + LOOK_SPACING_NS);
@@ -387,7 +384,9 @@ th_collections_log(void)
 	if (finished == 0)
 		return false;
 	watch_old();
-	log_counted(finished, now);
+	/* The cause, too, is valid only then. */
+	if (now >= counted_at(finished))
+		log_pauses(finished);
 	is_due = is_look_due(finished, now);
 	collections.use_is_due |= is_due;
 	if (collections.use_is_due && now >= collections.next_use)
@@ -407,19 +406,13 @@ uint64_t
 th_collections_next(uint64_t now)
 {
 	uint32_t finished = th_load_acquire(&collections.finished);
-	uint64_t next = UINT64_MAX;
 
 	if (!finished)
-		return next;
-	if (finished != collections.noticed)
-		next = now;
+		return UINT64_MAX;
+	uint64_t next = th_min(look_at(finished), counted_at(finished));
 	if (now < collections.next_look)
 		next = th_min(next, collections.next_look);
-	if (finished != collections.logged)
-		next = th_min(next, counted_at(finished));
 	if (collections.use_is_due)
 		next = th_min(next, collections.next_use);
-	if (collections.looks < LATER_COUNT)
-		next = th_min(next, end_of(finished - 1) + later[collections.looks]);
 	return next;
 }
