@@ -634,10 +634,15 @@ is_followed_child(void)
 	return found;
 }
 
-/* What every process needs whose settings have been read. */
+/* What every process needs whose settings have been read; some of it once. */
 static void
 prepare(void)
 {
+	adjust_heaps();
+	adjust_limits();
+	th_log_path_init(life.settings.text[TH_SETTING_NAME_OUTPUT]);
+	if (life.is_prepared)
+		return;
 	th_thread_init(random_seed());
 	life.has_allocator = th_allocator_underneath() != NULL;
 	watch_forks();
@@ -652,9 +657,6 @@ begin(void)
 
 	map_unrecorded();
 	th_allocator_init();
-	adjust_heaps();
-	adjust_limits();
-	th_log_path_init(life.settings.text[TH_SETTING_NAME_OUTPUT]);
 	prepare();
 	if (life.has_allocator)
 		th_allocator_silence_nested();
@@ -723,12 +725,8 @@ th_life_start_late(const char *options, bool waits)
 		return TH_LATE_BAD_OPTION;
 	if (life.settings.number[TH_SETTING_NAME_DISABLE])
 		return TH_LATE_REFUSED;
-	adjust_heaps();
-	adjust_limits();
-	th_log_path_init(life.settings.text[TH_SETTING_NAME_OUTPUT]);
 	life.log_is_fixed = waits && life.settings.is_option[TH_SETTING_NAME_OUTPUT];
-	if (!life.is_prepared)
-		prepare();
+	prepare();
 	prepare_walks();
 	th_native_keep_countdowns();
 	start_once();
