@@ -26,6 +26,7 @@
 /* Loaders followed at most; 60 ns each in a pause (bench/live-cost), 0.25 ms in all. */
 #define ENTRIES_MAX 4096
 #define ENTRIES_MIN 1024
+#define BUCKETS 4096
 /*
  * Metaspace of a class, in bytes: a linear fit over 5,000 classes of java.base on JDK 11 to 25,
  * within 30 % on the average of any 500 of similar size.
@@ -46,6 +47,8 @@
 
 struct entry {
 	jweak reference;
+	uint32_t hash; /* identity hash code */
+	uint32_t next; /* entry of the same bucket; 0 = none */
 	bool is_hidden;
 	uint64_t data_bytes; /* metaspace of its classes, without unused ends of chunks */
 	uint64_t klass_bytes;
@@ -56,11 +59,12 @@ static struct {
 	uint32_t is_on;          /* atomic */
 	uint32_t must_thin;      /* atomic: too many are made to follow each */
 	struct th_spinlock lock; /* protects the fields below */
-	struct entry *entries;
-	uint32_t keys[ENTRIES_MAX]; /* of the entries; 0: free */
-	uint32_t count;             /* read without the lock */
-	uint32_t touched;           /* entries ever used; read without the lock */
-	uint32_t limit;             /* of `count` */
+	struct entry *entries;   /* number 0 is unused */
+	uint32_t buckets[BUCKETS];
+	uint32_t count;   /* read without the lock */
+	uint32_t touched; /* entries ever used; read without the lock */
+	uint32_t unused;  /* first of those that are free, linked by `next`; 0 = none */
+	uint32_t limit;   /* of `count` */
 	/* At the last adapt_rate(); agent thread. */
 	uint64_t adapted; /* ns */
 	uint64_t cpu;     /* ns of CPU time of the process */
@@ -79,45 +83,61 @@ lock(void)
 
 /* Entries; under the lock */
 
+static uint32_t *
+bucket_of(uint32_t hash)
+{
+	return &loaders.buckets[(hash * 0x9e3779b1u) >> 20];
+}
+_Static_assert(BUCKETS == 1 << 12, "bucket_of() uses 12 bits");
+
 /*
- * The identity hash code, which is not 0 and has 31 bits at most.  Hidden classes from the class archive
- * bring hash codes of the process that wrote it, which had the same random numbers: they equal those of
- * loaders here.
+ * Hidden classes from the class archive bring hash codes of the process that wrote it, which
+ * had the same random numbers: they equal those of loaders here.
  */
-static uint32_t
-key_of(jint hash, bool is_hidden)
-{
-	return (uint32_t)hash << 1 | is_hidden;
-}
-
-/* The entry with this key; 0: a free one.  NULL: there is none. */
 static struct entry *
-find(uint32_t key)
+find(const struct entry *like)
 {
-	uint32_t touched = loaders.touched;
+	uint32_t number = *bucket_of(like->hash);
 
-	for (uint32_t i = 0; i < touched; i++)
-		if (loaders.keys[i] == key)
-			return &loaders.entries[i];
-	return NULL;
+	while (number && (loaders.entries[number].hash != like->hash ||
+				 loaders.entries[number].is_hidden != like->is_hidden))
+		number = loaders.entries[number].next;
+	return number ? &loaders.entries[number] : NULL;
 }
 
-/* False: as many are followed as may be. */
-static bool
-insert(uint32_t key, const struct entry *entry)
+/* NULL: as many are followed as may be. */
+static struct entry *
+insert(const struct entry *entry)
 {
-	struct entry *unused = find(0);
+	uint32_t number = loaders.unused;
+	uint32_t *bucket = bucket_of(entry->hash);
 
 	if (loaders.count >= loaders.limit)
-		return false;
-	if (!unused) {
-		unused = &loaders.entries[loaders.touched];
-		th_store_relaxed(&loaders.touched, loaders.touched + 1);
-	}
-	*unused = *entry;
-	loaders.keys[unused - loaders.entries] = key;
+		return NULL;
+	if (number)
+		loaders.unused = loaders.entries[number].next;
+	else
+		th_store_relaxed(&loaders.touched, number = loaders.touched + 1);
+	loaders.entries[number] = *entry;
+	loaders.entries[number].next = *bucket;
+	*bucket = number;
 	loaders.count++;
-	return true;
+	return &loaders.entries[number];
+}
+
+static void
+unlink_entry(uint32_t number)
+{
+	struct entry *entry = &loaders.entries[number];
+	uint32_t *at = bucket_of(entry->hash);
+
+	while (*at != number)
+		at = &loaders.entries[*at].next;
+	*at = entry->next;
+	entry->reference = NULL;
+	entry->next = loaders.unused;
+	loaders.unused = number;
+	loaders.count--;
 }
 
 /* Metaspace */
@@ -158,7 +178,7 @@ add_class(struct entry *entry, uint64_t data_bytes, uint64_t *bytes_ret)
 
 /* Adds a class to a followed loader; false: the loader is not followed yet. */
 static bool
-add_to_known(uint32_t key, uint64_t data_bytes)
+add_to_known(const struct entry *like, uint64_t data_bytes)
 {
 	struct entry *entry;
 	uint32_t maker = 0;
@@ -166,7 +186,7 @@ add_to_known(uint32_t key, uint64_t data_bytes)
 
 	if (!lock())
 		return true;
-	entry = find(key);
+	entry = find(like);
 	if (entry) {
 		add_class(entry, data_bytes, &bytes);
 		maker = entry->item.maker;
@@ -201,19 +221,19 @@ capture(const struct th_registers *registers, uint64_t now)
 
 /* False: it is full, or another thread was faster. */
 static bool
-enter(uint32_t key, const struct entry *entry)
+enter(const struct entry *entry)
 {
 	bool is_new;
 
 	if (!lock())
 		return false;
-	is_new = !find(key) && insert(key, entry);
+	is_new = !find(entry) && insert(entry);
 	th_unlock(&loaders.lock);
 	return is_new;
 }
 
 static void
-follow(jvmtiEnv *jvmti, JNIEnv *env, jobject object, uint32_t key, struct entry *entry,
+follow(jvmtiEnv *jvmti, JNIEnv *env, jobject object, struct entry *entry,
 	const struct th_registers *registers)
 {
 	struct th_tally_item *item = &entry->item;
@@ -228,7 +248,7 @@ follow(jvmtiEnv *jvmti, JNIEnv *env, jobject object, uint32_t key, struct entry 
 		return;
 	item->maker = th_tally_maker(&tally, item->stack, type);
 	entry->reference = th_references_new_weak(env, object);
-	if (entry->reference && item->maker && enter(key, entry)) {
+	if (entry->reference && item->maker && enter(entry)) {
 		th_tally_add(&tally, item);
 		if (th_load_relaxed(&loaders.count) == loaders.limit / 4 * 3)
 			th_server_wake();
@@ -275,14 +295,14 @@ defined(jvmtiEnv *jvmti, JNIEnv *env, jclass type, jobject loader,
 	jobject object = entry.is_hidden ? type : loader;
 	if ((*jvmti)->GetObjectHashCode(jvmti, object, &hash))
 		return;
-	uint32_t key = key_of(hash, entry.is_hidden);
-	if (!th_live_keeps(key, th_load_relaxed(&tally.level)))
+	entry.hash = (uint32_t)hash;
+	if (!th_live_keeps(entry.hash, th_load_relaxed(&tally.level)))
 		return;
 	uint64_t data_bytes = data_bytes_of(env, type);
-	if (add_to_known(key, data_bytes))
+	if (add_to_known(&entry, data_bytes))
 		return;
 	add_class(&entry, data_bytes, &bytes);
-	follow(jvmti, env, object, key, &entry, registers);
+	follow(jvmti, env, object, &entry, registers);
 }
 
 void
@@ -306,18 +326,15 @@ th_class_loaders_defined(jvmtiEnv *jvmti, JNIEnv *env, jclass type)
 
 /* Ends; on the agent thread */
 
-/* A copy of a followed loader's entry; its key, 0: the entry is not in use. */
-static uint32_t
+/* A copy of a followed loader's entry; false: the entry is not in use. */
+static bool
 read_entry(uint32_t number, struct entry *ret)
 {
-	uint32_t key;
-
 	if (!lock())
-		return 0;
-	key = loaders.keys[number];
+		return false;
 	*ret = loaders.entries[number];
 	th_unlock(&loaders.lock);
-	return key;
+	return ret->reference != NULL;
 }
 
 static void
@@ -328,47 +345,41 @@ remove_entry(JNIEnv *env, uint32_t number, bool is_made)
 	if (!lock())
 		return;
 	entry = loaders.entries[number];
-	loaders.keys[number] = 0;
-	loaders.count--;
+	unlink_entry(number);
 	th_unlock(&loaders.lock);
 	th_tally_remove(&tally, &entry.item, is_made);
 	th_references_delete_weak(env, entry.reference);
 }
 
-/* Removes the entries that are `is_gone`; `is_made` as for th_tally_remove(). */
+/* Removes the entries that `is_gone`; `is_made` as for th_tally_remove(). */
 static void
-sweep(JNIEnv *env, bool (*is_gone)(JNIEnv *env, uint32_t key, const struct entry *entry),
-	bool is_made)
+sweep(JNIEnv *env, bool (*is_gone)(JNIEnv *env, const struct entry *entry), bool is_made)
 {
 	uint32_t touched = th_load_relaxed(&loaders.touched);
 	struct entry entry;
 
-	for (uint32_t i = 0; i < touched; i++) {
-		uint32_t key = read_entry(i, &entry);
-
-		if (key && is_gone(env, key, &entry))
+	for (uint32_t i = 1; i <= touched; i++)
+		if (read_entry(i, &entry) && is_gone(env, &entry))
 			remove_entry(env, i, is_made);
-	}
 }
 
 static bool
-is_dead(JNIEnv *env, uint32_t key, const struct entry *entry)
+is_dead(JNIEnv *env, const struct entry *entry)
 {
-	(void)key;
 	return (*env)->IsSameObject(env, entry->reference, NULL);
 }
 
 static bool
-is_thinned(JNIEnv *env, uint32_t key, const struct entry *entry)
+is_thinned(JNIEnv *env, const struct entry *entry)
 {
-	(void)env, (void)entry;
-	return !th_live_keeps(key, tally.level);
+	(void)env;
+	return !th_live_keeps(entry->hash, tally.level);
 }
 
 static bool
-is_any(JNIEnv *env, uint32_t key, const struct entry *entry)
+is_any(JNIEnv *env, const struct entry *entry)
 {
-	(void)env, (void)key, (void)entry;
+	(void)env, (void)entry;
 	return true;
 }
 
@@ -425,7 +436,7 @@ th_class_loaders_each(th_class_loaders_visit *visit, void *data)
 	uint32_t touched = th_load_relaxed(&loaders.touched);
 	struct entry entry;
 
-	for (uint32_t i = 0; makers && i < touched; i++)
+	for (uint32_t i = 1; makers && i <= touched; i++)
 		if (read_entry(i, &entry) && !entry.is_hidden)
 			visit(entry.reference, entry.item.stack,
 				makers[entry.item.maker].event.type, data);
@@ -452,7 +463,7 @@ void
 th_class_loaders_start(void)
 {
 	if (!loaders.entries)
-		loaders.entries = th_memory_map(ENTRIES_MAX * sizeof(*loaders.entries));
+		loaders.entries = th_memory_map((ENTRIES_MAX + 1) * sizeof(*loaders.entries));
 	th_tally_restart(&tally);
 	loaders.limit = ENTRIES_MAX;
 	if (loaders.entries && th_admission_wants(TH_HEAP_JAVA))
