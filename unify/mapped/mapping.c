@@ -160,7 +160,6 @@ th_mapping_restart(void)
 	th_range_set_deinit(&mapping.ranges);
 	memset(&mapping.ranges, 0,
 		sizeof(mapping) - ((char *)&mapping.ranges - (char *)&mapping));
-	/* A change that was about to enter finds an empty set. */
 	th_range_set_init(&mapping.ranges, NODES);
 	mapping.has_drawn = false;
 	mapping.returned = 0;
@@ -186,19 +185,28 @@ unlock(void)
 }
 
 /*
- * Takes guard and lock.  False for calls by the library itself, which holds the guard: they are
- * not recorded.
+ * Takes guard and lock, until unlock() and leave().  False for calls by the library itself, which holds
+ * the guard, and after the end of the recording: they are not recorded.
  */
 static bool
 enter(void)
 {
-	if (!th_load_acquire(&mapping.is_on) || th_thread.guard)
+	if (!th_load_acquire(&mapping.is_on) || th_thread.guard || !th_in_flight_begin())
 		return false;
 	th_guard_enter();
 	if (lock())
 		return true;
 	th_guard_leave();
+	th_in_flight_end();
 	return false;
+}
+
+static void
+leave(int saved_errno)
+{
+	th_guard_leave();
+	th_in_flight_end();
+	errno = saved_errno;
 }
 
 /* Sums; under the lock */
@@ -532,13 +540,13 @@ th_mapping_mapped(const struct th_mapping_call *call)
 	release(replaced);
 	if (due.is_due)
 		record(&due, call->caller);
-	th_guard_leave();
-	errno = saved_errno;
+	leave(saved_errno);
 }
 
 uint64_t
 th_mapping_begin(void)
 {
+	int saved_errno = errno;
 	uint64_t begun;
 
 	if (!enter())
@@ -546,7 +554,7 @@ th_mapping_begin(void)
 	begun = ++mapping.born;
 	th_add_relaxed(&mapping.removing, 1);
 	unlock();
-	th_guard_leave();
+	leave(saved_errno);
 	return begun;
 }
 
@@ -569,8 +577,7 @@ th_mapping_unmapped(uint64_t begun, const struct th_mapping_call *call)
 	removed = take_out_old(call->start, call->start + call->bytes, begun);
 	unlock();
 	release(removed);
-	th_guard_leave();
-	errno = saved_errno;
+	leave(saved_errno);
 }
 
 static void
@@ -623,8 +630,7 @@ th_mapping_moved(
 	release(replaced);
 	if (due.is_due)
 		record(&due, call->caller);
-	th_guard_leave();
-	errno = saved_errno;
+	leave(saved_errno);
 }
 
 /* Protection; under the lock */
@@ -673,8 +679,7 @@ th_mapping_protected(const struct th_mapping_call *call)
 	release(changed);
 	if (due.is_due)
 		record(&due, call->caller);
-	th_guard_leave();
-	errno = saved_errno;
+	leave(saved_errno);
 }
 
 uint64_t
@@ -691,8 +696,7 @@ th_mapping_reach(uintptr_t start, uint64_t bytes)
 		range->start <= at)
 		at = range->end;
 	unlock();
-	th_guard_leave();
-	errno = saved_errno;
+	leave(saved_errno);
 	return at < end ? at - start : bytes;
 }
 

@@ -61,10 +61,10 @@ th_recorder_start(const struct th_recorder_settings *settings)
 	th_control_begin(settings->heaps, settings->seen);
 	th_ring_on_thread(th_thread_is_alive);
 	th_capture_start(settings->depth);
-	if (settings->seen & 1u << TH_HEAP_MAPPED)
-		th_mapping_start(settings->seed);
 	th_breakdown_start(settings->heaps & 1u << TH_HEAP_MAPPED);
 	th_in_flight_open();
+	if (settings->seen & 1u << TH_HEAP_MAPPED)
+		th_mapping_start(settings->seed);
 	/*
 	 * This thread may have allocated before, and then has no sample due for a long time.
 	 * Not if it waited for its first sample, and has a countdown that was drawn.

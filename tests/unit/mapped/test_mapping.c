@@ -12,6 +12,7 @@
 
 #include "tests/unit/sample/probability.h"
 #include "unify/mapped/mapping.h"
+#include "unify/sample/in_flight.h"
 #include "unify/sample/poisson.h"
 
 #define PAGE 4096
@@ -182,6 +183,23 @@ test_map_and_unmap_a_part(void **state)
 	assert_int_equal(end->bytes, 3 * PAGE);
 	assert_int_equal(end->address, BASE + 12 * PAGE);
 	log_image_close(&image);
+}
+
+/* Changes are in flight like captures, so that a restart waits for those in progress. */
+static void
+test_nothing_is_entered_after_the_end(void **state)
+{
+	(void)state;
+	recorder_start(0, DEPTH, LARGE);
+	map(10, 10, 0);
+	th_in_flight_close();
+	errno = EDOM;
+	map(30, 10, 0);
+	unmap(12, 3);
+	protect(10, 2, TH_MAPPED_RESERVED);
+	assert_int_equal(errno, EDOM);
+	assert_use(10, 0, 0);
+	assert_false(th_thread.guard);
 }
 
 static void
@@ -561,6 +579,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_map_and_unmap_a_part),
+		TEST(test_nothing_is_entered_after_the_end),
 		TEST(test_mapping_over_ends_what_was_there),
 		TEST(test_commit_and_decommit_in_a_reservation),
 		TEST(test_pieces_know_their_reservation),
