@@ -173,6 +173,15 @@ add_damage(struct th_health *health, const struct th_recording *recording)
 				lines[i].what);
 }
 
+static bool
+called_exit(const struct th_recording *recording)
+{
+	for (size_t i = 0; i < recording->teardowns_count; i++)
+		if (recording->teardowns[i].cause == TH_TEARDOWN_IMMEDIATE_EXIT)
+			return true;
+	return false;
+}
+
 const char *
 th_health_end(const struct th_recording *recording)
 {
@@ -183,8 +192,10 @@ th_health_end(const struct th_recording *recording)
 	if (missing)
 		return th_printed(
 			"the log is truncated: {c} bytes are missing at the end", missing);
-	return "the log has no end: the process is still running, was killed, or ended without "
-	       "exit handlers; totals are estimates";
+	return th_printed("the log has no end: the process {}; totals are estimates",
+		called_exit(recording) ? "called _exit"
+				       : "is still running, was killed, or ended by a bare "
+					 "system call");
 }
 
 const char *
