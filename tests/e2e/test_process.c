@@ -521,7 +521,7 @@ command_of_the_tool_is_recorded_through_exec(void **state)
 	run_deinit(&result);
 }
 
-/* What `run` prints after a command with two children that allocate 46 MiB each. */
+/* What `run` prints after a command with two children that allocate 35 MiB each. */
 static char *
 errors_with_children(const char *follow)
 {
@@ -529,8 +529,8 @@ errors_with_children(const char *follow)
 
 	th_command_check(&(struct th_command){.arguments = TH_WORDS(TH_TOOL, "run", "--follow",
 						      follow, "--", "sh", "-c",
-						      "(true; true); " SITES " 1000000; " SITES
-						      " 1000000; true"),
+						      "(true; true); " SITES " 4000000; " SITES
+						      " 4000000; true"),
 				 .directory = th_temporary_directory()},
 		&outcome);
 	char *errors = strdup(outcome.errors);
