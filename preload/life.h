@@ -31,8 +31,9 @@ enum th_late_status th_life_start_late(const char *options, bool waits);
 
 /*
  * The process begins to end: takes the last breakdown of resident memory, while what is freed from
- * now on is still there, and marks the time in the log.  Does nothing unless the process is
- * recorded.  Preserves errno. [any]
+ * now on is still there, and marks the time in the log.  At an immediate exit it only marks the time,
+ * and not on a thread that a signal has interrupted inside the library.  Does nothing unless the process
+ * is recorded.  Preserves errno. [any]
  */
 void th_life_ends(enum th_teardown_cause cause);
 

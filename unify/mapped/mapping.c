@@ -61,14 +61,14 @@ static struct {
 	void (*begin)(void);     /* atomic: called for the first piece that is due; or NULL */
 	uint32_t allocator;      /* module; set before recording begins */
 	uint64_t returned;       /* atomic */
-	struct th_spinlock lock; /* protects the fields below */
+	uint32_t removing; /* atomic: removals in progress, which a restart does not end */
+	struct th_spinlock lock;    /* protects the fields below */
 	struct th_range_set ranges; /* the first of them */
 	struct th_random random;
 	struct lane lanes[2]; /* accessible, reserved */
 	struct th_event_mapped_use
-		use;       /* but for `allocated`, a lane's total, and `returned` */
-	uint64_t born;     /* number of the last change */
-	uint32_t removing; /* atomic: removals in progress */
+		use;   /* but for `allocated`, a lane's total, and `returned` */
+	uint64_t born; /* number of the last change */
 	/* Private to the caller of th_mapping_log_use(). */
 	struct th_event_mapped_use logged; /* without its time */
 } mapping TH_AT_START;

@@ -114,6 +114,43 @@ test_a_method_above_many_lines(void **state)
 	leaks_end(&found, &log);
 }
 
+/* The same without Java, where each line fills a container of C++: work(), not main(). */
+static void
+test_a_function_above_many_containers(void **state)
+{
+	static const char *const names[] = {
+		"main", "work()", "std::__new_allocator<char>::allocate"};
+	struct log_builder log;
+	struct leaks_found found;
+
+	(void)state;
+	leaks_begin(&log);
+	for (uint32_t i = 0; i < 3; i++)
+		log_add_fields(&log, TH_EVENT_SYMBOL, LOG_U64(0x100 * (i + 1)),
+			LOG_U32(MODULE_WORK), LOG_U32(0x10), LOG_TEXT(names[i]));
+	for (uint32_t i = 0; i < SITES; i++) {
+		const uint64_t frames[] = {th_frame_native(MODULE_WORK, 0x304),
+			th_frame_native(MODULE_WORK, 0x1004 + 16 * i),
+			th_frame_native(MODULE_WORK, 0x204),
+			th_frame_native(MODULE_WORK, 0x104)};
+		char *name = th_format_new("put_%u()", i);
+
+		log_add_fields(&log, TH_EVENT_SYMBOL, LOG_U64(0x1000 + 16 * i),
+			LOG_U32(MODULE_WORK), LOG_U32(0x10), LOG_TEXT(name));
+		log_stack(&log, STACK_SPREAD + i, frames, 4);
+		free(name);
+	}
+	add_spread_leak(&log);
+	leaks_find(&found, &log);
+	const struct th_finding *finding = leak_of(&found);
+	assert_int_equal(finding->level, TH_LEVEL_PATH);
+	assert_int_equal(finding->lines, SITES);
+	assert_string_equal(th_frames_function_name(found.shown.profile->frames,
+				    found.leaks.places.ways.items[finding->key].function),
+		"work()");
+	leaks_end(&found, &log);
+}
+
 /*
  * Two lines with a leak each at one stack, and a few blocks of it at three others. The latter are
  * parts of the leaks of their lines, not a third one at the method that calls both.
@@ -528,6 +565,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_line_of_many_stacks),
 		cmocka_unit_test(test_a_method_above_many_lines),
+		cmocka_unit_test(test_a_function_above_many_containers),
 		cmocka_unit_test(test_remains_of_leaks_of_lines),
 		cmocka_unit_test(test_structures_filled_once_are_no_leak),
 		cmocka_unit_test(test_a_structure_of_many_parts),
